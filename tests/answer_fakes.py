@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
-from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
+from app.adapters.vectors import inner_products
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ExtractionInput

@@ -74,6 +74,7 @@ def chunk(book: str, number: int, passages: Sequence[Passage] = (), version: str
         language="en" if number % 2 else "es",
         passages=held,
         context=((0, 3),),
+        chapter_number=number % 4,
     )
 
 

@@ -16,7 +16,7 @@ from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_options import ServerOptions
+from app.adapters.qdrant.server_schema import ServerOptions
 
 URL = os.environ.get("QDRANT_TEST_URL", "")
 KEY = os.environ.get("QDRANT_TEST_KEY") or None

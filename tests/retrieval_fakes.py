@@ -215,7 +215,7 @@ class FakeIndex:
         others = [one for one in self.stored if one.book == book and one.chapter != chapter]
         return min((one.position for one in others if one.position > position), default=None)
 
-    async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
+    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
         every = (one for chunk in self.stored if chunk.book == book for one in chunk.passages)
         pieces = [one for one in every if one.paragraph_id == paragraph_id]
         text = "\n".join(piece.text for piece in pieces)

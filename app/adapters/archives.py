@@ -9,9 +9,8 @@ import zipfile
 import zlib
 from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, TypeAlias
 
 from app.domain.errors import InputError, StorageError
 
@@ -33,11 +32,8 @@ _TAR_HEADERS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    name: str
-    is_file: bool
-    open: IO[bytes] | None
+_Member: TypeAlias = tuple[str, IO[bytes] | None]
+"""A name and the open file, or None for a folder."""
 
 
 class _BoundedHeader(tarfile.TarInfo):
@@ -79,21 +75,18 @@ def unpack(archive: Path, folder: Path, max_bytes: int) -> Path:
 
 def _unpack_members(archive: Path, folder: Path, max_bytes: int) -> None:
     left = max_bytes
-    with closing(_members(archive)) as members:
-        for count, member in enumerate(members, 1):
+    read = _of_zip if zipfile.is_zipfile(archive) else _of_tar
+    with closing(read(archive)) as members:
+        for count, (name, file) in enumerate(members, 1):
             if count > MAX_FILES:
                 raise _refused(f"it holds more than {MAX_FILES:,} files")
-            path = folder / _safe_path(member.name)
-            if member.is_file and member.open is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with member.open as source:
-                    left = _copy(source, path, left, max_bytes)
-            else:
+            path = folder / _safe_path(name)
+            if file is None:
                 path.mkdir(parents=True, exist_ok=True)
-
-
-def _members(archive: Path) -> Generator[_Member, None, None]:
-    return _of_zip(archive) if zipfile.is_zipfile(archive) else _of_tar(archive)
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with file:
+                    left = _copy(file, path, left, max_bytes)
 
 
 def _of_zip(archive: Path) -> Generator[_Member, None, None]:
@@ -105,8 +98,7 @@ def _of_zip(archive: Path) -> Generator[_Member, None, None]:
                 raise _refused(f"{info.filename[:80]!r} is a link or a device")
             if info.flag_bits & 1:
                 raise _refused("it is encrypted")
-            is_file = not info.is_dir()
-            yield _Member(info.filename, is_file, file.open(info) if is_file else None)
+            yield info.filename, None if info.is_dir() else file.open(info)
 
 
 def _of_tar(archive: Path) -> Generator[_Member, None, None]:
@@ -118,7 +110,7 @@ def _of_tar(archive: Path) -> Generator[_Member, None, None]:
         for info in file:
             if not (info.isreg() or info.isdir()) or info.issparse():
                 raise _refused(f"{info.name[:80]!r} is a link or a device")
-            yield _Member(info.name, info.isreg(), file.extractfile(info))
+            yield info.name, file.extractfile(info)
         # Read to the end: only there does a compressed archive have its checksum.
         for _ in range(_MAX_PADDING // _BLOCK):
             if file.fileobj is None or not file.fileobj.read(_BLOCK):

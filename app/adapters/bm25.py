@@ -24,7 +24,7 @@ import sys
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -293,13 +293,17 @@ class Bm25Encoder:
         return self._languages[code]
 
 
-class _Terms:
+class _Terms(dict[str, tuple[int, ...]]):
     """Converts text in one language to term ids; caches the ids of each distinct token."""
 
     def __init__(self, language: str) -> None:
+        super().__init__()
         self._analyzer = Analyzer(language)
-        self._known = _TermsByToken(self._analyze)
         self._analyzing = threading.Lock()  # a stemmer is not safe in two threads
+
+    def __missing__(self, token: str) -> tuple[int, ...]:
+        with self._analyzing:
+            return self._remember(token, self._analyzer.terms(token))
 
     def ids(self, text: str, *, query: bool) -> list[int]:
         """Term ids in order. A run of Chinese, Japanese, Korean or Thai becomes bigrams.
@@ -312,14 +316,13 @@ class _Terms:
 
     def _spaced(self, text: str) -> list[int]:
         """The common case, without a Python loop over the tokens."""
-        return list(chain.from_iterable(map(self._known.__getitem__, text.split())))
+        return list(chain.from_iterable(map(self.__getitem__, text.split())))
 
     def _mixed(self, text: str, *, query: bool) -> list[int]:
         ids: list[int] = []
-        known = self._known
         for token, grams in tokens(text):
             if grams is None:
-                ids += known[token]
+                ids += self[token]
             elif not query or len(token) == 1:
                 ids += [self._gram(gram) for gram in (*token, *grams)]
             else:
@@ -327,31 +330,16 @@ class _Terms:
         return ids
 
     def _gram(self, gram: str) -> int:
-        found = self._known.get(gram)
+        found = self.get(gram)
         return self._remember(gram, (gram,))[0] if found is None else found[0]
-
-    def _analyze(self, token: str) -> tuple[int, ...]:
-        with self._analyzing:
-            return self._remember(token, self._analyzer.terms(token))
 
     def _remember(self, token: str, terms: Iterable[str]) -> tuple[int, ...]:
         found = tuple(map(_term_id, terms))
         if len(token) <= _CACHED_LENGTH:
-            if len(self._known) >= _CACHED_TOKENS:
-                self._known.clear()
-            self._known[token] = found
+            if len(self) >= _CACHED_TOKENS:
+                self.clear()
+            self[token] = found
         return found
-
-
-class _TermsByToken(dict[str, tuple[int, ...]]):
-    """Term ids by token; `analyze` is called for a token that is missing."""
-
-    def __init__(self, analyze: Callable[[str], tuple[int, ...]]) -> None:
-        super().__init__()
-        self._analyze = analyze
-
-    def __missing__(self, token: str) -> tuple[int, ...]:
-        return self._analyze(token)
 
 
 @lru_cache(maxsize=65_536)

@@ -43,15 +43,13 @@ class BookSettings:
 
         BookError, with the line if known, if a setting is wrong.
         """
-        applied = self._overridden(config, config.strategy, self._of(config.strategy))
+        top = self.top if self.strategy in {None, config.strategy} else {}
+        own = {**top, **self.tables.get(config.strategy, {})}
+        applied = self._overridden(config, config.strategy, own)
         for name, table in self.tables.items():
             if name != config.strategy:
                 self._overridden(config, name, {"rag_strategy": name, **table})
         return applied
-
-    def _of(self, strategy: str) -> Mapping[str, str]:
-        top = self.top if self.strategy in {None, strategy} else {}
-        return {**top, **self.tables.get(strategy, {})}
 
     def _overridden(
         self, config: ChunkingConfig, table: str, values: Mapping[str, str]
@@ -96,8 +94,11 @@ def read_book_settings(folder: Path) -> BookSettings:
             )
             raise BookError(message, NAME, lines.get(("", key)) or lines.get((key, ""), 0))
     strategy = top.pop("rag_strategy", None)
-    if strategy is not None:
-        _require_known(strategy, lines.get(("", "rag_strategy"), 0))
+    try:
+        if strategy is not None:
+            strategy_name(strategy)
+    except UnknownStrategy as error:
+        raise BookError(str(error), NAME, lines.get(("", "rag_strategy"), 0)) from error
     return BookSettings(strategy, top, tables, lines)
 
 
@@ -110,13 +111,6 @@ def _lines(text: str) -> Iterator[tuple[tuple[str, str], int]]:
             yield (table, ""), number
         elif found := _KEY.match(line):
             yield (table, f"rag_{found[1]}" if table else found[1]), number
-
-
-def _require_known(strategy: str, line: int) -> None:
-    try:
-        strategy_name(strategy)
-    except UnknownStrategy as error:
-        raise BookError(str(error), NAME, line) from error
 
 
 def _text(key: str, value: object, line: int) -> str:

@@ -46,13 +46,13 @@ def recursive_splitter(
 def _separators(separators: Separators, language: str) -> list[str]:
     if separators is Separators.TEXT:
         return _TEXT
+    separators_for = RecursiveCharacterTextSplitter.get_separators_for_language
     if separators is Separators.MARKDOWN:
-        return RecursiveCharacterTextSplitter.get_separators_for_language(Language.MARKDOWN)
+        return separators_for(Language.MARKDOWN)
     try:
-        known = _NAMES.get(language) or Language(language)
-        return RecursiveCharacterTextSplitter.get_separators_for_language(known)
+        return separators_for(_NAMES.get(language) or Language(language))
     except ValueError:
-        return RecursiveCharacterTextSplitter.get_separators_for_language(Language.PYTHON)
+        return separators_for(Language.PYTHON)
 
 
 class _PlacingSplitter(RecursiveCharacterTextSplitter):

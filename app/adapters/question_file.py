@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
@@ -20,6 +20,8 @@ from app.domain.long_text import is_well_formed
 from app.domain.retrieval.query import Turn
 
 _Record: TypeAlias = Mapping[str, object]
+
+T = TypeVar("T")
 
 
 def read_questions(path: Path) -> list[Question]:
@@ -36,9 +38,8 @@ def read_questions(path: Path) -> list[Question]:
         except json.JSONDecodeError as error:
             raise _at(path, number, f"not JSON ({error.msg}): write an object per line") from error
         except RecursionError as error:
-            raise _at(
-                path, number, "not JSON (nested too deep): write an object per line"
-            ) from error
+            message = "not JSON (nested too deep): write an object per line"
+            raise _at(path, number, message) from error
         except _Fault as fault:
             raise _at(path, number, str(fault)) from None
         questions[question.id] = question
@@ -129,25 +130,24 @@ def _record(value: object) -> _Record:
 
 
 def _text(record: _Record, key: str, default: str | None = None) -> str:
-    value = record.get(key, default)
-    if not isinstance(value, str):
-        raise _Fault(f"{key!r} must be a string" if key in record else f"{key!r} is missing")
+    value = _value(record, key, default, str, "a string")
     if not is_well_formed(value):
         raise _Fault(f"{key!r} has half of a surrogate pair: save the text as UTF-8")
     return value
 
 
 def _flag(record: _Record, key: str, *, default: bool | None = None) -> bool:
-    value = record.get(key, default)
-    if not isinstance(value, bool):
-        raise _Fault(f"{key!r} must be true or false" if key in record else f"{key!r} is missing")
-    return value
+    return _value(record, key, default, bool, "true or false")
 
 
 def _list(record: _Record, key: str) -> list[object]:
-    value = record.get(key, [])
-    if not isinstance(value, list):
-        raise _Fault(f"{key!r} must be a list")
+    return _value(record, key, [], list, "a list")
+
+
+def _value(record: _Record, key: str, default: T | None, kind: type[T], name: str) -> T:
+    value = record.get(key, default)
+    if not isinstance(value, kind):
+        raise _Fault(f"{key!r} must be {name}" if key in record else f"{key!r} is missing")
     return value
 
 

@@ -76,14 +76,9 @@ class SqlQuestionStore:
         """Does not connect yet: the first call creates the tables. ConfigError for a bad `url`."""
         self._url = url
         self._sqlite = url.get_backend_name() == "sqlite"
-        options: dict[str, Any] = {}
-        if self._sqlite:
-            options["connect_args"] = {"timeout": 30.0}
-        else:
-            options["connect_args"] = {"connect_timeout": CONNECT_SECONDS}
-            options["pool_pre_ping"] = True
+        wait = {"timeout": 30.0} if self._sqlite else {"connect_timeout": CONNECT_SECONDS}
         try:
-            self._engine = sql.create_engine(url, **options)
+            self._engine = sql.create_engine(url, connect_args=wait, pool_pre_ping=not self._sqlite)
         except (ArgumentError, NoSuchModuleError, ImportError, TypeError) as error:
             message = f"RAG_QUESTION_LOG_URL: {_shown(url)} cannot be used: {error}"
             raise ConfigError(message) from error

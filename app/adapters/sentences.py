@@ -67,5 +67,3 @@ def _segments(text: str, language: str) -> Iterator[str]:
             yield unfinished + piece
             unfinished = ""
             at += len(piece)
-    if unfinished:
-        yield unfinished

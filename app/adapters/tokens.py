@@ -33,8 +33,4 @@ def _encoding() -> tiktoken.Encoding:
 def token_counter() -> Callable[[str], int]:
     """Load cl100k_base (about 0.3 s the first time) and return `count_tokens(text) -> int`."""
     encode = _encoding().encode_ordinary
-
-    def count_tokens(text: str) -> int:
-        return len(encode(text))
-
-    return count_tokens
+    return lambda text: len(encode(text))

@@ -12,12 +12,12 @@ from functools import lru_cache, partial
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.e5_embedder import E5Embedder
 from app.adapters.fingerprints import FileLastRunStore
-from app.adapters.local_embedder import inner_products
 from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
+from app.adapters.vectors import inner_products
 from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_stamp
 from app.bootstrap.providers import (
     OwnEmbedder,

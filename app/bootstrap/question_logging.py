@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from app.adapters.clusters import cluster
-from app.adapters.local_embedder import inner_products
+from app.adapters.vectors import cluster, inner_products
 from app.bootstrap.providers import local_embedder
 from app.bootstrap.storage import index_only
 from app.domain.languages import FUNCTION_WORDS

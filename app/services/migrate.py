@@ -68,7 +68,7 @@ class MigrateBooks:
         return Migrated(book, published.chunks, published.generation, copied=True)
 
     async def _first_difference(self, manifest: BookManifest, phases: Phases) -> str:
-        """Compare both sides chunk by chunk, by id; return the first difference or ""."""
+        """Compare both sides in reading order, chunk by chunk; return a difference or ""."""
         arrived = _one_by_one(self.target.points(manifest.book))
         with phases.phase(f"verify {manifest.book}", manifest.chunks, "chunks") as advance:
             async for page in self.source.points(manifest.book):

@@ -271,7 +271,7 @@ class BookSource(BookCatalogue, Protocol):
     """An index whose books are copied to another one."""
 
     def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Yield all points of the current generation in pages, ascending by chunk id.
+        """Yield all points of the current generation in pages, in reading order.
 
         Dense vectors are as stored: scaled to length 1. BookNotFound if there is no such book.
         """
@@ -328,8 +328,8 @@ class VectorIndex(BookCatalogue, Protocol):
         """Return the first later position in another chapter; None if there is none."""
         ...
 
-    async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
-        """Return the passage with this id, in this book or in any."""
+    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
+        """Return the whole paragraph with this id; None if no chunk has it."""
         ...
 
 

@@ -32,6 +32,7 @@ from app.adapters.qdrant.edge_shard import (
     search_shard,
     upsert,
 )
+from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.ports import IndexPoint
 
@@ -72,10 +73,9 @@ def change(shard: edge.EdgeShard, gone: Sequence[IndexPoint], new: Sequence[Inde
 
 
 def rankings(shard: edge.EdgeShard, queries: Sequence[SparseVector]) -> list[list[float]]:
-    return [
-        [round(hit.score, 4) for hit in search_shard(shard, None, query, 10, SearchFilter())[1]]
-        for query in queries
-    ]
+    book, every = BookId("book"), SearchFilter()
+    found = [search_shard(shard, book, None, query, 10, every).sparse for query in queries]
+    return [[round(hit.score, 4) for hit in hits] for hits in found]
 
 
 def main() -> None:

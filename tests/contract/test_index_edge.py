@@ -398,13 +398,12 @@ def test_a_damaged_book_leaves_the_others_alone(home: Path) -> None:
         await publish(writer, "book", points("book", [1]))
         await publish(writer, "other", points("other", [1]))
         cut(the("*.versions", home, 1))
-        paragraph = "p-other-1"
         for _ in range(2):
             assert await found(reader) == {chunk_id("other", 1)}
             assert [*await reader.books()] == [other]
             assert [one.book for one in await reader.matching(ALL)] == [other]
             assert max(await reader.best_scores([1])) == 0
-            assert (await reader.find_paragraph(paragraph)) is not None
+            assert (await reader.find_paragraph("p-other-1", other)) is not None
             await reader.check()
             damage = await reader.damaged()
             assert list(damage) == [book]

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.qdrant import server_nodes
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_options import ServerOptions
+from app.adapters.qdrant.server_schema import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import ConfigError, RagError, StorageError
 from app.domain.retrieval.query import SearchFilter
@@ -152,7 +151,7 @@ def test_a_server_that_hangs_is_a_clear_line_and_is_used_again_after_it(tmp_path
 def test_an_ingest_survives_or_is_refused_when_the_server_restarts(
     tmp_path: Path, kind: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_nodes, "WRITE_SECONDS", 1.0)
+    monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 1.0)
     with node(tmp_path) as server:
 
         async def scenario(index: ServerIndex) -> None:
@@ -163,12 +162,12 @@ def test_an_ingest_survives_or_is_refused_when_the_server_restarts(
             server.stop(kind)
             await refused(writer.write(points("book", range(40, 60))), "cannot reach Qdrant")
             # Back within the time that a write is sent again for.
-            monkeypatch.setattr(server_nodes, "WRITE_SECONDS", 60.0)
+            monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 60.0)
             waiting = asyncio.create_task(writer.write(points("book", range(40, 60))))
             await asyncio.sleep(0)
             server.start()
             await waiting
-            monkeypatch.setattr(server_nodes, "WRITE_SECONDS", 1.0)
+            monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 1.0)
             assert await found(index) == ids(range(50))
             await writer.publish(manifest("book", 60))
             assert await found(index) == ids(range(60))
@@ -202,7 +201,7 @@ def test_a_full_disk_refuses_an_ingest_and_the_old_generation_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # In a longer time the server makes room by emptying its log, and the ingest gets through.
-    monkeypatch.setattr(server_nodes, "WRITE_SECONDS", 1.0)
+    monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 1.0)
     small = {"QDRANT__STORAGE__WAL__WAL_CAPACITY_MB": "1"}
     with small_disk(tmp_path / "disk", 400) as disk, node(disk / "qdrant", **small) as server:
 

@@ -9,15 +9,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from grpc.aio import AioRpcError
 from qdrant_client import models
 
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_options import BATCH, PAGE, SEARCHES
 from app.adapters.qdrant.server_points import point_of
+from app.adapters.qdrant.server_schema import BATCH, PAGE, SEARCHES
 from app.domain.book_id import BookId
-from app.domain.errors import ConfigError, IndexBusy
+from app.domain.errors import ConfigError, IndexBusy, StorageError
 from app.domain.retrieval.query import SearchFilter
 from tests.index_points import DIMENSION, chunk_id, manifest, points, publish, vector
 from tests.real_server import CLUSTER, KEY, NOT_RUN, URL, RealServer, real_server
@@ -45,22 +44,22 @@ def test_strict_mode_refuses_a_field_without_an_index_and_too_much_at_once() -> 
         unindexed = models.FieldCondition(key="section", match=models.MatchValue(value="x"))
         for name in (DIMENSION, "books"):
             collection = server.collection(name)
-            with pytest.raises(AioRpcError, match=r"(?i)index"):
+            with pytest.raises(StorageError, match=r"(?i)index"):
                 await server.client.scroll(collection, models.Filter(must=[unindexed]))
-            with pytest.raises(AioRpcError, match=r"(?i)limit"):
+            with pytest.raises(StorageError, match=r"(?i)limit"):
                 await server.client.scroll(collection, limit=PAGE + 1)
             unindexed_points = models.FilterSelector(filter=models.Filter(must=[unindexed]))
-            with pytest.raises(AioRpcError, match=r"(?i)index"):
+            with pytest.raises(StorageError, match=r"(?i)index"):
                 await server.client.delete(collection, unindexed_points)
             book = models.FieldCondition(key="book", match=models.MatchValue(value="x"))
-            with pytest.raises(AioRpcError, match=r"(?i)condition"):
+            with pytest.raises(StorageError, match=r"(?i)condition"):
                 await server.client.scroll(collection, models.Filter(must=[book] * 65))
         collection = server.collection(DIMENSION)
         many = [point_of("key", point) for point in points("book", range(BATCH + 1))]
-        with pytest.raises(AioRpcError, match=r"(?i)limit|batch"):
+        with pytest.raises(StorageError, match=r"(?i)limit|batch"):
             await server.client.upsert(collection, many)
         query = models.QueryRequest(query=QUERY.tolist(), using="dense", limit=1)
-        with pytest.raises(AioRpcError, match=r"(?i)limit|batch"):
+        with pytest.raises(StorageError, match=r"(?i)limit|batch"):
             await server.client.query_batch_points(collection, [query] * (SEARCHES + 1))
 
     play(scenario)

@@ -15,18 +15,15 @@ from typing import Any, cast
 
 import pytest
 from qdrant_client import AsyncQdrantClient, models
-from qdrant_client.http.exceptions import ResponseHandlingException
 
-from app.adapters.qdrant import server_nodes
 from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, containing_of, idf
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.server import ServerIndex
-from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_errors import public_address
+from app.adapters.qdrant.server_client import public_address, server_client
 from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
-from app.adapters.qdrant.server_options import ServerOptions
 from app.adapters.qdrant.server_points import chunk_id_of, point_id
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
+from app.adapters.qdrant.server_schema import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, ConfigError, IndexBusy, RagError, StorageError
 from app.domain.retrieval.query import SearchFilter, SparseVector
@@ -63,8 +60,8 @@ def double() -> Iterator[QdrantDouble]:
 @pytest.fixture(autouse=True)
 def without_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the double refuses, it refuses for good."""
-    monkeypatch.setattr(server_nodes, "READ_SECONDS", 0.0)
-    monkeypatch.setattr(server_nodes, "WRITE_SECONDS", 0.0)
+    monkeypatch.setattr("app.adapters.qdrant.server_client.READ_SECONDS", 0.0)
+    monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 0.0)
 
 
 @asynccontextmanager
@@ -683,11 +680,12 @@ def test_a_publication_whose_answer_is_lost_stays_published(is_read_back: bool) 
         await publish(index, "book", points("book", [1]))
         writer = await index.begin(BookId("book"), DIMENSION)
         await writer.write(points("book", [2, 3]))
-        upsert, retrieve, lost = client.upsert, client.retrieve, ConnectionResetError()
+        upsert, retrieve = client.upsert, client.retrieve
         methods = cast("Any", client)
 
         async def gone(*_: object, **__: object) -> None:
-            raise ResponseHandlingException(lost)
+            message = "cannot reach Qdrant"  # as `server_client` reports a lost connection
+            raise StorageError(message)
 
         async def upsert_and_fail(name: str, **arguments: Any) -> None:
             await upsert(name, **arguments)

@@ -184,7 +184,7 @@ def test_a_question_goes_to_one_book_or_several_or_all(
 def test_the_settings_lay_out_a_collection_on_a_server(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.adapters.qdrant.server_nodes.WRITE_SECONDS", 0.0)
+    monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 0.0)
     settings = {
         "RAG_QDRANT_GRPC": "false",
         "RAG_QDRANT_SHARDS": "6",

@@ -74,11 +74,13 @@ async def all_points(index: EdgeIndex | ServerIndex, book: str) -> list[IndexPoi
     return [point async for page in index.points(BookId(book)) for point in page]
 
 
-def test_points_come_back_in_pages_by_id_with_their_vectors() -> None:
+def test_points_come_back_in_reading_order_with_their_vectors() -> None:
     async def scenario(source: EdgeIndex, target: ServerIndex) -> None:
         sent = {one.chunk.chunk_id: one for one in points("lamps", range(1_100))}
         got = await all_points(source, "lamps")
-        assert [one.chunk.chunk_id for one in got] == sorted(sent)
+        assert {one.chunk.chunk_id for one in got} == sent.keys()
+        places = [(one.chunk.position, one.chunk.chunk_index) for one in got]
+        assert places == sorted(places)
         for one in got:
             assert one.chunk == sent[one.chunk.chunk_id].chunk
             length = sum(value * value for value in one.dense) ** 0.5
@@ -215,7 +217,7 @@ async def write_old(client: AsyncQdrantClient, book: str, number: int, prefix: s
         point = models.PointStruct(
             id=one.chunk.chunk_id,
             vector={"dense": one.dense.tolist(), "bm25": sparse},
-            payload=dict(to_payload(one.chunk)),
+            payload=to_payload(one.chunk),
         )
         await client.upsert(name, [point])
     alias = models.CreateAlias(collection_name=name, alias_name=f"textbook_{book}")

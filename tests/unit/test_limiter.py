@@ -128,7 +128,7 @@ def test_the_bill_replaces_the_estimate() -> None:
 
     async def run() -> None:
         slot = await limiter.acquire(tokens=100)
-        slot.settle(40)
+        slot.tokens = 40
         await limiter.acquire(tokens=60, max_wait=0.0)
 
     asyncio.run(run())

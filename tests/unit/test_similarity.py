@@ -7,7 +7,7 @@ from operator import mul
 
 import pytest
 
-from app.adapters.local_embedder import inner_products
+from app.adapters.vectors import inner_products
 from app.domain.languages import STOP_WORDS
 from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH, SimilarityEncoder
 from tests.retrieval_fakes import local_embedder

@@ -129,9 +129,10 @@ def _transport_failure(error: Exception) -> str:
 
 def _from_response(action: str, error: ApiError) -> ProviderError:
     status, said = error.status_code or 0, _message_of(error.body)
-    wait = retry_after(error.headers)
-    if status == _TOO_MANY_REQUESTS:
-        wait = _wait_named_by(said, error.headers)
+    if status == _TOO_MANY_REQUESTS and _PER_MONTH.search(said):
+        wait: float | None = _seconds_to_next_month()
+    else:
+        wait = retry_after(error.headers)
     failure = refused_call("Cohere", action, status, said, "CO_API_KEY", wait)
     about_texts = status == _ENTITY_TOO_LARGE or _ABOUT_THE_TEXTS.search(said)
     if isinstance(failure, ProviderRejected) and about_texts:
@@ -146,10 +147,8 @@ def _message_of(body: Any) -> str:  # noqa: ANN401 - whatever JSON the provider 
     return words if len(words) <= 300 else words[:300] + "..."
 
 
-def _wait_named_by(said: str, headers: Mapping[str, str] | None) -> float | None:
-    """Seconds from Retry-After; for the monthly limit of a trial key, until the month ends."""
-    if not _PER_MONTH.search(said):
-        return retry_after(headers)
+def _seconds_to_next_month() -> float:
+    """When the monthly limit of a trial key ends."""
     now = datetime.now(UTC)
     month = now.month % 12 + 1
     return (datetime(now.year + now.month // 12, month, 1, tzinfo=UTC) - now).total_seconds()

@@ -42,6 +42,8 @@ _FIRST_MARGIN = 1.1
 _MARGIN = 1.01
 # Batches that share a minute's token limit: small enough that little of the limit stays unused.
 _BATCHES_A_MINUTE = 10
+_PARALLEL = 4
+"""Calls of one ingest at the same time."""
 _NAME_CHARACTERS = 60
 
 InputType = Literal["search_document", "search_query"]
@@ -100,9 +102,8 @@ class CohereEmbedder:
         *,
         model: str,
         dimension: int,
-        timeout_seconds: float = 30.0,
-        batch_tokens: int = 48_000,
-        parallel: int = 4,
+        timeout_seconds: float,
+        batch_tokens: int,
     ) -> None:
         self._facts = _facts(model)
         _require_offered(model, dimension, self._facts.dimensions)
@@ -112,7 +113,6 @@ class CohereEmbedder:
         self._calls = calls
         self._count_tokens = count_tokens
         self._timeout = timeout_seconds
-        self._parallel = parallel
         limits = calls.limiter.limits
         self._batch_texts = _even_share(MAX_TEXTS, limits.inputs_per_minute)
         self._batch_tokens = batch_tokens
@@ -153,9 +153,6 @@ class CohereEmbedder:
         vectors: dict[int, Vector] = {}
         async for start, batch in self.embed_batches(texts):
             vectors.update(enumerate(batch, start))
-        if len(vectors) != len(texts):
-            message = f"Cohere: {len(vectors)} vectors for {len(texts)} texts"
-            raise ProviderError(message)
         for position, text in enumerate(texts):
             of = f"a text that {_beginning(text)}"
             require_vector(vectors[position], self.model, self.dimension, of)
@@ -179,7 +176,7 @@ class CohereEmbedder:
         try:
             while True:
                 if failure is None:
-                    for batch in islice(batches, self._parallel - len(running)):
+                    for batch in islice(batches, _PARALLEL - len(running)):
                         running.add(asyncio.create_task(self._embed(batch)))
                 if not running:
                     break
@@ -232,7 +229,7 @@ class CohereEmbedder:
                     response = await self._send(texts=list(texts), input_type=input_type)
             billed = _billed_tokens(response)
             if billed is not None:
-                slot.settle(billed)
+                slot.tokens = billed
                 self.bill.add(Units(input_tokens=billed))
                 self._counted_tokens += tokens
             return self._vectors(response, len(texts))

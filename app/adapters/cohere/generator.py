@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -139,12 +139,9 @@ def chat_messages(messages: Sequence[ChatMessage]) -> list[ChatMessageV2]:
         UserChatMessageV2,
     )
 
-    built: list[ChatMessageV2] = []
-    for message in messages:
-        if message.role == "system":
-            built.append(SystemChatMessageV2(content=message.content))
-        elif message.role == "assistant":
-            built.append(AssistantChatMessageV2(content=message.content))
-        else:
-            built.append(UserChatMessageV2(content=message.content))
-    return built
+    kinds: dict[str, Callable[..., ChatMessageV2]] = {
+        "system": SystemChatMessageV2,
+        "assistant": AssistantChatMessageV2,
+        "user": UserChatMessageV2,
+    }
+    return [kinds[message.role](content=message.content) for message in messages]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -73,23 +72,14 @@ class CallLedger:
             return 0
 
     def add(self) -> None:
+        path = self._path()
         try:
-            file = self._open()
-            try:
-                os.write(file, b".")
-            finally:
-                os.close(file)
-        except OSError as error:
-            message = f"{self._path()}: cannot count calls to Cohere ({error.strerror})"
-            raise StorageError(message) from error
-
-    def _open(self) -> int:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        try:
-            return os.open(self._path(), flags, 0o644)
-        except FileNotFoundError:
             self._folder.mkdir(parents=True, exist_ok=True)
-            return os.open(self._path(), flags, 0o644)
+            with path.open("ab", buffering=0) as file:
+                file.write(b".")
+        except OSError as error:
+            message = f"{path}: cannot count calls to Cohere ({error.strerror})"
+            raise StorageError(message) from error
 
 
 @dataclass(slots=True, eq=False)
@@ -99,10 +89,7 @@ class Slot:
     time: float
     inputs: int
     tokens: int
-
-    def settle(self, tokens: int) -> None:
-        """Replace the estimate with the billed tokens."""
-        self.tokens = tokens
+    """An estimate, replaced by the billed tokens."""
 
 
 class RateLimiter:

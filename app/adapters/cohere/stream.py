@@ -15,12 +15,7 @@ from app.services.generators import GeneratedCitation, GeneratedText, GeneratorE
 from app.services.provider_stream import generated_end
 
 if TYPE_CHECKING:
-    from cohere import (
-        Citation,
-        ContentDeltaV2ChatStreamResponse,
-        Document,
-        V2ChatStreamResponse,
-    )
+    from cohere import Citation, Document, V2ChatStreamResponse
     from cohere import Usage as CohereUsage
     from cohere.types.chat_message_end_event_delta import ChatMessageEndEventDelta
 
@@ -87,7 +82,9 @@ class ChatReader:
     def feed(self, event: V2ChatStreamResponse) -> Iterator[GeneratorEvent]:
         """Raise ProviderError if the event reports that the generation failed."""
         if event.type == "content-delta":
-            yield from self._content(event)
+            content = event.delta and event.delta.message and event.delta.message.content
+            if content and content.text:
+                yield from self._add_text(event.index or 0, content.text)
         elif event.type == "citation-start":
             message = event.delta and event.delta.message
             if message and message.citations:
@@ -100,11 +97,6 @@ class ChatReader:
                 # The SDK reports an event that it cannot parse as another `message-start`.
                 logger.warning("cohere.unreadable_event")
             self._started = True
-
-    def _content(self, event: ContentDeltaV2ChatStreamResponse) -> Iterator[GeneratorEvent]:
-        content = event.delta and event.delta.message and event.delta.message.content
-        if content and content.text:
-            yield from self._add_text(event.index or 0, content.text)
 
     def _add_text(self, block: int, text: str) -> Iterator[GeneratorEvent]:
         self._blocks.setdefault(block, len(self._text))

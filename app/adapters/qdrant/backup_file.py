@@ -19,12 +19,12 @@ import sys
 import zipfile
 import zlib
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.payload import from_payload, to_payload
@@ -112,7 +112,7 @@ class BackupFileWriter:
         self._books.append(BookInFile(manifest, tuple(pages)))
 
     def add_state(self, name: str, source: Path) -> None:
-        with self._errors():
+        with _disk_errors(self._new):
             self._zip.write(source, f"state/{name}")
         self._state.append(name)
 
@@ -120,7 +120,7 @@ class BackupFileWriter:
         """Complete the file and rename it; return its size in bytes. StorageError if that fails."""
         contents = BackupContents(created_at, tuple(self._books), tuple(self._state))
         self._add(_CONTENTS, contents.to_json().encode())
-        with self._errors():
+        with _disk_errors(self._new):
             self._zip.comment = bytes(_DIGEST_CHARS)
             self._zip.close()
             size = self._file.tell()
@@ -142,17 +142,8 @@ class BackupFileWriter:
             self._new.unlink(missing_ok=True)
 
     def _add(self, name: str, data: bytes) -> None:
-        with self._errors():
+        with _disk_errors(self._new):
             self._zip.writestr(name, data)
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            where = error.filename or self._new
-            message = f"{where}: {error.strerror or error}; check its folder and free space"
-            raise StorageError(message) from error
 
 
 class BackupFileReader:
@@ -199,18 +190,28 @@ class BackupFileReader:
 
     def extract(self, name: str, target: Path) -> None:
         """Write a state file to `target`. StorageError if the disk fails."""
-        with _bad_backup(self._path), self._zip.open(f"state/{name}") as source:
-            try:
-                with target.open("wb") as file:
-                    shutil.copyfileobj(source, file, _BLOCK)
-                    file.flush()
-                    os.fsync(file.fileno())
-            except OSError as error:
-                message = f"{target}: {error.strerror or error}; check its folder and free space"
-                raise StorageError(message) from error
+        with (
+            _bad_backup(self._path),
+            self._zip.open(f"state/{name}") as source,
+            _disk_errors(target),
+            target.open("wb") as file,
+        ):
+            shutil.copyfileobj(source, file, _BLOCK)
+            file.flush()
+            os.fsync(file.fileno())
 
     def close(self) -> None:
         self._zip.close()
+
+
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    """Raise StorageError for an error of the disk while `path` is written."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{error.filename or path}: {error.strerror or error}; "
+        raise StorageError(message + "check its folder and free space") from error
 
 
 @contextmanager
@@ -260,8 +261,8 @@ def _packed(points: Sequence[IndexPoint]) -> bytes:
 
 def _unpacked(data: bytes) -> list[IndexPoint]:
     text, _, rest = data.partition(b"\n")
-    head: Mapping[str, list[int]] = json.loads(text)
-    count, dimension = len(head["terms"]), int(str(head["dimension"]))
+    head: dict[str, Any] = json.loads(text)
+    count, dimension = len(head["terms"]), int(head["dimension"])
     ends = [0, *accumulate(head["terms"])]
     numbers, terms = 4 * count * dimension, 4 * ends[-1]
     if len(rest) != numbers + 2 * terms or len(head["chunks"]) != count:
@@ -272,7 +273,7 @@ def _unpacked(data: bytes) -> list[IndexPoint]:
     values = _numbers(array("f"), rest[numbers + terms :])
     return [
         IndexPoint(
-            from_payload(payload),  # type: ignore[arg-type]
+            from_payload(payload),
             dense[place * dimension : (place + 1) * dimension],
             SparseVector(tuple(indices[start:end]), tuple(values[start:end])),
         )

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,12 +19,10 @@ from app.adapters.qdrant.edge_shard import (
     SEGMENT,
     best_scores,
     document_frequencies,
-    id_text,
     ids_in_reading_order,
     matching,
     next_chapter,
     paragraph_ids,
-    point_page,
     retrieve_points,
     search_shard,
     storage_errors,
@@ -35,7 +34,7 @@ from app.adapters.qdrant.payload import best, check_dimension, find_passage
 from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, InputError, StorageError
-from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
+from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
 from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
 
 _Found = TypeVar("_Found")
@@ -67,18 +66,15 @@ class EdgeIndex:
 
     async def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
-        folder = self._folder(book)
+        switched = partial(self._books.look_again, book)
         return await asyncio.to_thread(
-            EdgeWriter.open,
-            folder,
-            dimension,
-            self._segment,
-            lambda: self._books.look_again(book),
-            number,
+            EdgeWriter, self._folder(book), dimension, self._segment, switched, number
         )
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
-        return await asyncio.to_thread(self._chunks, book)
+        return await asyncio.to_thread(
+            self._ask, self._folder(book), lambda shard, _: paragraph_ids(shard)
+        )
 
     async def search(
         self,
@@ -109,10 +105,13 @@ class EdgeIndex:
         return await asyncio.to_thread(self._matching, filter)
 
     async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        return await asyncio.to_thread(self._next_chapter, book, chapter, position)
+        return await asyncio.to_thread(
+            self._ask, self._folder(book), lambda shard, _: next_chapter(shard, chapter, position)
+        )
 
-    async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
-        return await asyncio.to_thread(self._find_paragraph, paragraph_id, book)
+    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
+        wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
+        return find_passage(await self.matching(wanted), paragraph_id)
 
     async def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
@@ -134,14 +133,8 @@ class EdgeIndex:
         return await asyncio.to_thread(self._repair, self._folder(book))
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Yield pages of points, all from the generation that is current at the first page."""
-        opened = await asyncio.to_thread(self._books.get, self._folder(book))
-        generation, offset = opened.generation, None
-        while True:
-            page, offset = await asyncio.to_thread(_point_page, generation, offset)
+        async for page in (await self.snapshot(book)).pages:
             yield page
-            if offset is None:
-                return
 
     async def snapshot(self, book: BookId) -> Snapshot:
         """Read the current generation, which stays open: its folder may be removed meanwhile."""
@@ -152,7 +145,7 @@ class EdgeIndex:
         await asyncio.to_thread(self._check)
 
     def _folder(self, book: BookId) -> BookFolder:
-        return BookFolder.of(self._root, book)
+        return BookFolder(self._root / BookId(book))
 
     def _published(self) -> list[BookFolder]:
         with storage_errors(self._root):
@@ -210,9 +203,6 @@ class EdgeIndex:
             self._books.failed(generation, error)
             raise
 
-    def _chunks(self, book: BookId) -> dict[str, tuple[str, ...]]:
-        return self._ask(self._folder(book), lambda shard, _: paragraph_ids(shard))
-
     def _search(
         self,
         dense: Vector | None,
@@ -224,18 +214,13 @@ class EdgeIndex:
             sparse = None
         pooled = self._pooled(sparse.indices if sparse else (), filter.books)
 
-        def ask(shard: edge.EdgeShard, manifest: BookManifest) -> list[list[ScoredId]]:
+        def ask(shard: edge.EdgeShard, manifest: BookManifest) -> Candidates:
             if dense is not None:
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
             weighted = sparse and pooled.weighted(manifest.book, sparse)
-            return [
-                [ScoredId(manifest.book, id_text(point.id), point.score) for point in points]
-                for points in search_shard(shard, dense, weighted, limit, filter)
-            ]
+            return search_shard(shard, manifest.book, dense, weighted, limit, filter)
 
-        found = list(self._each(filter.books, ask))
-        by_dense, by_sparse = ([hit for hits in found for hit in hits[which]] for which in (0, 1))
-        return Candidates(best(by_dense, limit), best(by_sparse, limit))
+        return best(list(self._each(filter.books, ask)), limit)
 
     def _best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
         pooled = self._pooled(terms, books)
@@ -271,21 +256,9 @@ class EdgeIndex:
             found |= opened.retrieve_replaced(missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
-    def _find_paragraph(self, paragraph_id: str, book: BookId | None) -> Passage | None:
-        wanted = SearchFilter(paragraph_ids=(paragraph_id,))
-        for chunks in self._each((book,) if book else (), lambda shard, _: matching(shard, wanted)):
-            if passage := find_passage(chunks, paragraph_id):
-                return passage
-        return None
-
     def _matching(self, filter: SearchFilter) -> list[Chunk]:
         found = self._each(sorted(filter.books), lambda shard, _: matching(shard, filter))
         return [chunk for chunks in found for chunk in chunks]
-
-    def _next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        return self._ask(
-            self._folder(book), lambda shard, _: next_chapter(shard, chapter, position)
-        )
 
     def _remove(self, folder: BookFolder) -> None:
         with _locked(folder) as lock:
@@ -351,13 +324,6 @@ def _points(generation: Generation, ids: Sequence[str]) -> list[IndexPoint]:
     with generation.errors() as shard:
         found = retrieve_points(shard, ids)
     return [found[chunk_id] for chunk_id in ids if chunk_id in found]
-
-
-def _point_page(
-    generation: Generation, offset: edge.PointId | None
-) -> tuple[list[IndexPoint], edge.PointId | None]:
-    with generation.errors() as shard:
-        return point_page(shard, offset)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -86,7 +85,7 @@ class OpenBooks:
     previous one. If neither can be opened, the book is marked as unreadable.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         """No book is open yet; `clock` gives seconds."""
         self._clock = clock
         self._books: dict[BookId, OpenBook] = {}

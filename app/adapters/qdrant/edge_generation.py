@@ -104,14 +104,10 @@ def load(folder: BookFolder, number: int) -> Generation:
         manifest = folder.check(number)
         copy = copy_if_needed(path / "shard")
         shard = load_shard(copy.path if copy else path / "shard")
-        _check_count(path, manifest, shard)
+        if (found := count(shard)) != manifest.chunks:
+            message = f"{path}: {found} chunks are there, but the book has {manifest.chunks}"
+            raise IndexUnreadable(message)
         return Generation(folder, shard, manifest, copy)
-
-
-def _check_count(path: Path, manifest: BookManifest, shard: edge.EdgeShard) -> None:
-    if (found := count(shard)) != manifest.chunks:
-        message = f"{path}: {found} chunks are there, but the book has {manifest.chunks}"
-        raise IndexUnreadable(message)
 
 
 UNCHECKED = "has no checksums yet, so it cannot be verified: an ingest writes it anew"

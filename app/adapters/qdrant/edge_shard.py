@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -19,15 +18,16 @@ from app.adapters.qdrant.payload import (
     KEYWORD_FIELDS,
     ORDER_FIELDS,
     SPARSE,
-    ChunkPayload,
     from_payload,
     in_reading_order,
+    index_point,
     keyword_conditions,
     to_payload,
 )
+from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import RagError, StorageError
-from app.domain.retrieval.query import SearchFilter, SparseVector, Vector
+from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ports import IndexPoint
 
 EXACT_UP_TO_KB = 256_000
@@ -114,7 +114,7 @@ def seal(shard: edge.EdgeShard, path: Path) -> edge.EdgeShard:
     shard.optimize()
     shard.flush()
     shard.close()
-    return edge.EdgeShard.load(os.fspath(path))
+    return load_shard(path)
 
 
 def build_graph(path: Path, dimension: int) -> None:
@@ -140,8 +140,7 @@ def _point(point: IndexPoint) -> edge.Point:
     # An empty sparse vector may count as a document in the idf; a missing one does not.
     if point.sparse.indices:
         vectors[SPARSE] = _sparse(point.sparse)
-    payload = cast("dict[str, object]", to_payload(point.chunk))
-    return edge.Point(point.chunk.chunk_id, vectors, payload)
+    return edge.Point(point.chunk.chunk_id, vectors, to_payload(point.chunk))
 
 
 def _sparse(vector: SparseVector) -> edge.SparseVector:
@@ -150,27 +149,29 @@ def _sparse(vector: SparseVector) -> edge.SparseVector:
 
 def search_shard(
     shard: edge.EdgeShard,
+    book: BookId,
     dense: Vector | None,
     sparse: SparseVector | None,
     limit: int,
     filter: SearchFilter,
-) -> tuple[list[edge.ScoredPoint], list[edge.ScoredPoint]]:
-    """Return the best points by the dense and by the sparse vector; [] if the vector is None."""
+) -> Candidates:
+    """Return the best points of the book's shard by each vector that is not None."""
     condition = edge_filter(filter)
-    queries = []
+    queries = {}
     if dense is not None:
-        queries.append(edge.Query.Nearest(dense.tolist(), using=DENSE))
+        queries["dense"] = edge.Query.Nearest(dense.tolist(), using=DENSE)
     if sparse is not None:
-        queries.append(edge.Query.Nearest(_sparse(sparse), using=SPARSE))
+        queries["sparse"] = edge.Query.Nearest(_sparse(sparse), using=SPARSE)
     requests = [
         edge.QueryRequest(query=query, limit=limit, filter=condition, with_payload=False)
-        for query in queries
+        for query in queries.values()
     ]
     found = shard.query_batch(edge.QueryBatchRequest(requests))
-    return (
-        found.pop(0) if dense is not None else [],
-        found.pop(0) if sparse is not None else [],
-    )
+    hits = {
+        name: tuple(ScoredId(book, id_text(point.id), point.score) for point in points)
+        for name, points in zip(queries, found, strict=True)
+    }
+    return Candidates(**hits)
 
 
 def best_scores(shard: edge.EdgeShard, terms: Sequence[int]) -> list[float]:
@@ -224,12 +225,12 @@ def edge_filter(filter: SearchFilter) -> edge.Filter | None:
 
 def retrieve(shard: edge.EdgeShard, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
     records = shard.retrieve(list(chunk_ids), with_payload=True, with_vector=False)
-    return {str(record.id): _chunk(record) for record in records}
+    return {str(record.id): from_payload(record.payload) for record in records}
 
 
 def matching(shard: edge.EdgeShard, filter: SearchFilter) -> list[Chunk]:
     """All chunks that match the filter, ascending by id."""
-    return [_chunk(record) for record in _scroll(shard, True, edge_filter(filter))]
+    return [from_payload(one.payload) for one in _scroll(shard, True, edge_filter(filter))]
 
 
 def next_chapter(shard: edge.EdgeShard, chapter: str, position: int) -> int | None:
@@ -259,30 +260,7 @@ def ids_in_reading_order(shard: edge.EdgeShard) -> list[str]:
 
 def retrieve_points(shard: edge.EdgeShard, chunk_ids: Sequence[str]) -> dict[str, IndexPoint]:
     records = shard.retrieve(list(chunk_ids), with_payload=True, with_vector=True)
-    return {str(record.id): _index_point(record) for record in records}
-
-
-def point_page(
-    shard: edge.EdgeShard, offset: edge.PointId | None
-) -> tuple[list[IndexPoint], edge.PointId | None]:
-    """Return points from this offset on, ascending by id, and the offset of the next page."""
-    request = edge.ScrollRequest(
-        offset=offset, limit=PAGE, filter=None, with_payload=True, with_vector=True
-    )
-    records, following = shard.scroll(request)
-    return [_index_point(record) for record in records], following
-
-
-def _index_point(record: edge.Record) -> IndexPoint:
-    vectors = cast("dict[str, edge.NamedVector]", record.vector)
-    sparse = vectors.get(SPARSE)
-    return IndexPoint(
-        _chunk(record),
-        array("f", cast("list[float]", vectors[DENSE])),
-        SparseVector(tuple(sparse.indices), tuple(sparse.values))
-        if isinstance(sparse, edge.SparseVector)
-        else SparseVector((), ()),
-    )
+    return {str(record.id): index_point(record.payload, record.vector) for record in records}
 
 
 def count(shard: edge.EdgeShard) -> int:
@@ -306,7 +284,3 @@ def _scroll(
         yield from records
         if offset is None:
             return
-
-
-def _chunk(record: edge.Record) -> Chunk:
-    return from_payload(cast("ChunkPayload", record.payload or {}))

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias
 
 import qdrant_edge as edge
 
@@ -34,7 +33,7 @@ from app.adapters.qdrant.payload import check_dimension
 from app.adapters.qdrant.samples import LIMIT, Samples
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, StorageError
-from app.domain.retrieval.query import ScoredId, SearchFilter
+from app.domain.retrieval.query import Candidates, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
 
 
@@ -107,54 +106,35 @@ class EdgeWriter:
         folder: BookFolder,
         dimension: int,
         segment: int,
-        lock: BookLock,
         on_switch: Callable[[], None],
         number: int,
     ) -> None:
-        """Use `open` instead, which creates the folder and takes the lock."""
-        self._folder = folder
-        self._book = folder.book
-        self._dimension = dimension
-        self._segment = segment
-        self._lock: BookLock | None = lock
-        self._on_switch = on_switch
-        self._step = threading.Lock()
-        self._samples = Samples()
-        self._number = max(folder.next_number(), number)
-        self._building = folder.building(self._number)
-        self._path = self._building / "shard"
-        self._shard: edge.EdgeShard | None = None
-        self._open_chunks = 0
-        self._open_bytes = 0
-
-    @classmethod
-    def open(
-        cls,
-        folder: BookFolder,
-        dimension: int,
-        segment: int,
-        on_switch: Callable[[], None],
-        number: int = 1,
-    ) -> EdgeWriter:
         """Take the book's lock, remove leftovers of a crash and start an empty generation.
 
         A segment is sealed after `segment` chunks. The generation gets the number `number`, or the
         next free one if that is higher.
         """
+        self._folder = folder
+        self._book = folder.book
+        self._dimension = dimension
+        self._segment = segment
+        self._on_switch = on_switch
+        self._step = threading.Lock()
+        self._samples = Samples()
+        self._shard: edge.EdgeShard | None = None
+        self._open_chunks = 0
+        self._open_bytes = 0
         with storage_errors(folder.path):
             folder.path.mkdir(parents=True, exist_ok=True)
-            lock = BookLock.take(folder.path, folder.book)
-            try:
-                folder.prune()
-                writer = cls(folder, dimension, segment, lock, on_switch, number)
-            except BaseException:
-                lock.release()
-                raise
-        with writer._running():
-            writer._building.mkdir()
-            require_space(writer._building, _EMPTY_SHARD)
-            writer._shard = create_shard(writer._path, dimension)
-        return writer
+            self._lock: BookLock | None = BookLock.take(folder.path, folder.book)
+        with self._running():
+            folder.prune()
+            self._number = max(folder.next_number(), number)
+            self._building = folder.building(self._number)
+            self._path = self._building / "shard"
+            self._building.mkdir()
+            require_space(self._building, _EMPTY_SHARD)
+            self._shard = create_shard(self._path, dimension)
 
     async def write(self, points: Sequence[IndexPoint]) -> None:
         await asyncio.to_thread(self._write, points)
@@ -192,7 +172,7 @@ class EdgeWriter:
             if manifest.chunks * self._dimension * 4 > EXACT_UP_TO_KB * 1_000:
                 require_space(self._building, size_on_disk(self._building))
                 build_graph(self._path, self._dimension)
-            self._check_readable(self._path, manifest)
+            self._check_readable(manifest)
             published = replace(
                 manifest, generation=self._number, size_bytes=size_on_disk(self._building)
             )
@@ -241,28 +221,18 @@ class EdgeWriter:
             )
             raise StorageError(message)
 
-    def _check_readable(self, path: Path, manifest: BookManifest) -> None:
+    def _check_readable(self, manifest: BookManifest) -> None:
         """Open the shard as a reader does, look up sample chunks and search for them."""
-        shard, samples = load_shard(path), self._samples
+        shard, samples = load_shard(self._path), self._samples
         self._check_count(shard, manifest)
-        samples.check_stored(str(path), retrieve_points(shard, samples.ids))
-        found = [_search(shard, point) for point in samples.points]
-        dense, sparse = ([_scored(hits[which], self._book) for hits in found] for which in (0, 1))
-        samples.check_found(str(path), dense, sparse)
+        samples.check_stored(str(self._path), retrieve_points(shard, samples.ids))
+        samples.check_found(str(self._path), [self._search(shard, one) for one in samples.points])
         # Closing writes files, which must be complete before they are hashed.
         shard.close()
 
-
-_Hits: TypeAlias = list[edge.ScoredPoint]
-
-
-def _search(shard: edge.EdgeShard, point: IndexPoint) -> tuple[_Hits, _Hits]:
-    sparse = point.sparse if point.sparse.indices else None
-    return search_shard(shard, point.dense, sparse, LIMIT, SearchFilter())
-
-
-def _scored(hits: _Hits, book: BookId) -> list[ScoredId]:
-    return [ScoredId(book, str(hit.id), hit.score) for hit in hits]
+    def _search(self, shard: edge.EdgeShard, point: IndexPoint) -> Candidates:
+        sparse = point.sparse if point.sparse.indices else None
+        return search_shard(shard, self._book, point.dense, sparse, LIMIT, SearchFilter())
 
 
 def _size(point: IndexPoint) -> int:

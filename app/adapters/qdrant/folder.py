@@ -60,10 +60,6 @@ class Current:
 class BookFolder:
     path: Path
 
-    @classmethod
-    def of(cls, root: Path, book: BookId) -> BookFolder:
-        return cls(root / BookId(book))
-
     @property
     def book(self) -> BookId:
         return BookId(self.path.name)

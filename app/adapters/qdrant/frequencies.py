@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import math
-import operator
 import struct
 import sys
 import zlib
@@ -114,4 +113,10 @@ class PooledFrequencies:
 
     def weighted(self, book: BookId, vector: SparseVector) -> SparseVector:
         factors = self.factors(book, vector.indices)
-        return replace(vector, values=tuple(map(operator.mul, vector.values, factors)))
+        return weighted(vector, dict(zip(vector.indices, factors, strict=True)))
+
+
+def weighted(vector: SparseVector, weights: Mapping[int, float]) -> SparseVector:
+    """Return the vector with each value multiplied by the weight of its term."""
+    pairs = zip(vector.indices, vector.values, strict=True)
+    return replace(vector, values=tuple(value * weights[term] for term, value in pairs))

@@ -14,7 +14,7 @@ from app.services.ports import BookManifest
 LAYOUT = 2
 """Version of folders, payload and vectors. A book with another one must be ingested again."""
 
-_TYPES = {"int": int, "str": str, "float": float, "bool": bool}
+_TYPES = {"int": (int,), "str": (str,), "BookId": (str, BookId)}
 
 
 def manifest_to_json(manifest: BookManifest) -> dict[str, object]:
@@ -80,13 +80,9 @@ def _wrong_fields(data: Mapping[str, object]) -> list[str]:
     return [
         field.name
         for field in fields(BookManifest)
-        if not (
-            _fits(data[field.name], str(field.type))
+        if (
+            type(data[field.name]) not in _TYPES[str(field.type)]
             if field.name in data
-            else field.default is not MISSING
+            else field.default is MISSING
         )
     ]
-
-
-def _fits(value: object, type_name: str) -> bool:
-    return type_name not in _TYPES or type(value) is _TYPES[type_name]

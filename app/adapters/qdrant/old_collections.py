@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 
-from qdrant_client import AsyncQdrantClient
+from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.manifest import manifest_from_json
-from app.adapters.qdrant.server_errors import public_address, server_errors
-from app.adapters.qdrant.server_options import BATCH
-from app.adapters.qdrant.server_points import index_point_of
+from app.adapters.qdrant.payload import ORDER_FIELDS, in_reading_order, index_point
+from app.adapters.qdrant.server_client import public_address
+from app.adapters.qdrant.server_points import scroll
+from app.adapters.qdrant.server_schema import BATCH
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
 from app.services.ports import BookList, Damage, IndexPoint
@@ -33,8 +34,7 @@ class OldCollections:
         found = []
         self._damaged = {}
         for book, collection in sorted((await self._collections()).items()):
-            with server_errors(self._address):
-                info = await self._client.get_collection(collection)
+            info = await self._client.get_collection(collection)
             metadata = info.config.metadata or {}
             if (metadata.get("prefix"), metadata.get("book")) != (self._prefix, book):
                 continue  # a collection of another program
@@ -49,25 +49,24 @@ class OldCollections:
         return self._damaged
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Yield pages of points, ascending by chunk id. BookNotFound, StorageError."""
+        """Yield pages of points, in reading order. BookNotFound, StorageError."""
         collection = (await self._collections()).get(book)
         if collection is None:
             message = f"no book {book!r} in a collection of its own"
             raise BookNotFound(message)
-        offset = None
-        while True:
-            with server_errors(self._address):
-                records, offset = await self._client.scroll(
-                    collection, limit=BATCH, offset=offset, with_payload=True, with_vectors=True
-                )
-            yield [index_point_of(record) for record in records]
-            if offset is None:
-                return
+        records = scroll(self._client, collection, models.Filter(), list(ORDER_FIELDS))
+        ids = in_reading_order([(str(one.id), one.payload) async for one in records])
+        for start in range(0, len(ids), BATCH):
+            asked = ids[start : start + BATCH]
+            found = await self._client.retrieve(
+                collection, asked, with_payload=True, with_vectors=True
+            )
+            points = {str(one.id): index_point(one.payload, one.vector) for one in found}
+            yield [points[chunk_id] for chunk_id in asked]
 
     async def _collections(self) -> dict[BookId, str]:
         """Return the name of each book's current collection."""
-        with server_errors(self._address):
-            answer = await self._client.get_aliases()
+        answer = await self._client.get_aliases()
         start = f"{self._prefix}_"
         return {
             BookId(name): one.collection_name

@@ -6,17 +6,19 @@ A payload is the JSON form of a `Chunk`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from operator import itemgetter
-from typing import NotRequired, TypedDict
+from typing import Any
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind, Span
+from app.domain.document import BlockKind
 from app.domain.errors import IndexMismatch, IndexUnreadable, InputError
 from app.domain.links import page_key
-from app.domain.retrieval.query import ScoredId, SearchFilter
+from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector
+from app.services.ports import IndexPoint
 
 DENSE = "dense"
 SPARSE = "bm25"
@@ -27,130 +29,79 @@ INTEGER_FIELDS = ("position",)
 
 ORDER_FIELDS = ("position", "file", "chunk_index")
 
-_KINDS = {kind.value: kind for kind in BlockKind}
+_OPTIONAL_FIELDS = ("pooled_within", "chapter_number")
+"""Left out of a payload if they are empty."""
+_CHUNK_FIELDS = tuple(one.name for one in fields(Chunk) if one.name not in _OPTIONAL_FIELDS)
+_PASSAGE_FIELDS = tuple(one.name for one in fields(Passage))
 
 
-class PassagePayload(TypedDict):
-    paragraph_id: str
-    kind: str
-    text: str
-    start: int
-    end: int
-    url: str
-    heading_path: list[str]
-    terms: list[str]
-    verbatim: bool
-    language: str
-
-
-class ChunkPayload(TypedDict):
-    chunk_id: str
-    book: str
-    book_version: str
-    chunk_index: int
-    file: str
-    position: int
-    text_content: str
-    token_count: int
-    overlap_start: int
-    overlap_end: int
-    paragraph_id: str
-    """Derived; for other programs that read the store."""
-    page: str
-    """Derived, for filters: the key of the page."""
-    kinds: list[str]
-    """Derived, for filters: the kinds of all passages."""
-    paragraph_ids: list[str]
-    content_type: str
-    chapter: str
-    section: str
-    heading_path: list[str]
-    spans: list[list[int]]
-    context: list[list[int]]
-    deep_link_url: str
-    language: str
-    version: NotRequired[str]
-    """Version of an edition that is not the book's default; the book id contains it, too."""
-    locale: NotRequired[str]
-    """Locale, as for `version`."""
-    chapter_number: NotRequired[int]
-    """Present if the site shows one."""
-    pooled_within: NotRequired[str]
-    """Present if the chunk's vector was made by late chunking."""
-    passages: str
-    """A list of `PassagePayload` as JSON text. The embedded engine stores nested values slowly (3
-    microseconds a string); text halves the time of a write."""
-
-
-def to_payload(chunk: Chunk) -> ChunkPayload:
-    payload: ChunkPayload = {
-        "chunk_id": chunk.chunk_id,
-        "book": chunk.book,
-        "book_version": chunk.book_version,
-        "chunk_index": chunk.chunk_index,
-        "file": chunk.file,
-        "position": chunk.position,
-        "text_content": chunk.text_content,
-        "token_count": chunk.token_count,
-        "overlap_start": chunk.overlap_start,
-        "overlap_end": chunk.overlap_end,
-        "paragraph_id": chunk.paragraph_id,
+def to_payload(chunk: Chunk) -> dict[str, object]:
+    """Return the chunk's fields under their own names, and some derived ones."""
+    payload = {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
+    payload |= {
         "paragraph_ids": list(chunk.paragraph_ids),
-        "page": page_key(chunk.deep_link_url),
-        "kinds": sorted({passage.kind.value for passage in chunk.passages}),
-        "content_type": chunk.content_type,
-        "chapter": chunk.chapter,
-        "section": chunk.section,
         "heading_path": list(chunk.heading_path),
         "spans": [list(span) for span in chunk.spans],
         "context": [list(span) for span in chunk.context],
-        "deep_link_url": chunk.deep_link_url,
-        "language": chunk.language,
+        # As text: the embedded engine stores nested values slowly (3 microseconds a string), so
+        # text halves the time of a write.
         "passages": json.dumps(
-            [_passage_payload(passage) for passage in chunk.passages], ensure_ascii=False
+            [{name: getattr(one, name) for name in _PASSAGE_FIELDS} for one in chunk.passages],
+            ensure_ascii=False,
         ),
+        # Derived: the first for other programs that read the store, the others for filters.
+        "paragraph_id": chunk.paragraph_id,
+        "page": page_key(chunk.deep_link_url),
+        "kinds": sorted({passage.kind.value for passage in chunk.passages}),
     }
-    if chunk.book.version:
-        payload["version"] = chunk.book.version
-    if chunk.book.locale:
-        payload["locale"] = chunk.book.locale
-    if chunk.chapter_number:
-        payload["chapter_number"] = chunk.chapter_number
-    if chunk.pooled_within:
-        payload["pooled_within"] = chunk.pooled_within
-    return payload
+    optional = {
+        "version": chunk.book.version,
+        "locale": chunk.book.locale,
+        **{name: getattr(chunk, name) for name in _OPTIONAL_FIELDS},
+    }
+    return payload | {name: value for name, value in optional.items() if value}
 
 
-def from_payload(payload: ChunkPayload) -> Chunk:
+def from_payload(payload: Mapping[str, Any] | None) -> Chunk:
     """Rebuild the chunk. IndexUnreadable unless `to_payload` made the payload."""
+    payload = payload or {}
     try:
-        return Chunk(
-            chunk_id=payload["chunk_id"],
-            book=BookId(payload["book"]),
-            book_version=payload["book_version"],
-            chunk_index=payload["chunk_index"],
-            file=payload["file"],
-            position=payload["position"],
-            text_content=payload["text_content"],
-            token_count=payload["token_count"],
-            overlap_start=payload["overlap_start"],
-            overlap_end=payload["overlap_end"],
-            paragraph_ids=tuple(payload["paragraph_ids"]),
-            content_type=payload["content_type"],
-            chapter=payload["chapter"],
-            section=payload["section"],
-            heading_path=tuple(payload["heading_path"]),
-            spans=_spans(payload["spans"]),
-            deep_link_url=payload["deep_link_url"],
-            language=payload["language"],
-            passages=tuple(_passage(passage) for passage in json.loads(payload["passages"])),
-            context=_spans(payload["context"]),
-            pooled_within=payload.get("pooled_within", ""),
-            chapter_number=payload.get("chapter_number", 0),
-        )
+        values = {name: payload[name] for name in _CHUNK_FIELDS}
+        values |= {
+            "book": BookId(payload["book"]),
+            "paragraph_ids": tuple(payload["paragraph_ids"]),
+            "heading_path": tuple(payload["heading_path"]),
+            "spans": tuple((start, end) for start, end in payload["spans"]),
+            "context": tuple((start, end) for start, end in payload["context"]),
+            "passages": tuple(map(_passage, json.loads(payload["passages"]))),
+        }
+        values |= {name: payload[name] for name in _OPTIONAL_FIELDS if name in payload}
+        return Chunk(**values)
     except (KeyError, TypeError, ValueError, InputError) as error:
         message = f"the index holds a chunk of another layout ({error!r}): ingest the book again"
         raise IndexUnreadable(message) from error
+
+
+def _passage(payload: Mapping[str, Any]) -> Passage:
+    values = {name: payload[name] for name in _PASSAGE_FIELDS}
+    values |= {
+        "kind": BlockKind(payload["kind"]),
+        "heading_path": tuple(payload["heading_path"]),
+        "terms": tuple(payload["terms"]),
+    }
+    return Passage(**values)
+
+
+def index_point(payload: Mapping[str, Any] | None, vectors: Any) -> IndexPoint:  # noqa: ANN401
+    """Rebuild a point from its payload and its named vectors, in the types of either engine."""
+    sparse = vectors.get(SPARSE)
+    return IndexPoint(
+        from_payload(payload),
+        array("f", vectors[DENSE]),
+        SparseVector(tuple(sparse.indices), tuple(sparse.values))
+        if sparse is not None
+        else SparseVector((), ()),
+    )
 
 
 def in_reading_order(records: Iterable[tuple[str, Mapping[str, object] | None]]) -> list[str]:
@@ -182,47 +133,19 @@ def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:
     return [(name, list(values)) for name, values in fields if values]
 
 
-def _passage_payload(passage: Passage) -> PassagePayload:
-    return {
-        "paragraph_id": passage.paragraph_id,
-        "kind": passage.kind.value,
-        "text": passage.text,
-        "start": passage.start,
-        "end": passage.end,
-        "url": passage.url,
-        "heading_path": list(passage.heading_path),
-        "terms": list(passage.terms),
-        "verbatim": passage.verbatim,
-        "language": passage.language,
-    }
-
-
-def _passage(payload: PassagePayload) -> Passage:
-    return Passage(
-        paragraph_id=payload["paragraph_id"],
-        kind=_KINDS[payload["kind"]],
-        text=payload["text"],
-        start=payload["start"],
-        end=payload["end"],
-        url=payload["url"],
-        heading_path=tuple(payload["heading_path"]),
-        terms=tuple(payload["terms"]),
-        verbatim=payload["verbatim"],
-        language=payload["language"],
-    )
-
-
-def _spans(pairs: Iterable[list[int]]) -> tuple[Span, ...]:
-    return tuple((start, end) for start, end in pairs)
-
-
 _FLOWING = {BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE}
 
 
-def best(found: Iterable[ScoredId], limit: int) -> tuple[ScoredId, ...]:
-    """Return the best `limit` hits by descending score; ties by book and chunk id."""
-    ranked = sorted(found, key=lambda hit: (-hit.score, hit.book, hit.chunk_id))
-    return tuple(ranked[:limit])
+def best(found: Sequence[Candidates], limit: int) -> Candidates:
+    """Merge results; keep the best `limit` hits of each list, ties by book and chunk id."""
+
+    def ranked(hits: Iterable[ScoredId]) -> tuple[ScoredId, ...]:
+        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.book, hit.chunk_id))[:limit])
+
+    return Candidates(
+        ranked(hit for one in found for hit in one.dense),
+        ranked(hit for one in found for hit in one.sparse),
+    )
 
 
 def find_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
@@ -231,8 +154,14 @@ def find_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
     A piece that repeats another piece or lies inside it (overlap) is left out. None if there is no
     piece.
     """
+    pieces = [
+        passage
+        for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)
+        for passage in chunk.passages
+        if passage.paragraph_id == paragraph_id
+    ]
     kept: list[Passage] = []
-    for piece in _pieces(chunks, paragraph_id):
+    for piece in sorted(pieces, key=lambda piece: (piece.start, -piece.end)):
         if not any(_covers(other, piece) for other in kept):
             kept.append(piece)
     if not kept:
@@ -243,16 +172,6 @@ def find_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
         text=joint.join(piece.text for piece in kept),
         end=max(piece.end for piece in kept),
     )
-
-
-def _pieces(chunks: Iterable[Chunk], paragraph_id: str) -> list[Passage]:
-    pieces = [
-        passage
-        for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)
-        for passage in chunk.passages
-        if passage.paragraph_id == paragraph_id
-    ]
-    return sorted(pieces, key=lambda piece: (piece.start, -piece.end))
 
 
 def _covers(outer: Passage, inner: Passage) -> bool:

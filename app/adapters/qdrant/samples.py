@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.errors import StorageError
-from app.domain.retrieval.query import ScoredId, Vector
+from app.domain.retrieval.query import Candidates, ScoredId, Vector
 from app.services.ports import IndexPoint
 
 _SIZE = 8
@@ -47,20 +47,15 @@ class Samples:
                 message = f"{where}: a chunk read back differs from what was written: not published"
                 raise StorageError(message)
 
-    def check_found(
-        self,
-        where: str,
-        dense: Sequence[Sequence[ScoredId]],
-        sparse: Sequence[Sequence[ScoredId]],
-    ) -> None:
+    def check_found(self, where: str, found: Sequence[Candidates]) -> None:
         """StorageError if a search for its own vectors misses more than half of the samples.
 
-        `dense` and `sparse` have the hits of each sample. Some may be missed: in large books the
-        dense search is approximate.
+        `found` has the hits of each sample. Some may be missed: in large books the dense search is
+        approximate.
         """
         missed = sum(
-            not (_found(point, by_dense, dense=True) and _found(point, by_sparse, dense=False))
-            for point, by_dense, by_sparse in zip(self.points, dense, sparse, strict=True)
+            not (_found(point, hits.dense, dense=True) and _found(point, hits.sparse, dense=False))
+            for point, hits in zip(self.points, found, strict=True)
         )
         if missed * 2 > len(self.points):
             message = (

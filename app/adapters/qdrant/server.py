@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from qdrant_client import AsyncQdrantClient, models
 
+from app.adapters.qdrant.frequencies import weighted
 from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.old_collections import OldCollections
 from app.adapters.qdrant.payload import (
@@ -16,30 +17,29 @@ from app.adapters.qdrant.payload import (
     best,
     check_dimension,
     find_passage,
+    from_payload,
     in_reading_order,
 )
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
-from app.adapters.qdrant.server_errors import public_address, server_errors
+from app.adapters.qdrant.server_client import public_address
 from app.adapters.qdrant.server_lease import refuse_if_held
-from app.adapters.qdrant.server_options import BATCH, ServerOptions
 from app.adapters.qdrant.server_points import (
     best_scores,
     chunk_id_of,
-    chunk_of,
     condition_of,
-    next_chapter,
+    count,
     point_id,
     retrieve_points,
     scroll,
     search_points,
 )
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
-from app.adapters.qdrant.server_schema import Schema
+from app.adapters.qdrant.server_schema import BATCH, Schema, ServerOptions, match_any
 from app.adapters.qdrant.server_writer import BookStorage, ServerWriter
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
-from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
+from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
 from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
 
 
@@ -56,9 +56,8 @@ class ServerIndex:
     ) -> None:
         """No request is sent yet. `url` is used only in messages; `clock` gives seconds."""
         self._client = client
-        self._options = options or ServerOptions()
         self._address = public_address(url)
-        self._schema = Schema(client, prefix, self._address, self._options)
+        self._schema = Schema(client, prefix, options or ServerOptions())
         self._records = Records(client, self._schema.books, self._address)
         self._storage = BookStorage(client, self._schema, self._records)
         self._old = OldCollections(client, prefix, url)
@@ -91,14 +90,11 @@ class ServerIndex:
             return [str(error)]
         if not frequencies:
             return [f"{where}: its document frequencies are missing"]
-        condition = condition_of(SearchFilter(), {generation.key: book})
-        with server_errors(self._address):
-            found = await self._client.count(
-                self._schema.points(generation.dimension), count_filter=condition, exact=True
-            )
-        if found.count == manifest.chunks:
+        collection = self._schema.points(generation.dimension)
+        found = await count(self._client, collection, {generation.key: book})
+        if found == manifest.chunks:
             return []
-        return [f"{where}: {found.count} chunks are there, not {manifest.chunks}"]
+        return [f"{where}: {found} chunks are there, not {manifest.chunks}"]
 
     async def repair(self, book: BookId) -> BookManifest:
         record = await self._record(book)
@@ -116,23 +112,20 @@ class ServerIndex:
     async def begin(self, book: BookId, dimension: int, number: int = 1) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         await self._catalogue.check_version()
-        return await ServerWriter.open(
-            self._storage,
-            BookId(book),
-            dimension,
-            self._options,
-            self._catalogue.look_again,
-            number,
-        )
+        await self._schema.create(dimension)
+        record = await self._storage.take(BookId(book))
+        switched = self._catalogue.look_again
+        writer = ServerWriter(self._storage, record, dimension, switched, number)
+        await writer.start()
+        return writer
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         served = await self._catalogue.get(book)
         key = served.current.key
-        with server_errors(self._address):
-            return {
-                chunk_id_of(key, record.id): tuple((record.payload or {})["paragraph_ids"])
-                async for record in self._scroll(served, ["paragraph_ids"])
-            }
+        return {
+            chunk_id_of(key, record.id): tuple((record.payload or {})["paragraph_ids"])
+            async for record in self._scroll(served, ["paragraph_ids"])
+        }
 
     async def search(
         self,
@@ -158,10 +151,7 @@ class ServerIndex:
         weights = await self._catalogue.idf(served, terms)
         best = dict.fromkeys(weights, 0.0)
         for dimension, scope in _scopes(served).items():
-            with server_errors(self._address):
-                found = await best_scores(
-                    self._client, self._schema.points(dimension), scope, weights
-                )
+            found = await best_scores(self._client, self._schema.points(dimension), scope, weights)
             for term, score in zip(weights, found, strict=True):
                 best[term] = max(best[term], score)
         return [best[term] for term in terms]
@@ -187,29 +177,29 @@ class ServerIndex:
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = []
         for dimension, scope in _scopes(await self._catalogue.served(filter.books)).items():
-            condition = condition_of(filter, scope)
-            with server_errors(self._address):
-                records = scroll(self._client, self._schema.points(dimension), condition, True)
-                found += [chunk_of(record) async for record in records]
+            condition = condition_of(scope, filter)
+            records = scroll(self._client, self._schema.points(dimension), condition, True)
+            found += [from_payload(record.payload) async for record in records]
         return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
 
     async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
         served = await self._catalogue.get(book)
-        with server_errors(self._address):
-            return await next_chapter(
-                self._client,
-                self._schema.points(served.current.dimension),
-                {served.current.key: served.manifest.book},
-                chapter,
-                position,
-            )
-
-    async def find_paragraph(self, paragraph_id: str, book: BookId | None = None) -> Passage | None:
-        chunks = await self.matching(
-            SearchFilter(books=(book,) if book else (), paragraph_ids=(paragraph_id,))
+        scope = condition_of({served.current.key: served.manifest.book})
+        after = models.FieldCondition(key="position", range=models.Range(gt=position))
+        same = match_any("chapter", [chapter])
+        records, _ = await self._client.scroll(
+            self._schema.points(served.current.dimension),
+            scroll_filter=models.Filter(must=[scope, after], must_not=[same]),
+            limit=1,
+            order_by="position",
+            with_payload=["position"],
+            with_vectors=False,
         )
-        first = [chunk for chunk in chunks if chunk.book == chunks[0].book]
-        return find_passage(first, paragraph_id)
+        return (records[0].payload or {})["position"] if records else None
+
+    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
+        wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
+        return find_passage(await self.matching(wanted), paragraph_id)
 
     async def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
@@ -231,14 +221,7 @@ class ServerIndex:
         return (await self._catalogue.get(book)).manifest
 
     async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Yield pages of points, all from the generation that is current at the first page."""
-        served = await self._catalogue.get(book)
-        with server_errors(self._address):
-            ids = [
-                chunk_id_of(served.current.key, record.id)
-                async for record in self._scroll(served, False)
-            ]
-        async for page in self._pages(served.current, sorted(ids)):
+        async for page in (await self.snapshot(book)).pages:
             yield page
 
     async def snapshot(self, book: BookId) -> Snapshot:
@@ -246,21 +229,12 @@ class ServerIndex:
         return Snapshot(served.manifest, self._in_reading_order(served))
 
     async def _in_reading_order(self, served: ServedBook) -> AsyncIterator[list[IndexPoint]]:
-        key = served.current.key
-        with server_errors(self._address):
-            records = self._scroll(served, list(ORDER_FIELDS))
-            found = [(chunk_id_of(key, record.id), record.payload) async for record in records]
-        async for page in self._pages(served.current, in_reading_order(found)):
-            yield page
-
-    async def _pages(
-        self, generation: GenerationRecord, ids: Sequence[str]
-    ) -> AsyncIterator[list[IndexPoint]]:
-        collection = self._schema.points(generation.dimension)
+        key, collection = served.current.key, self._schema.points(served.current.dimension)
+        records = self._scroll(served, list(ORDER_FIELDS))
+        ids = in_reading_order([(chunk_id_of(key, one.id), one.payload) async for one in records])
         for start in range(0, len(ids), BATCH):
             asked = ids[start : start + BATCH]
-            with server_errors(self._address):
-                found = await retrieve_points(self._client, collection, generation.key, asked)
+            found = await retrieve_points(self._client, collection, key, asked)
             yield [found[chunk_id] for chunk_id in asked if chunk_id in found]
 
     async def check(self) -> None:
@@ -285,27 +259,16 @@ class ServerIndex:
                 manifest = one.manifest
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
         if sparse is not None:
-            terms = (sparse.indices, sparse.values)
-            weights = await self._catalogue.idf(books, sparse.indices)
-            values = (value * weights[term] for term, value in zip(*terms, strict=True))
-            sparse = replace(sparse, values=tuple(values))
-        by_dense: list[ScoredId] = []
-        by_sparse: list[ScoredId] = []
+            sparse = weighted(sparse, await self._catalogue.idf(books, sparse.indices))
+        found = []
         for dimension, scope in _scopes(books).items():
-            with server_errors(self._address):
-                found = await search_points(
-                    self._client,
-                    self._schema.points(dimension),
-                    scope,
-                    dense,
-                    sparse,
-                    limit,
-                    filter,
-                    self._options,
+            collection, options = self._schema.points(dimension), self._schema.options
+            found.append(
+                await search_points(
+                    self._client, collection, scope, dense, sparse, limit, filter, options
                 )
-            by_dense += found[0]
-            by_sparse += found[1]
-        return Candidates(best(by_dense, limit), best(by_sparse, limit))
+            )
+        return best(found, limit)
 
     async def _record(self, book: BookId) -> BookRecord:
         """Read the book's record. BookNotFound if it is not published, StorageError."""
@@ -335,17 +298,16 @@ class ServerIndex:
             by_dimension[one.dimension] += [point_id(one.key, chunk_id) for chunk_id in chunk_ids]
         chunks: list[Chunk] = []
         for dimension, ids in by_dimension.items():
-            with server_errors(self._address):
-                records = await self._client.retrieve(
-                    self._schema.points(dimension), ids, with_payload=True
-                )
-            chunks += map(chunk_of, records)
+            records = await self._client.retrieve(
+                self._schema.points(dimension), ids, with_payload=True
+            )
+            chunks += [from_payload(record.payload) for record in records]
         return {(chunk.book, chunk.chunk_id): chunk for chunk in chunks}
 
     def _scroll(
         self, served: ServedBook, payload: bool | list[str]
     ) -> AsyncIterator[models.Record]:
-        condition = condition_of(SearchFilter(), {served.current.key: served.manifest.book})
+        condition = condition_of({served.current.key: served.manifest.book})
         collection = self._schema.points(served.current.dimension)
         return scroll(self._client, collection, condition, payload)
 

@@ -14,7 +14,7 @@ from qdrant_client import AsyncQdrantClient
 from app.adapters.qdrant.frequencies import Frequencies, pooled_idf
 from app.adapters.qdrant.frequency_pool import FrequencyPool
 from app.adapters.qdrant.manifest import manifest_from_json
-from app.adapters.qdrant.server_errors import check_version, server_errors
+from app.adapters.qdrant.server_errors import check_version
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
@@ -60,7 +60,7 @@ class Catalogue:
         self,
         client: AsyncQdrantClient,
         records: Records,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float],
     ) -> None:
         """No request is sent yet. `clock` gives seconds."""
         self._client = client
@@ -251,7 +251,6 @@ class Catalogue:
     async def check_version(self) -> None:
         if self._compatible:
             return
-        with server_errors(self._records.address):
-            info = await self._client.info()
+        info = await self._client.info()
         check_version(self._records.address, info.version)
         self._compatible = True

@@ -1,13 +1,58 @@
-"""Connections to a Qdrant server, a cluster or Qdrant Cloud."""
+"""The client of a server, a cluster or Qdrant Cloud.
+
+A failed call is repeated, on another node if there is one.
+
+Every call of this package is idempotent. Reads change nothing. Point ids follow from generation
+and chunk, and deletions name what they delete. A book's record is replaced only if it still has its
+last revision, which is random: if the first attempt was applied but its answer was lost, the
+repetition does nothing. `Records.replace` reads the record back in either case.
+"""
 
 from __future__ import annotations
 
-from typing import cast
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from typing import TypeVar, cast
+from urllib.parse import urlsplit
 
 import httpx
 from qdrant_client import AsyncQdrantClient
 
-from app.adapters.qdrant.server_nodes import Nodes, addresses, is_ready
+from app.adapters.qdrant.server_errors import is_node_failure, server_errors
+from app.domain.errors import ConfigError
+
+READ_SECONDS = 1.0
+"""Time for which a failed read is repeated; short, since a user is waiting."""
+
+WRITE_SECONDS = 15.0
+"""Time for which a failed write is repeated. Changes of collections wait for a leader election."""
+
+HEDGE_SECONDS = 0.3
+"""A read without an answer after this time is also sent to a second node (hedged request)."""
+
+_TRUSTED_SECONDS = 0.5
+"""A node that answered within this time cannot have been restarted since. Any other is first asked
+whether it is ready: a restarted node serves old data until it has caught up."""
+
+_PAUSE_SECONDS = 0.05
+_READY_SECONDS = 1.0
+
+_READS = frozenset(
+    (
+        "collection_exists",
+        "count",
+        "get_aliases",
+        "get_collection",
+        "get_collections",
+        "info",
+        "query_batch_points",
+        "retrieve",
+        "scroll",
+    )
+)
 
 _HTTP_PORT = 6333
 """Port that qdrant-client uses if an address has none."""
@@ -17,6 +62,153 @@ _GRPC_OPTIONS = {
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 200,
 }
+
+T = TypeVar("T")
+
+Send = Callable[[AsyncQdrantClient], Awaitable[object]]
+"""One call, which can be made on any node."""
+
+
+class _Failed:
+    """A failed call; another node may succeed."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def addresses(url: str) -> list[str]:
+    """Split a comma-separated list of addresses; add http:// if missing. ConfigError if empty."""
+    found = [
+        part if "//" in part else f"http://{part}" for part in re.split(r"[,\s]+", url) if part
+    ]
+    if not found:
+        message = "QDRANT_URL has no address"
+        raise ConfigError(message)
+    return found
+
+
+def public_address(url: str) -> str:
+    """Return the addresses without user name, password, path or query."""
+    shown = []
+    for address in addresses(url):
+        parts = urlsplit(address)
+        port = f":{parts.port}" if parts.port else ""
+        shown.append(f"{parts.scheme}://{parts.hostname}{port}")
+    return ", ".join(shown)
+
+
+async def is_ready(address: str) -> bool:
+    """Whether the node at this URL has caught up with the cluster, by its `/readyz`."""
+    limits = httpx.Limits(max_keepalive_connections=0)
+    try:
+        async with httpx.AsyncClient(timeout=_READY_SECONDS, limits=limits) as client:
+            return (await client.get(f"{address}/readyz")).is_success
+    except httpx.HTTPError:
+        return False
+
+
+class Nodes:
+    """Has the methods of `AsyncQdrantClient`, and calls them on any node that is ready.
+
+    It uses the same node as long as that answers. A failed call is repeated for `READ_SECONDS` or
+    `WRITE_SECONDS`; then the last error is raised. Errors for which `is_node_failure` is false are
+    raised at once. `server_errors` translates the errors.
+    """
+
+    def __init__(
+        self,
+        clients: Mapping[str, AsyncQdrantClient],
+        ready: Callable[[str], Awaitable[bool]],
+    ) -> None:
+        """`clients` are by address; `ready` checks the node at one."""
+        self._clients = clients
+        self._address = public_address(",".join(clients))
+        self._ready = ready
+        self._current: str | None = None
+        self._answered = 0.0
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return partial(self._call, name)
+
+    async def close(self) -> None:
+        for client in self._clients.values():
+            await client.close()
+
+    async def _call(self, name: str, *args: object, **kwargs: object) -> object:
+        read = name in _READS
+
+        def send(client: AsyncQdrantClient) -> Awaitable[object]:
+            call: Awaitable[object] = getattr(client, name)(*args, **kwargs)
+            return call
+
+        ask = self._hedged if read else self._once
+        with server_errors(self._address):
+            outcome = await ask(send)
+            end = time.monotonic() + (READ_SECONDS if read else WRITE_SECONDS)
+            while isinstance(outcome, _Failed) and time.monotonic() < end:
+                await asyncio.sleep(_PAUSE_SECONDS)
+                outcome = await ask(send)
+            if isinstance(outcome, _Failed):
+                raise outcome.error
+            return outcome
+
+    async def _hedged(self, send: Send) -> object:
+        """Return the first success of one or two nodes, else a failure."""
+        tasks = {asyncio.create_task(self._once(send))}
+        try:
+            done, _ = await asyncio.wait(tasks, timeout=HEDGE_SECONDS)
+            if not done:
+                tasks.add(asyncio.create_task(self._once(send, without=self._current)))
+            for finished in asyncio.as_completed(tasks):
+                if not isinstance(outcome := await finished, _Failed):
+                    break
+            return outcome
+        finally:
+            await _cancel(tasks)
+
+    async def _once(
+        self,
+        send: Send,
+        without: str | None = None,
+    ) -> object:
+        node = self._current
+        if node is None or node == without or time.monotonic() - self._answered > _TRUSTED_SECONDS:
+            node = await self._first_ready(without)
+        if node is None:
+            return _Failed(ConnectionError("no node of the cluster is ready"))
+        try:
+            answer = await send(self._clients[node])
+        except Exception as error:
+            if not is_node_failure(error):
+                raise
+            if node == self._current:
+                self._current = None
+            return _Failed(error)
+        self._current, self._answered = node, time.monotonic()
+        return answer
+
+    async def _first_ready(self, without: str | None) -> str | None:
+        """Return the node that is first to say that it is ready; None if no node is."""
+
+        async def ask(node: str) -> str | None:
+            return node if await self._ready(node) else None
+
+        tasks = {asyncio.create_task(ask(node)) for node in self._clients if node != without}
+        try:
+            for finished in asyncio.as_completed(tasks):
+                if node := await finished:
+                    return node
+            return None
+        finally:
+            await _cancel(tasks)
+
+
+async def _cancel(tasks: Iterable[asyncio.Task[T]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def server_client(

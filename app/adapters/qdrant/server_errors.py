@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from urllib.parse import urlsplit
 
 import httpx
 from grpc import StatusCode
@@ -20,16 +19,6 @@ from app.domain.errors import ConfigError, RagError, StorageError
 
 class CollectionExists(StorageError):
     """Another process created the collection first."""
-
-
-def public_address(url: str) -> str:
-    """Return the address, or several, without user name, password, path or query."""
-    shown = []
-    for one in url.split(","):
-        parts = urlsplit(one.strip() if "//" in one else f"http://{one.strip()}")
-        port = f":{parts.port}" if parts.port else ""
-        shown.append(f"{parts.scheme}://{parts.hostname}{port}")
-    return ", ".join(shown)
 
 
 OLDEST = (1, 16)
@@ -78,6 +67,7 @@ def is_node_failure(error: Exception) -> bool:
 
 @contextmanager
 def server_errors(address: str) -> Iterator[None]:
+    """Raise StorageError or ConfigError for any error of a call to the server."""
     try:
         yield
     except UnexpectedResponse as error:
@@ -119,11 +109,11 @@ def _refused(address: str, error: UnexpectedResponse) -> RagError:
 def _failed_call(address: str, error: AioRpcError) -> RagError:
     code = error.code()
     reason = " ".join((error.details() or "no reason given").split())[:300]
+    if code is StatusCode.ALREADY_EXISTS or "already exists" in reason:
+        return CollectionExists(f"Qdrant at {address}: {reason}")
     match code:
         case StatusCode.UNAUTHENTICATED | StatusCode.PERMISSION_DENIED:
             return ConfigError(f"Qdrant at {address} refused the key: check QDRANT_API_KEY")
-        case StatusCode.ALREADY_EXISTS:
-            return CollectionExists(f"Qdrant at {address}: {reason}")
         case StatusCode.UNAVAILABLE:
             return StorageError(
                 f"cannot reach Qdrant's gRPC at {address} ({reason}): check QDRANT_URL and the "
@@ -131,8 +121,6 @@ def _failed_call(address: str, error: AioRpcError) -> RagError:
             )
         case StatusCode.DEADLINE_EXCEEDED:
             return StorageError(f"Qdrant at {address} did not answer in time ({reason})")
-    if "already exists" in reason:
-        return CollectionExists(f"Qdrant at {address}: {reason}")
     return StorageError(f"Qdrant at {address} answered {code.name}: {reason}")
 
 

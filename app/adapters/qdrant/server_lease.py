@@ -6,7 +6,7 @@ import os
 import secrets
 import socket
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 
@@ -31,9 +31,6 @@ class Lease:
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}, started {self.started_at}"
-
-    def to_json(self) -> dict[str, object]:
-        return asdict(self)
 
     def renewed(self) -> Lease:
         return replace(self, seen_at=time.time())

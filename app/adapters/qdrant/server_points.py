@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from array import array
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import cast
 
 from qdrant_client import AsyncQdrantClient, models
 
@@ -15,16 +13,20 @@ from app.adapters.qdrant.payload import (
     DENSE,
     SPARSE,
     TENANT_FIELD,
-    ChunkPayload,
-    from_payload,
+    index_point,
     keyword_conditions,
     to_payload,
 )
-from app.adapters.qdrant.server_options import PAGE, SEARCHES, ServerOptions, search_params
-from app.adapters.qdrant.server_schema import GENERATION_FIELD, match_any
+from app.adapters.qdrant.server_schema import (
+    GENERATION_FIELD,
+    PAGE,
+    SEARCHES,
+    ServerOptions,
+    match_any,
+    search_params,
+)
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk
-from app.domain.retrieval.query import ScoredId, SearchFilter, SparseVector, Vector
+from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ports import IndexPoint
 
 
@@ -45,6 +47,8 @@ def _mask(generation: str) -> int:
 Scope = Mapping[str, BookId]
 """The generations that are searched in one collection, and the book of each."""
 
+_EVERYTHING = SearchFilter()
+
 
 async def search_points(
     client: AsyncQdrantClient,
@@ -55,35 +59,34 @@ async def search_points(
     limit: int,
     filter: SearchFilter,
     options: ServerOptions,
-) -> tuple[list[ScoredId], list[ScoredId]]:
-    """Return the best points by the dense and by the sparse vector, in one request.
+) -> Candidates:
+    """Return the best points by each vector that is not None, in one request.
 
-    The values of `sparse` are multiplied by the idf. [] for a vector that is None.
+    The values of `sparse` are multiplied by the idf.
     """
-    requests = []
+    requests = {}
     if dense is not None:
-        requests.append(_nearest(dense.tolist(), DENSE, search_params(options)))
+        params = search_params(options)
+        requests["dense"] = models.QueryRequest(query=dense.tolist(), using=DENSE, params=params)
     if sparse is not None:
-        vector = models.SparseVector(indices=list(sparse.indices), values=list(sparse.values))
-        requests.append(_nearest(vector, SPARSE, None))
-    # A point id can be decoded only with its generation's key. With one generation it is known.
-    payload: list[str] | bool = [GENERATION_FIELD] if len(scope) > 1 else False
-    for request in requests:
-        request.filter = condition_of(filter, scope)
+        requests["sparse"] = models.QueryRequest(query=_sparse(sparse), using=SPARSE)
+    for request in requests.values():
+        request.filter = condition_of(scope, filter)
         request.limit = limit
-        request.with_payload = payload
-    answers = await client.query_batch_points(collection, requests) if requests else []
-    found = [[_scored(point, scope) for point in answer.points] for answer in answers]
-    return (
-        found.pop(0) if dense is not None else [],
-        found.pop(0) if sparse is not None else [],
-    )
+        # A point id can be decoded only with its generation's key. With one generation it is known.
+        request.with_payload = [GENERATION_FIELD] if len(scope) > 1 else False
+    if not requests:
+        return Candidates()
+    answers = await client.query_batch_points(collection, [*requests.values()])
+    hits = {
+        name: tuple(_scored(point, scope) for point in answer.points)
+        for name, answer in zip(requests, answers, strict=True)
+    }
+    return Candidates(**hits)
 
 
-def _nearest(
-    query: list[float] | models.SparseVector, using: str, params: models.SearchParams | None
-) -> models.QueryRequest:
-    return models.QueryRequest(query=query, using=using, params=params)
+def _sparse(vector: SparseVector) -> models.SparseVector:
+    return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
 
 
 def _scored(point: models.ScoredPoint, scope: Scope) -> ScoredId:
@@ -102,7 +105,7 @@ async def best_scores(
         models.QueryRequest(
             query=models.SparseVector(indices=[term], values=[inverse]),
             using=SPARSE,
-            filter=condition_of(SearchFilter(), scope),
+            filter=condition_of(scope),
             limit=1,
             with_payload=False,
         )
@@ -116,7 +119,7 @@ async def best_scores(
     return scores
 
 
-def condition_of(filter: SearchFilter, scope: Scope) -> models.Filter:
+def condition_of(scope: Scope, filter: SearchFilter = _EVERYTHING) -> models.Filter:
     """Filter for points of these generations; for one book, its tenant key is a condition, too."""
     must: list[models.Condition] = [match_any(GENERATION_FIELD, list(scope))]
     if len(books := set(scope.values())) == 1:
@@ -128,24 +131,9 @@ def condition_of(filter: SearchFilter, scope: Scope) -> models.Filter:
     return models.Filter(must=must)
 
 
-async def next_chapter(
-    client: AsyncQdrantClient, collection: str, scope: Scope, chapter: str, position: int
-) -> int | None:
-    """Return the first position after this one in another chapter; None if there is none."""
-    condition = condition_of(SearchFilter(), scope)
-    after = models.FieldCondition(key="position", range=models.Range(gt=position))
-    records, _ = await client.scroll(
-        collection,
-        scroll_filter=models.Filter(
-            must=[*cast("list[models.Condition]", condition.must), after],
-            must_not=[match_any("chapter", [chapter])],
-        ),
-        limit=1,
-        order_by="position",
-        with_payload=["position"],
-        with_vectors=False,
-    )
-    return (records[0].payload or {})["position"] if records else None
+async def count(client: AsyncQdrantClient, collection: str, scope: Scope) -> int:
+    found = await client.count(collection, count_filter=condition_of(scope), exact=True)
+    return found.count
 
 
 async def scroll(
@@ -180,32 +168,18 @@ async def retrieve_points(
         with_payload=True,
         with_vectors=True,
     )
-    return {chunk_id_of(generation, record.id): index_point_of(record) for record in records}
+    return {
+        chunk_id_of(generation, record.id): index_point(record.payload, record.vector)
+        for record in records
+    }
 
 
 def point_of(generation: str, point: IndexPoint) -> models.PointStruct:
     vectors: dict[str, models.Vector] = {DENSE: point.dense.tolist()}
     if point.sparse.indices:
-        vectors[SPARSE] = models.SparseVector(
-            indices=list(point.sparse.indices), values=list(point.sparse.values)
-        )
-    payload = cast("dict[str, object]", to_payload(point.chunk)) | {GENERATION_FIELD: generation}
+        vectors[SPARSE] = _sparse(point.sparse)
     return models.PointStruct(
-        id=point_id(generation, point.chunk.chunk_id), vector=vectors, payload=payload
+        id=point_id(generation, point.chunk.chunk_id),
+        vector=vectors,
+        payload=to_payload(point.chunk) | {GENERATION_FIELD: generation},
     )
-
-
-def index_point_of(record: models.Record) -> IndexPoint:
-    vectors = cast("dict[str, list[float] | models.SparseVector]", record.vector)
-    sparse = vectors.get(SPARSE)
-    return IndexPoint(
-        chunk_of(record),
-        array("f", cast("list[float]", vectors[DENSE])),
-        SparseVector(tuple(sparse.indices), tuple(sparse.values))
-        if isinstance(sparse, models.SparseVector)
-        else SparseVector((), ()),
-    )
-
-
-def chunk_of(record: models.Record) -> Chunk:
-    return from_payload(cast("ChunkPayload", record.payload or {}))

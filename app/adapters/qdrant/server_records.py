@@ -11,17 +11,15 @@ import secrets
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 
 from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.frequencies import Frequencies
-from app.adapters.qdrant.server_errors import server_errors
 from app.adapters.qdrant.server_lease import Lease, lease_from_json
-from app.adapters.qdrant.server_options import PAGE
 from app.adapters.qdrant.server_points import scroll
-from app.adapters.qdrant.server_schema import match_any
+from app.adapters.qdrant.server_schema import PAGE, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, StorageError
 
@@ -43,6 +41,8 @@ class GenerationRecord:
 
 @dataclass(frozen=True, slots=True)
 class BookRecord:
+    """The fields are stored under these names."""
+
     book: BookId
     revision: str = ""
     """Random, new at each write; "" for a record that is not stored yet."""
@@ -82,8 +82,7 @@ class Records:
             return records
         for start in range(0, len(books), PAGE):
             ids = [_point_id(BOOK, book) for book in books[start : start + PAGE]]
-            with server_errors(self.address):
-                found = await self._client.retrieve(self.collection, ids, with_payload=True)
+            found = await self._client.retrieve(self.collection, ids, with_payload=True)
             records.update((one.book, one) for one in map(_record_of, found))
         return records
 
@@ -91,10 +90,9 @@ class Records:
         """Return the number of records, including those with an invalid book id."""
         if not await self._exists():
             return 0
-        with server_errors(self.address):
-            found = await self._client.count(
-                self.collection, models.Filter(must=[match_any("kind", [BOOK])]), exact=True
-            )
+        found = await self._client.count(
+            self.collection, models.Filter(must=[match_any("kind", [BOOK])]), exact=True
+        )
         return found.count
 
     async def revisions(self, since: int = 0) -> dict[str, str]:
@@ -106,10 +104,9 @@ class Records:
         if since:
             must.append(models.FieldCondition(key="changed", range=models.Range(gte=since)))
         condition, fields = models.Filter(must=must), ["book", "revision"]
-        with server_errors(self.address):
-            async for one in scroll(self._client, self.collection, condition, fields):
-                payload = one.payload or {}
-                revisions[str(payload.get("book"))] = str(payload.get("revision"))
+        async for one in scroll(self._client, self.collection, condition, fields):
+            payload = one.payload or {}
+            revisions[str(payload.get("book"))] = str(payload.get("revision"))
         return revisions
 
     async def replace(self, old: BookRecord, new: BookRecord) -> BookRecord | None:
@@ -121,17 +118,16 @@ class Records:
         now = int(1_000 * time.time())
         new = replace(new, revision=secrets.token_hex(8), changed=now)
         point = models.PointStruct(
-            id=_point_id(BOOK, new.book), vector={}, payload=_record_payload(new)
+            id=_point_id(BOOK, new.book), vector={}, payload={"kind": BOOK, **asdict(new)}
         )
         try:
-            with server_errors(self.address):
-                await self._client.upsert(
-                    self.collection,
-                    points=[point],
-                    wait=True,
-                    ordering=models.WriteOrdering.MEDIUM,
-                    update_filter=models.Filter(must=[match_any("revision", [old.revision])]),
-                )
+            await self._client.upsert(
+                self.collection,
+                points=[point],
+                wait=True,
+                ordering=models.WriteOrdering.MEDIUM,
+                update_filter=models.Filter(must=[match_any("revision", [old.revision])]),
+            )
         except StorageError:
             # The write may have succeeded although its answer was lost.
             if (await self.read(new.book)).revision != new.revision:
@@ -141,15 +137,9 @@ class Records:
 
     async def delete(self, record: BookRecord) -> None:
         """Delete the record unless another process has written it since."""
-        await self._delete(
-            models.Filter(
-                must=[
-                    match_any("kind", [BOOK]),
-                    match_any("book", [record.book]),
-                    match_any("revision", [record.revision]),
-                ]
-            )
-        )
+        is_book, this = match_any("kind", [BOOK]), match_any("book", [record.book])
+        unchanged = match_any("revision", [record.revision])
+        await self._delete(models.Filter(must=[is_book, this, unchanged]))
 
     async def write_frequencies(self, book: BookId, key: str, found: Frequencies) -> None:
         payload = {
@@ -159,26 +149,22 @@ class Records:
             "frequencies": found.to_text(),
         }
         point = models.PointStruct(id=_point_id(FREQUENCIES, key), vector={}, payload=payload)
-        with server_errors(self.address):
-            await self._client.upsert(self.collection, points=[point], wait=True)
+        await self._client.upsert(self.collection, points=[point], wait=True)
 
     async def read_frequencies(self, keys: Sequence[str]) -> dict[str, Frequencies]:
         """Return document frequencies by generation key, where there are any. IndexUnreadable."""
         found: dict[str, Frequencies] = {}
         for start in range(0, len(keys), _FREQUENCIES_PAGE):
             asked = keys[start : start + _FREQUENCIES_PAGE]
-            with server_errors(self.address):
-                records = await self._client.retrieve(
-                    self.collection,
-                    [_point_id(FREQUENCIES, key) for key in asked],
-                    with_payload=["generation", "frequencies"],
-                )
+            records = await self._client.retrieve(
+                self.collection,
+                [_point_id(FREQUENCIES, key) for key in asked],
+                with_payload=["generation", "frequencies"],
+            )
             for record in records:
                 payload = record.payload or {}
-                where = f"{self.address} {payload.get('generation')}"
-                found[str(payload.get("generation"))] = Frequencies.from_text(
-                    payload.get("frequencies"), where
-                )
+                key, text = str(payload.get("generation")), payload.get("frequencies")
+                found[key] = Frequencies.from_text(text, f"{self.address} {key}")
         return found
 
     async def delete_frequencies(self, which: models.Filter) -> None:
@@ -187,44 +173,15 @@ class Records:
 
     async def _exists(self) -> bool:
         if not self._found:
-            with server_errors(self.address):
-                self._found = await self._client.collection_exists(self.collection)
+            self._found = await self._client.collection_exists(self.collection)
         return self._found
 
     async def _delete(self, condition: models.Filter) -> None:
-        with server_errors(self.address):
-            await self._client.delete(
-                self.collection,
-                points_selector=models.FilterSelector(filter=condition),
-                wait=True,
-            )
+        await self._client.delete(self.collection, points_selector=condition, wait=True)
 
 
 def _point_id(kind: str, name: str) -> str:
     return str(uuid.UUID(bytes=blake2b(f"{kind}/{name}".encode(), digest_size=16).digest()))
-
-
-def _record_payload(record: BookRecord) -> dict[str, object]:
-    return {
-        "kind": BOOK,
-        "book": record.book,
-        "revision": record.revision,
-        "changed": record.changed,
-        "current": _generation_payload(record.current),
-        "previous": _generation_payload(record.previous),
-        "lease": record.lease.to_json() if record.lease else None,
-    }
-
-
-def _generation_payload(one: GenerationRecord | None) -> dict[str, object] | None:
-    if one is None:
-        return None
-    return {
-        "key": one.key,
-        "number": one.number,
-        "dimension": one.dimension,
-        "manifest": one.manifest,
-    }
 
 
 def _record_of(point: models.Record) -> BookRecord:

@@ -8,6 +8,9 @@ with them, since a book id has no `~`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from qdrant_client import AsyncQdrantClient, models
 
@@ -18,28 +21,44 @@ from app.adapters.qdrant.payload import (
     SPARSE,
     TENANT_FIELD,
 )
-from app.adapters.qdrant.server_errors import CollectionExists, server_errors
-from app.adapters.qdrant.server_options import (
-    ServerOptions,
-    hnsw_config,
-    strict_mode,
-    vector_params,
-)
+from app.adapters.qdrant.server_errors import CollectionExists
 
 GENERATION_FIELD = "generation"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """The defaults fit one node. For high availability use 3 nodes, 2 replicas, consistency 2."""
+
+    shard_number: int = 1
+    replication_factor: int = 1
+    write_consistency_factor: int = 1
+    quantization: Literal["none", "int8"] = "none"
+    """int8 takes a quarter of the memory; the best candidates are rescored with the originals."""
+    on_disk_vectors: bool = False
+    """Keep the original vectors on disk; with int8, only the quantized vectors need memory."""
+    strict_mode: bool = True
+    """The server refuses filters on fields without an index, and requests above its limits."""
+
+
+BATCH = 256
+"""Points in one upsert: about 5 MB of JSON at 1,024 dimensions, under the server's 32 MB."""
+
+PAGE = 1_000
+"""Points in one page of a scroll."""
+
+SEARCHES = 64
+"""Searches in one request."""
 
 
 class Schema:
     """Names and creation of the collections."""
 
-    def __init__(
-        self, client: AsyncQdrantClient, prefix: str, address: str, options: ServerOptions
-    ) -> None:
+    def __init__(self, client: AsyncQdrantClient, prefix: str, options: ServerOptions) -> None:
         """No request is sent yet."""
         self._client = client
         self._prefix = prefix
-        self._address = address
-        self._options = options
+        self.options = options
 
     @property
     def books(self) -> str:
@@ -50,8 +69,7 @@ class Schema:
 
     async def every_points(self) -> list[str]:
         """Return the names of the existing collections of points."""
-        with server_errors(self._address):
-            answer = await self._client.get_collections()
+        answer = await self._client.get_collections()
         start = f"{self._prefix}~"
         return sorted(
             one.name
@@ -64,51 +82,47 @@ class Schema:
         names = ("kind", "book", "revision", GENERATION_FIELD)
         records = dict.fromkeys(names, models.PayloadSchemaType.KEYWORD)
         records["changed"] = models.PayloadSchemaType.INTEGER
-        await self._create(self.books, None, records)
-        await self._create(self.points(dimension), dimension, _points_indexes())
+        await self._create(
+            self.books,
+            records,
+            vectors_config={},
+            shard_number=1,
+            # If fewer replicas than this factor accept a write, Qdrant reports an error but keeps
+            # the write on those that did. With 1, replicas that failed are disabled instead, so two
+            # replicas of a record never differ.
+            write_consistency_factor=1,
+        )
+        await self._create(
+            self.points(dimension),
+            _points_indexes(),
+            vectors_config={DENSE: _vector_params(dimension, self.options)},
+            sparse_vectors_config={SPARSE: models.SparseVectorParams()},
+            # One HNSW graph for each book, and one over all for questions without a book.
+            hnsw_config=models.HnswConfigDiff(m=16, payload_m=16),
+            shard_number=self.options.shard_number,
+            write_consistency_factor=self.options.write_consistency_factor,
+        )
 
     async def _create(
         self,
         name: str,
-        dimension: int | None,
-        schemas: Mapping[str, models.PayloadSchemaType | models.PayloadSchemaParams],
+        indexes: Mapping[str, models.PayloadSchemaType | models.PayloadSchemaParams],
+        **layout: Any,  # noqa: ANN401 - arguments of `create_collection`
     ) -> None:
-        with server_errors(self._address):
-            exists = await self._client.collection_exists(name)
+        exists = await self._client.collection_exists(name)
         if not exists:
-            await self._create_collection(name, dimension)
-        with server_errors(self._address):
-            present = (await self._client.get_collection(name)).payload_schema or {}
-        with server_errors(self._address):
-            for field, schema in schemas.items():
-                if field not in present:
-                    await self._client.create_payload_index(
-                        name, field, field_schema=schema, wait=True
-                    )
-
-    async def _create_collection(self, name: str, dimension: int | None) -> None:
-        options = self._options
-        vectors = {} if dimension is None else {DENSE: vector_params(dimension, options)}
-        sparse = None if dimension is None else {SPARSE: models.SparseVectorParams()}
-        try:
-            with server_errors(self._address):
+            # Suppressed: another process was first.
+            with suppress(CollectionExists):
                 await self._client.create_collection(
                     name,
-                    vectors_config=vectors,
-                    sparse_vectors_config=sparse,
-                    hnsw_config=None if dimension is None else hnsw_config(),
-                    shard_number=1 if dimension is None else options.shard_number,
-                    replication_factor=options.replication_factor,
-                    # If fewer replicas than this factor accept a write, Qdrant reports an error but
-                    # keeps the write on those that did. With 1, replicas that failed are disabled
-                    # instead, so two replicas of a record never differ.
-                    write_consistency_factor=1
-                    if dimension is None
-                    else options.write_consistency_factor,
-                    strict_mode_config=strict_mode(options),
+                    replication_factor=self.options.replication_factor,
+                    strict_mode_config=_strict_mode(self.options),
+                    **layout,
                 )
-        except CollectionExists:
-            return  # another process was first
+        present = (await self._client.get_collection(name)).payload_schema or {}
+        for field, schema in indexes.items():
+            if field not in present:
+                await self._client.create_payload_index(name, field, field_schema=schema, wait=True)
 
 
 def _points_indexes() -> dict[str, models.PayloadSchemaParams]:
@@ -127,3 +141,42 @@ def _points_indexes() -> dict[str, models.PayloadSchemaParams]:
 
 def match_any(field: str, values: Sequence[str]) -> models.FieldCondition:
     return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))
+
+
+def _vector_params(dimension: int, options: ServerOptions) -> models.VectorParams:
+    return models.VectorParams(
+        size=dimension,
+        distance=models.Distance.COSINE,
+        on_disk=options.on_disk_vectors,
+        quantization_config=(
+            models.ScalarQuantization(
+                scalar=models.ScalarQuantizationConfig(
+                    type=models.ScalarType.INT8, quantile=0.99, always_ram=True
+                )
+            )
+            if options.quantization == "int8"
+            else None
+        ),
+    )
+
+
+def search_params(options: ServerOptions) -> models.SearchParams | None:
+    if options.quantization == "none":
+        return None
+    return models.SearchParams(
+        quantization=models.QuantizationSearchParams(rescore=True, oversampling=2.0)
+    )
+
+
+def _strict_mode(options: ServerOptions) -> models.StrictModeConfig | None:
+    if not options.strict_mode:
+        return None
+    return models.StrictModeConfig(
+        enabled=True,
+        unindexed_filtering_retrieve=False,
+        unindexed_filtering_update=False,
+        max_query_limit=PAGE,
+        upsert_max_batchsize=BATCH,
+        search_max_batchsize=SEARCHES,
+        filter_max_conditions=64,
+    )

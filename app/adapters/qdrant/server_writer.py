@@ -7,23 +7,26 @@ import logging
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import cast
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, idf
+from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, pooled_idf, weighted
 from app.adapters.qdrant.manifest import manifest_to_json
 from app.adapters.qdrant.payload import TENANT_FIELD, check_dimension
 from app.adapters.qdrant.samples import LIMIT, Samples
-from app.adapters.qdrant.server_errors import server_errors
 from app.adapters.qdrant.server_lease import RENEW_SECONDS, new_lease, refuse_if_held
-from app.adapters.qdrant.server_options import BATCH, ServerOptions
-from app.adapters.qdrant.server_points import point_of, retrieve_points, search_points
+from app.adapters.qdrant.server_points import (
+    condition_of,
+    count,
+    point_of,
+    retrieve_points,
+    search_points,
+)
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
-from app.adapters.qdrant.server_schema import GENERATION_FIELD, Schema, match_any
+from app.adapters.qdrant.server_schema import BATCH, GENERATION_FIELD, Schema, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, RagError, StorageError
-from app.domain.retrieval.query import ScoredId, SearchFilter, SparseVector
+from app.domain.retrieval.query import Candidates, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
 
 _log = logging.getLogger(__name__)
@@ -73,24 +76,20 @@ class BookStorage:
         """Delete all other generations of the book. Only while our lease is in its record."""
         keys = [one.key for one in kept]
         await self._delete(
-            book, models.Filter(must_not=[match_any(GENERATION_FIELD, keys)] if keys else None)
+            models.Filter(
+                must=[match_any(TENANT_FIELD, [book])],
+                must_not=[match_any(GENERATION_FIELD, keys)] if keys else None,
+            )
         )
 
     async def drop(self, book: BookId, key: str) -> None:
         """Delete one generation."""
-        await self._delete(book, models.Filter(must=[match_any(GENERATION_FIELD, [key])]))
+        await self._delete(condition_of({key: book}))
 
-    async def _delete(self, book: BookId, which: models.Filter) -> None:
-        """Delete the points and frequencies of these generations of the book."""
-        must = [match_any(TENANT_FIELD, [book]), *cast("list[models.Condition]", which.must or [])]
-        condition = models.Filter(must=must, must_not=which.must_not)
+    async def _delete(self, condition: models.Filter) -> None:
+        """Delete the points and frequencies of generations."""
         for collection in await self.schema.every_points():
-            with server_errors(self.records.address):
-                await self.client.delete(
-                    collection,
-                    points_selector=models.FilterSelector(filter=condition),
-                    wait=True,
-                )
+            await self.client.delete(collection, points_selector=condition, wait=True)
         await self.records.delete_frequencies(condition)
 
 
@@ -105,19 +104,21 @@ class ServerWriter:
         storage: BookStorage,
         record: BookRecord,
         dimension: int,
-        options: ServerOptions,
         switched: Callable[[], None],
         number: int,
     ) -> None:
-        """Use `open` instead: `record` must have our lease."""
+        """`record` has our lease; `switched` is called after publication.
+
+        The generation gets the number `number`, or the next free one if that is higher.
+        """
         self._storage = storage
         self._record = record
         self._book = record.book
         self._dimension = dimension
         self._collection = storage.schema.points(dimension)
-        self._options = options
         self._switched = switched
         self._key = secrets.token_hex(8)
+        self._scope = {self._key: self._book}
         self._number = max([number, *(one.number + 1 for one in record.kept)])
         self._samples = Samples()
         self._counter = FrequencyCounter()
@@ -125,38 +126,21 @@ class ServerWriter:
         self._putting = asyncio.Lock()
         self._may_be_published = self._done = False
 
-    @classmethod
-    async def open(
-        cls,
-        storage: BookStorage,
-        book: BookId,
-        dimension: int,
-        options: ServerOptions,
-        switched: Callable[[], None],
-        number: int = 1,
-    ) -> ServerWriter:
-        """Take the book's lease and delete leftovers of a crash. IndexBusy, StorageError.
-
-        `switched` is called after publication. The generation gets the number `number`, or the next
-        free one if that is higher.
-        """
-        await storage.schema.create(dimension)
-        writer = cls(storage, await storage.take(book), dimension, options, switched, number)
+    async def start(self) -> None:
+        """Delete leftovers of a crash and begin to renew the lease. StorageError."""
         try:
-            await storage.keep(book, writer._record.kept)
+            await self._storage.keep(self._book, self._record.kept)
         except BaseException:
-            await writer.abandon()
+            await self.abandon()
             raise
-        writer._renewing = asyncio.create_task(writer._renew_lease())
-        return writer
+        self._renewing = asyncio.create_task(self._renew_lease())
 
     async def write(self, points: Sequence[IndexPoint]) -> None:
         for point in points:
             check_dimension(self._book, "of this run", self._dimension, len(point.dense))
-        with server_errors(self._address):
-            for start in range(0, len(points), BATCH):
-                batch = [point_of(self._key, point) for point in points[start : start + BATCH]]
-                await self._storage.client.upsert(self._collection, points=batch, wait=True)
+        for start in range(0, len(points), BATCH):
+            batch = [point_of(self._key, point) for point in points[start : start + BATCH]]
+            await self._storage.client.upsert(self._collection, points=batch, wait=True)
         for point in points:
             self._counter.add(point.sparse)
         self._samples.offer(points)
@@ -207,56 +191,37 @@ class ServerWriter:
         except RagError as error:
             self._warn("index.prune_failed", error)
 
-    @property
-    def _address(self) -> str:
-        return self._storage.records.address
-
     async def _check_count(self, expected: int) -> None:
-        condition = models.Filter(
-            must=[match_any(TENANT_FIELD, [self._book]), match_any(GENERATION_FIELD, [self._key])]
-        )
-        with server_errors(self._address):
-            found = await self._storage.client.count(
-                self._collection, count_filter=condition, exact=True
-            )
-        if found.count != expected:
+        found = await count(self._storage.client, self._collection, self._scope)
+        if found != expected:
             message = (
-                f"book {self._book!r}: {found.count} chunks are in the new index, but the book has "
+                f"book {self._book!r}: {found} chunks are in the new index, but the book has "
                 f"{expected}: not published"
             )
             raise StorageError(message)
 
     async def _check_readable(self) -> None:
         """Look up sample chunks and search for them, as a reader does."""
-        where, samples = f"{self._address} {self._book}", self._samples
-        with server_errors(self._address):
-            stored = await retrieve_points(
-                self._storage.client, self._collection, self._key, samples.ids
-            )
-            counted = self._counter.result()
-            found = [await self._search(point, counted) for point in samples.points]
-        samples.check_stored(where, stored)
-        samples.check_found(where, [hits[0] for hits in found], [hits[1] for hits in found])
-
-    async def _search(
-        self, point: IndexPoint, counted: Frequencies
-    ) -> tuple[list[ScoredId], list[ScoredId]]:
-        weighted = SparseVector(
-            point.sparse.indices,
-            tuple(
-                value * idf(counted.documents, counted.of(term))
-                for term, value in zip(point.sparse.indices, point.sparse.values, strict=True)
-            ),
+        where, samples = f"{self._storage.records.address} {self._book}", self._samples
+        stored = await retrieve_points(
+            self._storage.client, self._collection, self._key, samples.ids
         )
+        counted = self._counter.result()
+        found = [await self._search(point, counted) for point in samples.points]
+        samples.check_stored(where, stored)
+        samples.check_found(where, found)
+
+    async def _search(self, point: IndexPoint, counted: Frequencies) -> Candidates:
+        sparse = weighted(point.sparse, pooled_idf(point.sparse.indices, [counted]))
         return await search_points(
             self._storage.client,
             self._collection,
-            {self._key: self._book},
+            self._scope,
             point.dense,
-            weighted if weighted.indices else None,
+            sparse if sparse.indices else None,
             LIMIT,
             SearchFilter(),
-            self._options,
+            self._storage.schema.options,
         )
 
     async def _renew_lease(self) -> None:

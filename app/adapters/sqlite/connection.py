@@ -37,7 +37,7 @@ def writing(path: Path, schema: str, *, wal: bool = False) -> Iterator[sqlite3.C
         yield connection
 
 
-def open_to_write(path: Path, schema: str, *, wal: bool = False) -> sqlite3.Connection:
+def open_to_write(path: Path, schema: str, *, wal: bool) -> sqlite3.Connection:
     """Open a file for writing; create it and its `schema` if they are missing.
 
     Different threads may use the connection, but only one at a time. With a write-ahead log

@@ -13,9 +13,8 @@ from grpc.aio import AioRpcError, Metadata
 from qdrant_client import AsyncQdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from app.adapters.qdrant import server_nodes
-from app.adapters.qdrant.server_nodes import Nodes, NoNodeReady, addresses
-from app.domain.errors import ConfigError
+from app.adapters.qdrant.server_client import Nodes, addresses
+from app.domain.errors import ConfigError, StorageError
 
 URLS = ["http://a:1", "http://b:2", "http://c:3"]
 READ, WRITE = "query_batch_points", "upsert"
@@ -113,8 +112,9 @@ def test_what_fails_on_one_node_is_asked_of_one_that_is_ready(error: Exception, 
 def test_a_refusal_is_not_asked_again(error: Exception) -> None:
     async def scenario(cluster: Cluster, nodes: Nodes) -> None:
         cluster.faults["a"] = error
-        with pytest.raises(type(error)):
+        with pytest.raises(StorageError) as caught:
             await nodes.query_batch_points("text")
+        assert caught.value.__cause__ is error
         assert cluster.asked == ["a"]
 
     play(scenario)
@@ -123,7 +123,7 @@ def test_a_refusal_is_not_asked_again(error: Exception) -> None:
 def test_a_read_without_an_answer_is_sent_to_a_second_node(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server_nodes, "HEDGE_SECONDS", 0.01)
+    monkeypatch.setattr("app.adapters.qdrant.server_client.HEDGE_SECONDS", 0.01)
 
     async def scenario(cluster: Cluster, nodes: Nodes) -> None:
         await nodes.query_batch_points("text")
@@ -152,14 +152,14 @@ def test_a_node_that_is_not_ready_is_not_asked() -> None:
 def test_when_no_node_answers_the_last_failure_is_raised_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server_nodes, "READ_SECONDS", 0.01)
+    monkeypatch.setattr("app.adapters.qdrant.server_client.READ_SECONDS", 0.01)
 
     async def scenario(cluster: Cluster, nodes: Nodes) -> None:
         cluster.faults["a"] = lost()
-        with pytest.raises(ResponseHandlingException):
+        with pytest.raises(StorageError, match=r"cannot reach Qdrant at http://a:1, .*ReadError"):
             await nodes.query_batch_points("text")
         only(cluster, "")
-        with pytest.raises(NoNodeReady):
+        with pytest.raises(StorageError, match="no node of the cluster is ready"):
             await nodes.query_batch_points("text")
 
     play(scenario)
