@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
-from app.api.admin_key import AdminKey, allowed
+from app.api.keys import AdminKey, allowed
 from app.api.owner_pages import gap_issues, page_policy, report_csv, report_html, report_json
 from app.api.requests import BookName
 from app.api.routes import Rag

@@ -19,13 +19,13 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, Field, JsonValue
 
 from app.api import sse
-from app.api.admin_key import AdminKey, allowed
 from app.api.book_list import BookBody
 from app.api.events import frame
-from app.api.keys import BEARER
-from app.api.problems import ErrorEvent, problem_response, request_id, retry_after
+from app.api.keys import BEARER, AdminKey, allowed
+from app.api.problems import ErrorEvent, Refused, retry_after
 from app.api.requests import BookName
 from app.api.routes import Rag, problems
+from app.api.security import CLOSE, claims_more
 from app.bootstrap.ingest_process import Order, ingest_in_process
 from app.domain.book_id import BookId
 from app.domain.document import Site
@@ -169,7 +169,7 @@ async def state(book: BookName, key: AdminKey, request: Request, jobs: Jobs) -> 
     found = jobs.state(allowed(key, book))
     if found is None:
         detail = f"no ingest of book {book!r} was asked of this server"
-        return problem_response(404, "ingest_not_found", detail, request_id(request))
+        raise Refused(404, "ingest_not_found", detail)
     return _reply(request, jobs, found, 200)
 
 
@@ -200,12 +200,12 @@ async def remove(book: BookName, key: AdminKey, rag: Rag) -> None:
     response_class=PlainTextResponse,
     responses=problems(401, 403, 404, 422, 503),
 )
-async def ledger(book: BookName, key: AdminKey, request: Request, rag: Rag) -> Response:
+async def ledger(book: BookName, key: AdminKey, rag: Rag) -> Response:
     """The output of `textbook-rag ledger export`, to keep in the book's repository."""
     found = await rag.ledgers.load(allowed(key, book))
     if not found.entries:
         detail = f"there is no ledger of book {book!r}"
-        return problem_response(404, "book_not_found", detail, request_id(request))
+        raise Refused(404, "book_not_found", detail)
     text = "".join(f"{line}\n" for line in to_lines(found))
     return PlainTextResponse(text, media_type="application/jsonl")
 
@@ -234,9 +234,8 @@ async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | No
 
     HTTPException 413 if it is too large, 408 if it is too slow; ClientDisconnect.
     """
-    claimed = request.headers.get("content-length", "0")
     left = max_bytes
-    if not claimed.isdecimal() or len(claimed) > 18 or int(claimed) > left:
+    if claims_more(request.headers, left):
         raise _too_large(max_bytes)
     parts = request.stream()
     with path.open("wb") as file:
@@ -245,7 +244,7 @@ async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | No
                 part = await asyncio.wait_for(anext(parts, None), _PART_SECONDS)
             except TimeoutError:
                 detail = f"no part of the body arrived within {_PART_SECONDS:g} s"
-                raise HTTPException(408, detail, {"Connection": "close"}) from None
+                raise HTTPException(408, detail, CLOSE) from None
             if part is None:
                 break
             left -= len(part)
@@ -257,7 +256,7 @@ async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | No
 
 def _too_large(max_bytes: int) -> HTTPException:
     detail = f"the archive is larger than {max_bytes:,} bytes (RAG_UPLOAD_MB)"
-    return HTTPException(413, detail, {"Connection": "close"})
+    return HTTPException(413, detail, CLOSE)
 
 
 def _reply(request: Request, jobs: IngestJobs, found: JobState, status: int) -> Response:

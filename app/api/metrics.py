@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib import metadata
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -25,9 +25,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from app.api.answer_runs import AnswerRuns
-from app.api.keys import operator_refusal
+from app.api.keys import require_operator
 from app.api.limits import Capacity
-from app.api.problems import problem_response, request_id
 from app.api.routes import problems
 from app.bootstrap.application import Application
 from app.domain.answer import Answer
@@ -171,13 +170,10 @@ router = APIRouter()
     summary="Metrics in Prometheus's text format",
     response_class=PlainTextResponse,
     responses=problems(401, 403, 503),
+    dependencies=[Depends(require_operator)],
 )
 async def metrics(request: Request) -> Response:
     """For this machine, or with a secret key."""
-    refused = operator_refusal(request)
-    if refused is not None:
-        status, code, detail = refused
-        return problem_response(status, code, detail, request_id(request))
     found: Metrics = request.app.state.metrics
     rag: Application = request.app.state.application
     found.set_open(request.app.state.answer_runs, request.app.state.capacity)

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.metrics import Metrics
-from app.api.problems import CLIENT_CLOSED_REQUEST, unexpected
+from app.api.problems import CLIENT_CLOSED_REQUEST, error_response
 from app.bootstrap.traces import Traces
 from app.domain.errors import Overloaded, TooManyRequests
 from app.services.recording import Recording, recording
@@ -24,7 +24,7 @@ _INFO_PREFIXES = ("/v1/", "/cite/")
 class RecordedRequests:
     """Middleware that gives each request an id and a recording, and logs it at its end.
 
-    It converts unexpected exceptions to problem responses.
+    It converts errors of the middleware inside it, and unexpected ones, to problem responses.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, traces: Traces | None) -> None:
@@ -37,7 +37,6 @@ class RecordedRequests:
             await self._app(scope, receive, send)
             return
         request_id = uuid4().hex[:16]
-        scope.setdefault("state", {})["request_id"] = request_id
         status = CLIENT_CLOSED_REQUEST
 
         async def send_with_id(message: Message) -> None:
@@ -53,7 +52,7 @@ class RecordedRequests:
             except ClientDisconnect:
                 pass
             except Exception as error:
-                response = unexpected(error, request_id)
+                response = error_response(error)
                 if status != CLIENT_CLOSED_REQUEST:
                     raise
                 await response(scope, receive, send_with_id)

@@ -16,7 +16,7 @@ from app.api.events import ChatEvents, DeltaEvent, SourcesEvent, StartEvent
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot, capacity_of, client_slot
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
-from app.api.problems import ErrorEvent, Problem, problem_response, request_id, title_of
+from app.api.problems import ErrorEvent, Problem, Refused, title_of
 from app.api.quotas import chat_quota, search_quota
 from app.api.readiness import HealthBody, ReadyBody
 from app.api.requests import BookName, ChatRequest, SearchRequest
@@ -185,20 +185,19 @@ async def books(request: Request, rag: Rag) -> BooksBody:
     "/v1/glossary",
     tags=["books"],
     summary="The glossary's terms on a page",
-    response_model=GlossaryBody,
     responses=problems(401, 403, 404, 422, 503),
     dependencies=[Depends(BEARER)],
 )
 async def glossary(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
-) -> Response | GlossaryBody:
+) -> GlossaryBody:
     """The terms on the page, each with its definition and the link to it in the book."""
     for one in books_for(request, book) or (None,):
         found = await rag.glossary.on_page(page, one)
         if found is not None:
             break
     else:
-        return _no_page(page, book, request)
+        raise _no_page(page, book)
     return GlossaryBody(book=found.book, terms=[TermBody.of(term) for term in found.terms])
 
 
@@ -206,24 +205,23 @@ async def glossary(
     "/v1/suggestions",
     tags=["books"],
     summary="What a reader of a page can ask",
-    response_model=SuggestionsBody,
     responses=problems(401, 403, 404, 422, 503),
     dependencies=[Depends(BEARER)],
 )
 async def suggest(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
-) -> Response | SuggestionsBody:
+) -> SuggestionsBody:
     """Questions about the page's terms and sections, and its exercises."""
     for one in books_for(request, book) or (None,):
         found = await rag.suggestions.on_page(page, one)
         if found is not None:
             return SuggestionsBody.of(found)
-    return _no_page(page, book, request)
+    raise _no_page(page, book)
 
 
-def _no_page(page: str, book: BookId | None, request: Request) -> Response:
+def _no_page(page: str, book: BookId | None) -> Refused:
     detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
-    return problem_response(404, "page_not_found", detail, request_id(request))
+    return Refused(404, "page_not_found", detail)
 
 
 @router.get("/healthz", tags=["operation"], summary="Is the process alive?", responses=problems())
@@ -235,10 +233,9 @@ async def healthz() -> HealthBody:
     "/readyz",
     tags=["operation"],
     summary="Can it answer?",
-    response_model=ReadyBody,
     responses=problems(503),
 )
-async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
+async def readyz(rag: Rag) -> ReadyBody:
     """Ready if the index can be read and has at least one book; damaged books are listed.
 
     With a `fault` of the embedder, the generator or the disk, the server still answers.
@@ -247,7 +244,7 @@ async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
     found = BooksBody.of((await rag.index.books()).named(), await rag.index.damaged())
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
-        return problem_response(503, "no_book", detail, request_id(request))
+        raise Refused(503, "no_book", detail)
     return await ReadyBody.of(rag, found)
 
 
@@ -271,7 +268,6 @@ EditionLabel = Annotated[
 )
 async def cite(
     paragraph_id: ParagraphId,
-    request: Request,
     rag: Rag,
     book: BookName | None = None,
     version: EditionLabel = "",
@@ -282,13 +278,11 @@ async def cite(
     target = await rag.cite.find(paragraph_id, edition)
     if target is None:
         detail = f"no indexed book has a paragraph {paragraph_id!r}"
-        return problem_response(404, "paragraph_not_found", detail, request_id(request))
+        raise Refused(404, "paragraph_not_found", detail)
     if target.gone:
         detail = f"the paragraph left the book; the nearest section is {target.url or 'unknown'}"
-        response = problem_response(410, "paragraph_gone", detail, request_id(request))
-        if target.url:
-            response.headers["Link"] = f'<{encoded_url(target.url)}>; rel="alternate"'
-        return response
+        nearest = {"Link": f'<{encoded_url(target.url)}>; rel="alternate"'} if target.url else None
+        raise Refused(410, "paragraph_gone", detail, nearest)
     return RedirectResponse(encoded_url(target.url), status_code=302)
 
 

@@ -23,7 +23,6 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.answer_runs import AnswerRun, AnswerRuns
 from app.api.events import EventFormat
-from app.api.problems import request_id
 from app.domain.answer import AnswerEvent
 from app.domain.answering.request import AskRequest
 
@@ -89,7 +88,7 @@ async def stream_answer(
     becomes a problem response. ClientDisconnect if the client disconnects.
     """
     run, seen = runs.resume(last_event_id, ask) or (
-        runs.start(ask, events, request_id(request), event_format),
+        runs.start(ask, events, event_format),
         0,
     )
     try:
