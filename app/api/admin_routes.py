@@ -12,18 +12,18 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
-from app.api import sse
 from app.api.book_list import BookBody
-from app.api.events import frame
+from app.api.events import MEDIA_TYPE, STREAM_HEADERS, frame
 from app.api.keys import BEARER, AdminKey, allowed
 from app.api.problems import ErrorEvent, Refused, retry_after
 from app.api.requests import BookName
+from app.api.responses import Body
 from app.api.routes import Rag, problems
 from app.api.security import CLOSE, claims_more
 from app.bootstrap.ingest_process import Order, ingest_in_process
@@ -33,6 +33,7 @@ from app.domain.errors import InputError, RagError
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
 from app.services.ingest_jobs import IngestJobs, JobState
+from app.services.ingest_plan import IngestReport
 from app.settings import Settings
 
 _STALE_SECONDS = 86_400
@@ -43,7 +44,18 @@ _PART_SECONDS = 30.0
 router = APIRouter(prefix="/v1/admin/books/{book}", tags=["admin"], dependencies=[Depends(BEARER)])
 
 
-class JobBody(BaseModel):
+def _report_fields(report: IngestReport | None) -> dict[str, Any] | None:
+    return asdict(report) if report else None
+
+
+def _owner_error(error: RagError | None) -> ErrorEvent | None:
+    """The error with its detailed message, for the owner; readers get a general message."""
+    if error is None:
+        return None
+    return ErrorEvent(code=error.code, message=str(error), retry_after=retry_after(error))
+
+
+class JobBody(Body):
     book: str
     state: Annotated[
         Literal["running", "done", "failed"],
@@ -56,29 +68,11 @@ class JobBody(BaseModel):
     total: Annotated[int, Field(description="0 if unknown.")]
     unit: str
     report: Annotated[
-        dict[str, JsonValue] | None, Field(description="As `textbook-rag ingest --json` prints it.")
+        dict[str, JsonValue] | None,
+        BeforeValidator(_report_fields),
+        Field(description="As `textbook-rag ingest --json` prints it."),
     ]
-    error: ErrorEvent | None
-
-    @classmethod
-    def of(cls, state: JobState) -> JobBody:
-        return cls(
-            book=state.book,
-            state=state.state,
-            started_at=state.started_at,
-            ended_at=state.ended_at,
-            phase=state.phase,
-            done=state.done,
-            total=state.total,
-            unit=state.unit,
-            report=asdict(state.report) if state.report else None,
-            error=_owner_error(state.error) if state.error else None,
-        )
-
-
-def _owner_error(error: RagError) -> ErrorEvent:
-    """The error with its detailed message, for the owner; readers get a general message."""
-    return ErrorEvent(code=error.code, message=str(error), retry_after=retry_after(error))
+    error: Annotated[ErrorEvent | None, BeforeValidator(_owner_error)]
 
 
 async def _jobs(request: Request) -> IngestJobs:
@@ -96,7 +90,7 @@ _ARCHIVE = {"schema": {"type": "string", "format": "binary"}}
 _STREAMS = {
     "description": "The state; with `Accept: text/event-stream` events `progress` and finally "
     "`done` or `failed`, each with the state.",
-    "content": {sse.MEDIA_TYPE: {}},
+    "content": {MEDIA_TYPE: {}},
 }
 
 
@@ -180,7 +174,7 @@ async def state(book: BookName, key: AdminKey, request: Request, jobs: Jobs) -> 
 )
 async def rollback(book: BookName, key: AdminKey, rag: Rag) -> BookBody:
     """A second rollback undoes the first."""
-    return BookBody.of(await rag.index.rollback(allowed(key, book)))
+    return BookBody.model_validate(await rag.index.rollback(allowed(key, book)))
 
 
 @router.delete(
@@ -260,12 +254,11 @@ def _too_large(max_bytes: int) -> HTTPException:
 
 
 def _reply(request: Request, jobs: IngestJobs, found: JobState, status: int) -> Response:
-    if sse.MEDIA_TYPE not in request.headers.get("accept", ""):
-        body = JobBody.of(found).model_dump_json()
+    if MEDIA_TYPE not in request.headers.get("accept", ""):
+        body = JobBody.model_validate(found).model_dump_json()
         return Response(body, status, media_type="application/json")
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     events = _events(jobs, found.book)
-    return StreamingResponse(events, media_type=sse.MEDIA_TYPE, headers=headers)
+    return StreamingResponse(events, media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
 
 
 async def _events(jobs: IngestJobs, book: BookId) -> AsyncGenerator[bytes, None]:
@@ -274,4 +267,4 @@ async def _events(jobs: IngestJobs, book: BookId) -> AsyncGenerator[bytes, None]
         async for one in states:
             number += 1
             name = "progress" if one.state == "running" else one.state
-            yield frame(name, JobBody.of(one), str(number))
+            yield frame(name, JobBody.model_validate(one), str(number))

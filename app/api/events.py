@@ -1,4 +1,15 @@
-"""The events of a streamed answer: their data as JSON, and their encoding."""
+"""The server-sent events of a streamed answer: their data as JSON, and their encoding.
+
+The order of events: `start`, `sources` (the paragraphs used), then `delta` and `citation`
+interleaved, then `end` with the whole answer. An `error` may come at any point and is the last
+event. After `HEARTBEAT_SECONDS` without an event, a comment line is sent, so that proxies keep the
+connection open.
+
+Every event has an id. If the connection breaks, the client sends the same question again, with the
+id of the last event as `Last-Event-ID`, and gets the events after it, up to a minute after the
+answer ended. If the client disconnects before the end, the answer is cancelled, since it costs
+money; a later request starts a new answer. On `start` a client discards what it has.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +22,12 @@ from pydantic import BaseModel, Field
 from app.api.problems import ErrorEvent
 from app.api.responses import Body, CitationBody, SourceBody, answer_body
 from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence, Started, TextDelta
+
+MEDIA_TYPE = "text/event-stream"
+STREAM_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",  # nginx must not buffer the events
+}
 
 
 class StartEvent(Body):

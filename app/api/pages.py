@@ -68,7 +68,7 @@ def _widget(books: int) -> str:
 
 async def home(request: Request) -> Response:
     rag: Application = request.app.state.application
-    found = BooksBody.of((await rag.index.books()).named(), await rag.index.damaged())
+    found = await BooksBody.of(rag)
     keys: SqliteSiteKeys = request.app.state.keys
     # If the API needs a key, this page cannot send one: only hashes of keys are stored.
     widget = rag.settings.open or not keys.all()

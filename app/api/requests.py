@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated, Literal
 
-from fastapi import Depends
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -65,12 +64,12 @@ BookName = Annotated[
 ]
 
 
-class _Request(BaseModel):
+class RequestBody(BaseModel):
     # An unknown field, such as a misspelled one, is an error.
     model_config = ConfigDict(extra="forbid")
 
 
-class TurnBody(_Request):
+class TurnBody(RequestBody):
     """One turn of the conversation so far, oldest first."""
 
     role: Literal["user", "assistant"]
@@ -80,7 +79,7 @@ class TurnBody(_Request):
         return Turn(self.role, self.content)
 
 
-class SelectionBody(_Request):
+class SelectionBody(RequestBody):
     """Text that the reader has selected on a page of the book."""
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_SELECTION_CHARS)]
@@ -103,7 +102,7 @@ def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
     }
 
 
-class ChatRequest(_Request):
+class ChatRequest(RequestBody):
     question: Question
     book: BookName | None = None
     page_url: Annotated[
@@ -175,7 +174,7 @@ class ChatRequest(_Request):
         return self
 
 
-class SearchRequest(_Request):
+class SearchRequest(RequestBody):
     question: Question
     book: BookName | None = None
     page_url: Annotated[
@@ -192,17 +191,3 @@ class SearchRequest(_Request):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"question": "vocabulary mismatch", "k": 3}]}
     )
-
-
-# Coroutines, since FastAPI runs other dependencies in a thread.
-async def _book_of_chat(body: ChatRequest) -> BookId | None:
-    return body.book
-
-
-async def _book_of_search(body: SearchRequest) -> BookId | None:
-    return body.book
-
-
-BookOfChat = Annotated[BookId | None, Depends(_book_of_chat)]
-BookOfSearch = Annotated[BookId | None, Depends(_book_of_search)]
-"""The book that a request asks; None for all."""

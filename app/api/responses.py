@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import (
@@ -17,7 +18,6 @@ from app.domain.answer import Answer, AnswerMode, Confidence
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
 from app.domain.retrieval.query import Hit
-from app.services.page_suggestions import PageSuggestions
 
 
 class Body(BaseModel):
@@ -286,14 +286,7 @@ class TermBody(Body):
 
     @classmethod
     def of(cls, found: TermOnPage) -> TermBody:
-        entry = found.entry
-        return cls(
-            term=entry.term,
-            definition=entry.definition,
-            paragraph_id=entry.paragraph_id,
-            url=entry.url,
-            forms=list(found.forms),
-        )
+        return cls(**asdict(found.entry), forms=list(found.forms))
 
 
 class GlossaryBody(Body):
@@ -314,17 +307,6 @@ class SuggestionsBody(Body):
     exercises: Annotated[
         list[ExerciseBody], Field(description="The page's exercises, in reading order.")
     ]
-
-    @classmethod
-    def of(cls, found: PageSuggestions) -> SuggestionsBody:
-        return cls(
-            book=found.book,
-            questions=list(found.questions),
-            exercises=[
-                ExerciseBody(paragraph_id=one.paragraph_id, text=one.text)
-                for one in found.exercises
-            ],
-        )
 
 
 def answer_body(answer: Answer, public_url: str) -> AnswerBody:

@@ -8,13 +8,11 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic.json_schema import models_json_schema
 
-from app.api import sse
-from app.api.answer_runs import AnswerRuns
-from app.api.asking import answered, streamed
+from app.api.asking import answered, in_search_slot, streamed
 from app.api.book_list import BooksBody
-from app.api.events import ChatEvents, DeltaEvent, SourcesEvent, StartEvent
+from app.api.events import MEDIA_TYPE, ChatEvents, DeltaEvent, SourcesEvent, StartEvent
 from app.api.keys import BEARER, books_for
-from app.api.limits import answer_slot, capacity_of, client_slot
+from app.api.limits import answer_slot
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import ErrorEvent, Problem, Refused, title_of
 from app.api.quotas import chat_quota, search_quota
@@ -77,19 +75,13 @@ def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
     }
 
 
-# Coroutines, since FastAPI runs a plain function in a thread.
+# A coroutine, since FastAPI runs a plain function in a thread.
 async def get_application(request: Request) -> Application:
     application: Application = request.app.state.application
     return application
 
 
-async def get_answer_runs(request: Request) -> AnswerRuns:
-    runs: AnswerRuns = request.app.state.answer_runs
-    return runs
-
-
 Rag = Annotated[Application, Depends(get_application)]
-Runs = Annotated[AnswerRuns, Depends(get_answer_runs)]
 LastEventId = Annotated[
     str,
     Header(
@@ -123,20 +115,20 @@ router = APIRouter()
             "description": "The answer; as events when `stream` is true or asked for by `Accept`: "
             "`start`, `sources`, then `delta` and `citation`, then `end`; or, at any point, "
             "`error`.",
-            "content": {sse.MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
+            "content": {MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
         },
         **problems(401, 403, 404, 409, 422, 502, 503),
     },
     dependencies=[Depends(BEARER), Depends(answer_slot), Depends(chat_quota)],
 )
 async def chat(
-    body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
+    body: ChatRequest, request: Request, rag: Rag, last_event_id: LastEventId = ""
 ) -> Response | AnswerBody:
     """Answer from the book. Each claim has a citation with a link to its paragraph."""
     public_url = rag.settings.public_url
-    if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
-        return await streamed(body, request, rag, runs, ChatEvents(public_url), last_event_id)
-    return answer_body(await answered(body, request, rag, runs), public_url)
+    if body.stream or MEDIA_TYPE in request.headers.get("accept", ""):
+        return await streamed(body, request, ChatEvents(public_url), last_event_id)
+    return answer_body(await answered(body, request), public_url)
 
 
 @router.post(
@@ -146,7 +138,7 @@ async def chat(
     responses=problems(401, 403, 404, 409, 422, 502, 503),
     dependencies=[Depends(BEARER), Depends(search_quota)],
 )
-async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) -> SearchBody:
+async def search(body: SearchRequest, request: Request, rag: Rag) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""
     asked = books_for(request, body.book)
     require_length(body.question, rag.settings.max_question_chars)
@@ -156,9 +148,7 @@ async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) ->
         mode=body.mode,
         filter=SearchFilter(books=await readers_editions(rag.index, asked, body.page_url)),
     )
-    with client_slot(capacity_of(request).searches, request):
-        found = runs.unless_closed(rag.retrieve.search(query))
-        result = await sse.unless_disconnected(request.receive, found)
+    result = await in_search_slot(request, lambda: rag.retrieve.search(query))
     hits = [HitBody.of(hit) for hit in result.hits]
     return SearchBody(hits=hits, degraded=list(result.degraded))
 
@@ -172,13 +162,7 @@ async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) ->
 )
 async def books(request: Request, rag: Rag) -> BooksBody:
     """The books that may be asked with the key."""
-    asked = books_for(request, None)
-    found, damaged = await rag.index.books(), await rag.index.damaged()
-    return BooksBody.of(
-        [one for one in found.named() if not asked or one.book.name in asked],
-        {book: damage for book, damage in damaged.items() if not asked or book.name in asked},
-        feedback=rag.question_log is not None,
-    )
+    return await BooksBody.of(rag, books_for(request, None))
 
 
 @router.get(
@@ -215,7 +199,7 @@ async def suggest(
     for one in books_for(request, book) or (None,):
         found = await rag.suggestions.on_page(page, one)
         if found is not None:
-            return SuggestionsBody.of(found)
+            return SuggestionsBody.model_validate(found)
     raise _no_page(page, book)
 
 
@@ -241,7 +225,7 @@ async def readyz(rag: Rag) -> ReadyBody:
     With a `fault` of the embedder, the generator or the disk, the server still answers.
     """
     await rag.index.check()
-    found = BooksBody.of((await rag.index.books()).named(), await rag.index.damaged())
+    found = await BooksBody.of(rag)
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
         raise Refused(503, "no_book", detail)

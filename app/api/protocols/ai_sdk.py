@@ -14,8 +14,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.asking import streamed
-from app.api.events import data_frame
+from app.api.asking import EventStream, streamed
+from app.api.events import MEDIA_TYPE, data_frame
 from app.api.keys import BEARER
 from app.api.limits import answer_slot
 from app.api.problems import ErrorEvent
@@ -23,8 +23,7 @@ from app.api.protocols.conversation import ReadingContext, chat_request
 from app.api.quotas import answer_charged
 from app.api.requests import BookName, ChatRequest
 from app.api.responses import CitationBody, answer_json
-from app.api.routes import Rag, Runs, problems
-from app.api.sse import MEDIA_TYPE, EventStream
+from app.api.routes import Rag, problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
 
 MAX_MESSAGES = 1_000
@@ -159,6 +158,6 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
     response_class=StreamingResponse,  # only for the OpenAPI description
     dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
 )
-async def ui_messages(asked: Asked, request: Request, rag: Rag, runs: Runs) -> EventStream:
+async def ui_messages(asked: Asked, request: Request, rag: Rag) -> EventStream:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""
-    return await streamed(asked, request, rag, runs, UiMessageEvents(rag.settings.public_url))
+    return await streamed(asked, request, UiMessageEvents(rag.settings.public_url))

@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
+from app.api.asking import unless_disconnected
 from app.api.keys import books_for, is_page_of_this_machine, key_of
 from app.api.limits import CHARGES, capacity_of, charge_address, client_slot
 from app.api.problems import Refused, error_event, invalid_fields, report
@@ -30,7 +31,6 @@ from app.api.protocols.book_tools import INSTRUCTIONS, TOOLS, Admission
 from app.api.quotas import answer_charged, charge_search
 from app.api.readers import reader_of
 from app.api.security import allowed_origins
-from app.api.sse import unless_disconnected
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 

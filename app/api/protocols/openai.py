@@ -15,8 +15,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.asking import answered, streamed
-from app.api.events import data_frame
+from app.api.asking import EventStream, answered, streamed
+from app.api.events import MEDIA_TYPE, data_frame
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot
 from app.api.problems import ErrorEvent
@@ -25,8 +25,7 @@ from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linke
 from app.api.protocols.openai_errors import errors, stream_error
 from app.api.quotas import answer_charged
 from app.api.requests import ChatRequest
-from app.api.routes import Rag, Runs
-from app.api.sse import MEDIA_TYPE, EventStream
+from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.answer import AnswerEvent, CitationFound, Finished, Started, TextDelta, Usage
 from app.domain.book_id import BookId, is_book_id
@@ -285,14 +284,14 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
     dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
 )
 async def completions(
-    body: CompletionRequest, asked: Asked, request: Request, rag: Rag, runs: Runs
+    body: CompletionRequest, asked: Asked, request: Request
 ) -> EventStream | Completion:
     """Answer the last message from the book; each citation is a link and an annotation."""
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
         events = CompletionEvents(body.model, with_usage=with_usage)
-        return await streamed(asked, request, rag, runs, events)
-    answer = await answered(asked, request, rag, runs)
+        return await streamed(asked, request, events)
+    answer = await answered(asked, request)
     written = linked(answer)
     message = AssistantMessage(content=written.text, annotations=_annotations(written.links))
     return Completion(
