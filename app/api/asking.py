@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from fastapi import Request
@@ -22,9 +23,7 @@ from app.api.readers import reader_of
 from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
 from app.domain.answer import Answer
-from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest
-from app.domain.retrieval.query import SearchFilter
 from app.services.resilience import in_time, stream_with_deadline
 from app.settings import Settings
 
@@ -55,16 +54,8 @@ class EventStream(StreamingResponse):
 
 def ask_request(body: ChatRequest, request: Request, settings: Settings) -> AskRequest:
     """Convert the body to the use case's request. BookNotAllowed."""
-    return AskRequest(
-        question=body.question,
-        filter=SearchFilter(books=books_for(request, body.book)),
-        history=tuple(turn.to_turn() for turn in body.history),
-        page_url=body.page_url,
-        scope=body.scope,
-        selection=body.selection.to_selection() if body.selection else None,
-        solutions=body.solutions or Solutions(settings.solutions),
-        reader=reader_of(request),
-    )
+    ask = body.to_ask(books_for(request, body.book), settings.solutions)
+    return replace(ask, reader=reader_of(request))
 
 
 async def answered(body: ChatRequest, request: Request) -> Answer:

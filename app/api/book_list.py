@@ -7,10 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from app.api.responses import QUARANTINED, Body
+from app.api.responses import Body
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 from app.services.ports import BookManifest
+
+QUARANTINED = "Ids of books whose index is damaged: they are left out until they are repaired."
 
 
 class EditionBody(Body):

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from pathlib import Path
 from string import Template
 from urllib.parse import unquote, urlsplit
 
@@ -139,12 +138,8 @@ def _pager(before: Document | None, after: Document | None) -> str:
 
 async def sample_site(rag: Application) -> Sequence[BaseRoute]:
     """Return the routes of the sample book's pages and images."""
-    return _routes(
-        build_site(*await sample_pages(rag.settings, rag.index)), SAMPLE_BOOK / "static" / "img"
-    )
+    site = build_site(*await sample_pages(rag.settings, rag.index))
 
-
-def _routes(site: DemoSite, images: Path) -> Sequence[BaseRoute]:
     async def home(_: Request) -> Response:
         return RedirectResponse(site.home)
 
@@ -156,5 +151,5 @@ def _routes(site: DemoSite, images: Path) -> Sequence[BaseRoute]:
         Route("/", home),
         Route("/docs", page),
         Route("/docs/{path:path}", page),
-        Mount("/img", WholeFiles(directory=images)),
+        Mount("/img", WholeFiles(directory=SAMPLE_BOOK / "static" / "img")),
     )

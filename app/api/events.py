@@ -13,9 +13,10 @@ money; a later request starts a new answer. On `start` a client discards what it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, Field
 
@@ -97,6 +98,10 @@ def frame(name: str, data: BaseModel, event_id: str) -> bytes:
     return f"event: {name}\nid: {event_id}\n".encode() + data_frame(data.model_dump_json())
 
 
-def data_frame(json: str) -> bytes:
+def json_frame(data: dict[str, Any]) -> bytes:
+    return data_frame(json.dumps(data, ensure_ascii=False))
+
+
+def data_frame(text: str) -> bytes:
     """Encode a JSON text as an event without name and id."""
-    return f"data: {json.translate(_LINE_ENDS)}\n\n".encode()
+    return f"data: {text.translate(_LINE_ENDS)}\n\n".encode()

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from types import MappingProxyType
 
 from cachetools import LRUCache
 from fastapi import Request
@@ -89,17 +88,15 @@ class Charge:
     questions: float
 
 
-CHARGES: Mapping[str, Charge] = MappingProxyType(
-    {
-        "/v1/chat": Charge("questions", 1.0),
-        "/v1/chat/completions": Charge("questions", 1.0),
-        "/v1/ai-sdk": Charge("questions", 1.0),
-        "/v1/search": Charge("questions", 0.5),
-        "/healthz": Charge("health", 0.02),
-        "/readyz": Charge("health", 0.05),
-        "/metrics": Charge("health", 0.05),
-    }
-)
+CHARGES: Mapping[str, Charge] = {
+    "/v1/chat": Charge("questions", 1.0),
+    "/v1/chat/completions": Charge("questions", 1.0),
+    "/v1/ai-sdk": Charge("questions", 1.0),
+    "/v1/search": Charge("questions", 0.5),
+    "/healthz": Charge("health", 0.02),
+    "/readyz": Charge("health", 0.05),
+    "/metrics": Charge("health", 0.05),
+}
 READING = Charge("reading", 0.1)
 """Cost of all other paths: glossary, citations, lists, pages, unknown paths."""
 WHOLE_BOOK = Charge("reading", 2.0)

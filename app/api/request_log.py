@@ -57,25 +57,19 @@ class RecordedRequests:
                     raise
                 await response(scope, receive, send_with_id)
             finally:
-                self._metrics.count(route_of(scope), status, record)
+                # The path's template, such as `/cite/{paragraph_id}`; "" if no route matched.
+                method, route = scope["method"], getattr(scope.get("route"), "path", "")
+                self._metrics.count(route, status, record)
                 if self._traces:
-                    headers = Headers(scope=scope)
-                    route = route_of(scope)
-                    self._traces.add(scope["method"], route, status, headers, record)
-                _log_request(scope, status, record)
+                    self._traces.add(method, route, status, Headers(scope=scope), record)
+                _log_request(method, route, status, record)
 
 
-def route_of(scope: Scope) -> str:
-    """Return the route's path template, such as `/cite/{paragraph_id}`; "" if no route matched."""
-    return getattr(scope.get("route"), "path", "")
-
-
-def _log_request(scope: Scope, status: int, record: Recording) -> None:
+def _log_request(method: str, route: str, status: int, record: Recording) -> None:
     """Log the request with its route, not its path: the path may contain text of readers."""
     failed = record.failure
-    route = route_of(scope)
     fields: dict[str, object] = {
-        "method": scope["method"],
+        "method": method,
         "route": route,
         "status": status,
         "ms": record.ms,

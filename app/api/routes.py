@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
@@ -80,6 +81,8 @@ async def get_application(request: Request) -> Application:
     application: Application = request.app.state.application
     return application
 
+
+T = TypeVar("T")
 
 Rag = Annotated[Application, Depends(get_application)]
 LastEventId = Annotated[
@@ -176,12 +179,7 @@ async def glossary(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> GlossaryBody:
     """The terms on the page, each with its definition and the link to it in the book."""
-    for one in books_for(request, book) or (None,):
-        found = await rag.glossary.on_page(page, one)
-        if found is not None:
-            break
-    else:
-        raise _no_page(page, book)
+    found = await _on_page(rag.glossary.on_page, page, book, request)
     return GlossaryBody(book=found.book, terms=[TermBody.of(term) for term in found.terms])
 
 
@@ -196,16 +194,23 @@ async def suggest(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> SuggestionsBody:
     """Questions about the page's terms and sections, and its exercises."""
+    found = await _on_page(rag.suggestions.on_page, page, book, request)
+    return SuggestionsBody.model_validate(found)
+
+
+async def _on_page(
+    find: Callable[[str, BookId | None], Awaitable[T | None]],
+    page: str,
+    book: BookId | None,
+    request: Request,
+) -> T:
+    """Return what is found on the page of the first book that has it. Refused if none has."""
     for one in books_for(request, book) or (None,):
-        found = await rag.suggestions.on_page(page, one)
+        found = await find(page, one)
         if found is not None:
-            return SuggestionsBody.model_validate(found)
-    raise _no_page(page, book)
-
-
-def _no_page(page: str, book: BookId | None) -> Refused:
+            return found
     detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
-    return Refused(404, "page_not_found", detail)
+    raise Refused(404, "page_not_found", detail)
 
 
 @router.get("/healthz", tags=["operation"], summary="Is the process alive?", responses=problems())
