@@ -39,10 +39,7 @@ class AnswerRun:
     """
 
     def __init__(
-        self,
-        ask: AskRequest,
-        events: AsyncIterator[AnswerEvent],
-        event_format: EventFormat,
+        self, ask: AskRequest, events: AsyncIterator[AnswerEvent], event_format: EventFormat
     ) -> None:
         """Start the task, with one reader."""
         self.id = secrets.token_hex(8)
@@ -178,10 +175,7 @@ class AnswerRuns:
         self._closed = False
 
     def start(
-        self,
-        ask: AskRequest,
-        events: AsyncIterator[AnswerEvent],
-        event_format: EventFormat,
+        self, ask: AskRequest, events: AsyncIterator[AnswerEvent], event_format: EventFormat
     ) -> AnswerRun:
         """Start an answer, with one reader."""
         run = AnswerRun(ask, events, event_format)
