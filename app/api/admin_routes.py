@@ -80,6 +80,12 @@ async def _jobs(request: Request) -> IngestJobs:
     return jobs
 
 
+async def _own_book(book: BookName, key: AdminKey) -> BookId:
+    """Dependency: the book of the path. BookNotAllowed unless the key is valid for it."""
+    return allowed(key, book)
+
+
+OwnBook = Annotated[BookId, Depends(_own_book)]
 Jobs = Annotated[IngestJobs, Depends(_jobs)]
 Force = Annotated[bool, Query(description="Write a generation even if nothing changed.")]
 SiteKind = Annotated[Site | None, Query(description="Detected from the folder unless given.")]
@@ -114,8 +120,7 @@ _STREAMS = {
     },
 )
 async def ingest(
-    book: BookName,
-    key: AdminKey,
+    book: OwnBook,
     request: Request,
     rag: Rag,
     jobs: Jobs,
@@ -131,7 +136,6 @@ async def ingest(
     leads outside, too many files or too many bytes. If the server does not know the book yet, it
     imports `textbook-rag-ledger.jsonl` from the top of the archive as the book's ledger.
     """
-    allowed(key, book)
     _require_one_worker(rag.settings)
     jobs.require_free()
     base_url = checked_base_url(base_url)
@@ -158,9 +162,9 @@ async def ingest(
     response_model=JobBody,
     responses={200: _STREAMS, **problems(401, 403, 404, 422, 503)},
 )
-async def state(book: BookName, key: AdminKey, request: Request, jobs: Jobs) -> Response:
+async def state(book: OwnBook, request: Request, jobs: Jobs) -> Response:
     """Only ingests since the start of the server are known."""
-    found = jobs.state(allowed(key, book))
+    found = jobs.state(book)
     if found is None:
         detail = f"no ingest of book {book!r} was asked of this server"
         raise Refused(404, "ingest_not_found", detail)
@@ -172,9 +176,9 @@ async def state(book: BookName, key: AdminKey, request: Request, jobs: Jobs) -> 
     summary="Go back to the generation before the last ingest",
     responses=problems(401, 403, 404, 409, 422, 503),
 )
-async def rollback(book: BookName, key: AdminKey, rag: Rag) -> BookBody:
+async def rollback(book: OwnBook, rag: Rag) -> BookBody:
     """A second rollback undoes the first."""
-    return BookBody.model_validate(await rag.index.rollback(allowed(key, book)))
+    return BookBody.model_validate(await rag.index.rollback(book))
 
 
 @router.delete(
@@ -183,9 +187,9 @@ async def rollback(book: BookName, key: AdminKey, rag: Rag) -> BookBody:
     status_code=204,
     responses=problems(401, 403, 404, 409, 422, 503),
 )
-async def remove(book: BookName, key: AdminKey, rag: Rag) -> None:
+async def remove(book: OwnBook, rag: Rag) -> None:
     """Its logged questions and its ledger are kept; the next ingest continues the ledger."""
-    await rag.index.remove(allowed(key, book))
+    await rag.index.remove(book)
 
 
 @router.get(
@@ -194,9 +198,9 @@ async def remove(book: BookName, key: AdminKey, rag: Rag) -> None:
     response_class=PlainTextResponse,
     responses=problems(401, 403, 404, 422, 503),
 )
-async def ledger(book: BookName, key: AdminKey, rag: Rag) -> Response:
+async def ledger(book: OwnBook, rag: Rag) -> Response:
     """The output of `textbook-rag ledger export`, to keep in the book's repository."""
-    found = await rag.ledgers.load(allowed(key, book))
+    found = await rag.ledgers.load(book)
     if not found.entries:
         detail = f"there is no ledger of book {book!r}"
         raise Refused(404, "book_not_found", detail)
