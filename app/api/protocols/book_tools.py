@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, Field
@@ -32,8 +32,8 @@ class Admission(Protocol):
     """The permissions and quota of a tool's caller."""
 
     @property
-    def reader(self) -> str | None:
-        """The caller's pseudonym in the question log; None if its questions are not logged."""
+    def reader(self) -> str:
+        """The caller's pseudonym in the question log; "" if its questions are not logged."""
         ...
 
     def books(self, book: BookId | None) -> tuple[BookId, ...]:
@@ -168,12 +168,10 @@ async def _ask(rag: Application, admission: Admission, given: AskArguments) -> T
         question=given.question,
         filter=SearchFilter(books=admission.books(given.book)),
         solutions=Solutions(rag.settings.solutions),
+        reader=admission.reader,
     )
     async with admission.answering(given.book):
-        if admission.reader is None:
-            whole = rag.answer.answer(ask)
-        else:
-            whole = rag.answer_for_reader(replace(ask, reader=admission.reader))
+        whole = rag.answer_for_reader(ask) if ask.reader else rag.answer.answer(ask)
         answer = await in_time(whole, rag.settings.answer_timeout_seconds, "the answer")
     written = linked(answer).text
     result = AskResult.model_validate(answer)

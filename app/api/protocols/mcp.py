@@ -44,7 +44,7 @@ Caller: TypeAlias = Callable[[Context], tuple[Application, Admission]]
 class Owner:
     """The admission of the user who started the process: no limits, no question log."""
 
-    reader: str | None = None
+    reader = ""
 
     def books(self, book: BookId | None) -> tuple[BookId, ...]:
         return (book,) if book else ()
@@ -62,7 +62,7 @@ class Visitor:
     request: Request
 
     @property
-    def reader(self) -> str | None:
+    def reader(self) -> str:
         return reader_of(self.request)
 
     def books(self, book: BookId | None) -> tuple[BookId, ...]:
