@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
-from app.api.admin_key import AdminKey, allowed
+from app.api.keys import AdminKey, allowed
 from app.api.owner_pages import gap_issues, page_policy, report_csv, report_html, report_json
 from app.api.requests import BookName
 from app.api.routes import Rag
@@ -18,60 +18,29 @@ from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, AnswerNotFound, BookNotFound
 from app.domain.owner_report import MOST_DAYS, OwnerReport
 from app.domain.site_key import SiteKey
-from app.services.report_questions import ReportQuestions
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 
 Days = Annotated[int, Query(ge=1, le=MOST_DAYS)]
 
 
-@router.get("")
-async def page(key: AdminKey, rag: Rag, book: BookName | None = None, days: Days = 30) -> Response:
-    books = await _books(key, rag)
-    report = await _report(key, rag, book, days)
-    headers = {"Content-Security-Policy": page_policy(), "Cache-Control": "no-store"}
-    return HTMLResponse(report_html(report, books=books, days=days), headers=headers)
-
-
-@router.get("/report.csv")
-async def table(key: AdminKey, rag: Rag, book: BookName | None = None, days: Days = 30) -> Response:
-    report = await _report(key, rag, book, days)
-    return _download(report_csv(report), "text/csv", f"{report.book}.csv")
-
-
-@router.get("/report.json")
-async def as_json(
+async def _report(
     key: AdminKey, rag: Rag, book: BookName | None = None, days: Days = 30
-) -> Response:
-    report = await _report(key, rag, book, days)
-    return _download(report_json(report), "application/json", f"{report.book}.json")
-
-
-@router.get("/gaps.md")
-async def gaps(key: AdminKey, rag: Rag, book: BookName | None = None, days: Days = 30) -> Response:
-    report = await _report(key, rag, book, days)
-    return _download(gap_issues(report), "text/markdown", f"{report.book}-gaps.md")
-
-
-def _download(text: str, kind: str, name: str) -> Response:
-    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    headers = {"Cache-Control": "no-store", **disposition}
-    return PlainTextResponse(text, media_type=kind, headers=headers)
-
-
-async def _report(key: SiteKey, rag: Application, book: BookId | None, days: int) -> OwnerReport:
-    """Return the report on the book or, without one, on the key's book with most questions."""
-    reports = _reports(rag)
+) -> OwnerReport:
+    """Dependency: the report on the book or, without one, on the key's book with most questions."""
+    if rag.reports is None:
+        message = "the question log is off (RAG_QUESTION_LOG)"
+        raise AnswerNotFound(message)
     if rag.question_log:
         await rag.question_log.written()
-    since = reports.now() - timedelta(days=days)
+    since = rag.reports.now() - timedelta(days=days)
     if book:
         chosen: BookId | None = allowed(key, book)
     else:
-        chosen = await reports.most_asked(await _books(key, rag), since)
+        chosen = await rag.reports.most_asked(await _books(key, rag), since)
     if chosen is None:
         raise BookNotFound(NO_BOOKS)
-    return await reports.run(chosen, since)
+    return await rag.reports.run(chosen, since)
 
 
 async def _books(key: SiteKey, rag: Application) -> Sequence[BookId]:
@@ -79,8 +48,32 @@ async def _books(key: SiteKey, rag: Application) -> Sequence[BookId]:
     return [book for book in found if not key.books or book in key.books]
 
 
-def _reports(rag: Application) -> ReportQuestions:
-    if rag.reports is None:
-        message = "the question log is off (RAG_QUESTION_LOG)"
-        raise AnswerNotFound(message)
-    return rag.reports
+Report = Annotated[OwnerReport, Depends(_report)]
+
+
+@router.get("")
+async def page(report: Report, key: AdminKey, rag: Rag, days: Days = 30) -> Response:
+    books = await _books(key, rag)
+    headers = {"Content-Security-Policy": page_policy(), "Cache-Control": "no-store"}
+    return HTMLResponse(report_html(report, books=books, days=days), headers=headers)
+
+
+@router.get("/report.csv")
+async def table(report: Report) -> Response:
+    return _download(report_csv(report), "text/csv", f"{report.book}.csv")
+
+
+@router.get("/report.json")
+async def as_json(report: Report) -> Response:
+    return _download(report_json(report), "application/json", f"{report.book}.json")
+
+
+@router.get("/gaps.md")
+async def gaps(report: Report) -> Response:
+    return _download(gap_issues(report), "text/markdown", f"{report.book}-gaps.md")
+
+
+def _download(text: str, kind: str, name: str) -> Response:
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    headers = {"Cache-Control": "no-store", **disposition}
+    return PlainTextResponse(text, media_type=kind, headers=headers)

@@ -12,20 +12,20 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
-from app.api import sse
-from app.api.admin_key import AdminKey, allowed
 from app.api.book_list import BookBody
-from app.api.events import frame
-from app.api.keys import BEARER
-from app.api.problems import ErrorEvent, problem_response, request_id, retry_after
+from app.api.events import MEDIA_TYPE, STREAM_HEADERS, frame
+from app.api.keys import BEARER, AdminKey, allowed
+from app.api.problems import ErrorEvent, Refused, retry_after
 from app.api.requests import BookName
+from app.api.responses import Body
 from app.api.routes import Rag, problems
+from app.api.security import CLOSE, claims_more
 from app.bootstrap.ingest_process import Order, ingest_in_process
 from app.domain.book_id import BookId
 from app.domain.document import Site
@@ -33,6 +33,7 @@ from app.domain.errors import InputError, RagError
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
 from app.services.ingest_jobs import IngestJobs, JobState
+from app.services.ingest_plan import IngestReport
 from app.settings import Settings
 
 _STALE_SECONDS = 86_400
@@ -43,7 +44,18 @@ _PART_SECONDS = 30.0
 router = APIRouter(prefix="/v1/admin/books/{book}", tags=["admin"], dependencies=[Depends(BEARER)])
 
 
-class JobBody(BaseModel):
+def _report_fields(report: IngestReport | None) -> dict[str, Any] | None:
+    return asdict(report) if report else None
+
+
+def _owner_error(error: RagError | None) -> ErrorEvent | None:
+    """The error with its detailed message, for the owner; readers get a general message."""
+    if error is None:
+        return None
+    return ErrorEvent(code=error.code, message=str(error), retry_after=retry_after(error))
+
+
+class JobBody(Body):
     book: str
     state: Annotated[
         Literal["running", "done", "failed"],
@@ -56,29 +68,11 @@ class JobBody(BaseModel):
     total: Annotated[int, Field(description="0 if unknown.")]
     unit: str
     report: Annotated[
-        dict[str, JsonValue] | None, Field(description="As `textbook-rag ingest --json` prints it.")
+        dict[str, JsonValue] | None,
+        BeforeValidator(_report_fields),
+        Field(description="As `textbook-rag ingest --json` prints it."),
     ]
-    error: ErrorEvent | None
-
-    @classmethod
-    def of(cls, state: JobState) -> JobBody:
-        return cls(
-            book=state.book,
-            state=state.state,
-            started_at=state.started_at,
-            ended_at=state.ended_at,
-            phase=state.phase,
-            done=state.done,
-            total=state.total,
-            unit=state.unit,
-            report=asdict(state.report) if state.report else None,
-            error=_owner_error(state.error) if state.error else None,
-        )
-
-
-def _owner_error(error: RagError) -> ErrorEvent:
-    """The error with its detailed message, for the owner; readers get a general message."""
-    return ErrorEvent(code=error.code, message=str(error), retry_after=retry_after(error))
+    error: Annotated[ErrorEvent | None, BeforeValidator(_owner_error)]
 
 
 async def _jobs(request: Request) -> IngestJobs:
@@ -86,6 +80,12 @@ async def _jobs(request: Request) -> IngestJobs:
     return jobs
 
 
+async def _own_book(book: BookName, key: AdminKey) -> BookId:
+    """Dependency: the book of the path. BookNotAllowed unless the key is valid for it."""
+    return allowed(key, book)
+
+
+OwnBook = Annotated[BookId, Depends(_own_book)]
 Jobs = Annotated[IngestJobs, Depends(_jobs)]
 Force = Annotated[bool, Query(description="Write a generation even if nothing changed.")]
 SiteKind = Annotated[Site | None, Query(description="Detected from the folder unless given.")]
@@ -96,7 +96,7 @@ _ARCHIVE = {"schema": {"type": "string", "format": "binary"}}
 _STREAMS = {
     "description": "The state; with `Accept: text/event-stream` events `progress` and finally "
     "`done` or `failed`, each with the state.",
-    "content": {sse.MEDIA_TYPE: {}},
+    "content": {MEDIA_TYPE: {}},
 }
 
 
@@ -120,8 +120,7 @@ _STREAMS = {
     },
 )
 async def ingest(
-    book: BookName,
-    key: AdminKey,
+    book: OwnBook,
     request: Request,
     rag: Rag,
     jobs: Jobs,
@@ -137,7 +136,6 @@ async def ingest(
     leads outside, too many files or too many bytes. If the server does not know the book yet, it
     imports `textbook-rag-ledger.jsonl` from the top of the archive as the book's ledger.
     """
-    allowed(key, book)
     _require_one_worker(rag.settings)
     jobs.require_free()
     base_url = checked_base_url(base_url)
@@ -164,12 +162,12 @@ async def ingest(
     response_model=JobBody,
     responses={200: _STREAMS, **problems(401, 403, 404, 422, 503)},
 )
-async def state(book: BookName, key: AdminKey, request: Request, jobs: Jobs) -> Response:
+async def state(book: OwnBook, request: Request, jobs: Jobs) -> Response:
     """Only ingests since the start of the server are known."""
-    found = jobs.state(allowed(key, book))
+    found = jobs.state(book)
     if found is None:
         detail = f"no ingest of book {book!r} was asked of this server"
-        return problem_response(404, "ingest_not_found", detail, request_id(request))
+        raise Refused(404, "ingest_not_found", detail)
     return _reply(request, jobs, found, 200)
 
 
@@ -178,9 +176,9 @@ async def state(book: BookName, key: AdminKey, request: Request, jobs: Jobs) -> 
     summary="Go back to the generation before the last ingest",
     responses=problems(401, 403, 404, 409, 422, 503),
 )
-async def rollback(book: BookName, key: AdminKey, rag: Rag) -> BookBody:
+async def rollback(book: OwnBook, rag: Rag) -> BookBody:
     """A second rollback undoes the first."""
-    return BookBody.of(await rag.index.rollback(allowed(key, book)))
+    return BookBody.model_validate(await rag.index.rollback(book))
 
 
 @router.delete(
@@ -189,9 +187,9 @@ async def rollback(book: BookName, key: AdminKey, rag: Rag) -> BookBody:
     status_code=204,
     responses=problems(401, 403, 404, 409, 422, 503),
 )
-async def remove(book: BookName, key: AdminKey, rag: Rag) -> None:
+async def remove(book: OwnBook, rag: Rag) -> None:
     """Its logged questions and its ledger are kept; the next ingest continues the ledger."""
-    await rag.index.remove(allowed(key, book))
+    await rag.index.remove(book)
 
 
 @router.get(
@@ -200,12 +198,12 @@ async def remove(book: BookName, key: AdminKey, rag: Rag) -> None:
     response_class=PlainTextResponse,
     responses=problems(401, 403, 404, 422, 503),
 )
-async def ledger(book: BookName, key: AdminKey, request: Request, rag: Rag) -> Response:
+async def ledger(book: OwnBook, rag: Rag) -> Response:
     """The output of `textbook-rag ledger export`, to keep in the book's repository."""
-    found = await rag.ledgers.load(allowed(key, book))
+    found = await rag.ledgers.load(book)
     if not found.entries:
         detail = f"there is no ledger of book {book!r}"
-        return problem_response(404, "book_not_found", detail, request_id(request))
+        raise Refused(404, "book_not_found", detail)
     text = "".join(f"{line}\n" for line in to_lines(found))
     return PlainTextResponse(text, media_type="application/jsonl")
 
@@ -234,9 +232,8 @@ async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | No
 
     HTTPException 413 if it is too large, 408 if it is too slow; ClientDisconnect.
     """
-    claimed = request.headers.get("content-length", "0")
     left = max_bytes
-    if not claimed.isdecimal() or len(claimed) > 18 or int(claimed) > left:
+    if claims_more(request.headers, left):
         raise _too_large(max_bytes)
     parts = request.stream()
     with path.open("wb") as file:
@@ -245,7 +242,7 @@ async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | No
                 part = await asyncio.wait_for(anext(parts, None), _PART_SECONDS)
             except TimeoutError:
                 detail = f"no part of the body arrived within {_PART_SECONDS:g} s"
-                raise HTTPException(408, detail, {"Connection": "close"}) from None
+                raise HTTPException(408, detail, CLOSE) from None
             if part is None:
                 break
             left -= len(part)
@@ -257,16 +254,15 @@ async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | No
 
 def _too_large(max_bytes: int) -> HTTPException:
     detail = f"the archive is larger than {max_bytes:,} bytes (RAG_UPLOAD_MB)"
-    return HTTPException(413, detail, {"Connection": "close"})
+    return HTTPException(413, detail, CLOSE)
 
 
 def _reply(request: Request, jobs: IngestJobs, found: JobState, status: int) -> Response:
-    if sse.MEDIA_TYPE not in request.headers.get("accept", ""):
-        body = JobBody.of(found).model_dump_json()
+    if MEDIA_TYPE not in request.headers.get("accept", ""):
+        body = JobBody.model_validate(found).model_dump_json()
         return Response(body, status, media_type="application/json")
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     events = _events(jobs, found.book)
-    return StreamingResponse(events, media_type=sse.MEDIA_TYPE, headers=headers)
+    return StreamingResponse(events, media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
 
 
 async def _events(jobs: IngestJobs, book: BookId) -> AsyncGenerator[bytes, None]:
@@ -275,4 +271,4 @@ async def _events(jobs: IngestJobs, book: BookId) -> AsyncGenerator[bytes, None]
         async for one in states:
             number += 1
             name = "progress" if one.state == "running" else one.state
-            yield frame(name, JobBody.of(one), str(number))
+            yield frame(name, JobBody.model_validate(one), str(number))

@@ -39,13 +39,9 @@ class AnswerRun:
     """
 
     def __init__(
-        self,
-        ask: AskRequest,
-        events: AsyncIterator[AnswerEvent],
-        request_id: str,
-        event_format: EventFormat,
+        self, ask: AskRequest, events: AsyncIterator[AnswerEvent], event_format: EventFormat
     ) -> None:
-        """Start the task, with one reader. `request_id` is the id of the question's request."""
+        """Start the task, with one reader."""
         self.id = secrets.token_hex(8)
         self.ask = ask
         self.frames: list[bytes] = []
@@ -54,7 +50,6 @@ class AnswerRun:
         """Whether no more frames will follow."""
         self.event_format = event_format
         self._ids = (f"{self.id}:{number}" for number in count(1))
-        self._request_id = request_id
         self.task = asyncio.create_task(self._make(events))
         self._readers = 1
         self._streaming = False
@@ -153,7 +148,7 @@ class AnswerRun:
 
     def _fail(self, error: Exception) -> None:
         if self.frames or self._streaming:
-            report(error, self._request_id)
+            report(error)
             self._add(error_event(error))
         else:
             self._failure = error
@@ -180,14 +175,10 @@ class AnswerRuns:
         self._closed = False
 
     def start(
-        self,
-        ask: AskRequest,
-        events: AsyncIterator[AnswerEvent],
-        request_id: str,
-        event_format: EventFormat,
+        self, ask: AskRequest, events: AsyncIterator[AnswerEvent], event_format: EventFormat
     ) -> AnswerRun:
         """Start an answer, with one reader."""
-        run = AnswerRun(ask, events, request_id, event_format)
+        run = AnswerRun(ask, events, event_format)
         self._running[run.id] = run
         run.task.add_done_callback(lambda _task: self._settle(run))
         return run

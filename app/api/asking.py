@@ -1,67 +1,125 @@
-"""Answers the question of a request within the server's limits.
+"""Answers the question of a request within the server's limits, as a whole or as a stream.
 
 Used by the routes of `/v1/chat` and by the other protocols.
 """
 
 from __future__ import annotations
 
-from fastapi import Request
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar
 
-from app.api import sse
-from app.api.answer_runs import AnswerRuns
-from app.api.events import EventFormat
+from fastapi import Request
+from fastapi.responses import StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
+
+from app.api.answer_runs import AnswerRun, AnswerRuns
+from app.api.events import MEDIA_TYPE, STREAM_HEADERS, EventFormat
 from app.api.keys import books_for
 from app.api.limits import capacity_of, client_slot
 from app.api.readers import reader_of
 from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
 from app.domain.answer import Answer
-from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest
-from app.domain.retrieval.query import SearchFilter
 from app.services.resilience import in_time, stream_with_deadline
 from app.settings import Settings
+
+HEARTBEAT_SECONDS = 15.0
+
+T = TypeVar("T")
+
+
+class EventStream(StreamingResponse):
+    """The response to a streamed question. However it ends, it removes itself as a reader."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, run: AnswerRun, seen: int) -> None:
+        """`seen` is the number of events to skip."""
+        headers = {**STREAM_HEADERS, **run.event_format.headers}
+        super().__init__(run.follow(seen, HEARTBEAT_SECONDS), headers=headers)
+        self._run = run
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await unless_disconnected(receive, self.stream_response(send))
+        except ClientDisconnect:
+            return
+        finally:
+            await self._run.leave()
 
 
 def ask_request(body: ChatRequest, request: Request, settings: Settings) -> AskRequest:
     """Convert the body to the use case's request. BookNotAllowed."""
-    return AskRequest(
-        question=body.question,
-        filter=SearchFilter(books=books_for(request, body.book)),
-        history=tuple(turn.to_turn() for turn in body.history),
-        page_url=body.page_url,
-        scope=body.scope,
-        selection=body.selection.to_selection() if body.selection else None,
-        solutions=body.solutions or Solutions(settings.solutions),
-        reader=reader_of(request),
+    ask = body.to_ask(books_for(request, body.book), settings.solutions)
+    return replace(ask, reader=reader_of(request))
+
+
+async def answered(body: ChatRequest, request: Request) -> Answer:
+    """Return the whole answer. Overloaded, ClientDisconnect, and the errors of the use case."""
+    rag: Application = request.app.state.application
+    ask = ask_request(body, request, rag.settings)
+    seconds = rag.settings.answer_timeout_seconds
+    return await in_search_slot(
+        request, lambda: in_time(rag.answer_for_reader(ask), seconds, "the answer")
     )
 
 
-async def answered(
-    body: ChatRequest, request: Request, rag: Application, runs: AnswerRuns
-) -> Answer:
-    """Return the whole answer. Overloaded, ClientDisconnect, and the errors of the use case."""
-    ask = ask_request(body, request, rag.settings)
+async def in_search_slot(request: Request, work: Callable[[], Awaitable[T]]) -> T:
+    """Return the result of the work, which is cancelled if the client leaves or the server stops.
+
+    Overloaded, ClientDisconnect, ShuttingDown.
+    """
+    runs: AnswerRuns = request.app.state.answer_runs
     with client_slot(capacity_of(request).searches, request):
-        seconds = rag.settings.answer_timeout_seconds
-        whole = in_time(rag.answer_for_reader(ask), seconds, "the answer")
-        return await sse.unless_disconnected(request.receive, runs.unless_closed(whole))
+        return await unless_disconnected(request.receive, runs.unless_closed(work()))
 
 
 async def streamed(
-    body: ChatRequest,
-    request: Request,
-    rag: Application,
-    runs: AnswerRuns,
-    event_format: EventFormat,
-    last_event_id: str = "",
-) -> sse.EventStream:
-    """Wait for the first event and return the answer as a stream in this format.
+    body: ChatRequest, request: Request, event_format: EventFormat, last_event_id: str = ""
+) -> EventStream:
+    """Start the answer, or resume it after the given event, and wait for the next event.
 
-    Raises the errors of `answered` before that event; later errors become events.
+    An error before that event (unknown book, too long question, index down) is raised here, as by
+    `answered`, and becomes a problem response; later errors become events.
     """
+    rag: Application = request.app.state.application
+    runs: AnswerRuns = request.app.state.answer_runs
     ask = ask_request(body, request, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
     with client_slot(capacity_of(request).searches, request):
         events = stream_with_deadline(rag.asked_by_reader(ask), seconds, "the answer")
-        return await sse.stream_answer(request, runs, ask, events, event_format, last_event_id)
+        resumed = runs.resume(last_event_id, ask)
+        run, seen = resumed or (runs.start(ask, events, event_format), 0)
+        try:
+            await unless_disconnected(request.receive, run.begin(HEARTBEAT_SECONDS))
+        except BaseException:
+            await run.leave()
+            raise
+        return EventStream(run, seen)
+
+
+async def unless_disconnected(receive: Receive, work: Awaitable[T]) -> T:
+    """Wait for `work`; if the client disconnects first, cancel it and raise ClientDisconnect.
+
+    The request's body must have been read, so that the next message is the disconnect.
+    """
+    task = asyncio.ensure_future(work)
+    watcher = asyncio.create_task(_disconnected(receive))
+    try:
+        await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise ClientDisconnect
+    finally:
+        for each in (task, watcher):
+            each.cancel()
+        await asyncio.gather(task, watcher, return_exceptions=True)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

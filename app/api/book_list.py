@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from app.api.responses import QUARANTINED, Body
+from app.api.responses import Body
+from app.bootstrap.application import Application
 from app.domain.book_id import BookId
-from app.services.ports import BookManifest, Damage
+from app.services.ports import BookManifest
+
+QUARANTINED = "Ids of books whose index is damaged: they are left out until they are repaired."
 
 
 class EditionBody(Body):
@@ -21,21 +24,20 @@ class EditionBody(Body):
     files: int
     chunks: int
 
-    @classmethod
-    def of(cls, manifest: BookManifest) -> EditionBody:
-        return cls(
-            version=manifest.version,
-            locale=manifest.locale,
-            base_url=manifest.base_url,
-            files=manifest.files,
-            chunks=manifest.chunks,
-        )
-
 
 class BookBody(Body):
-    id: str
+    # The aliases are the names of `BookManifest`.
+    model_config = ConfigDict(populate_by_name=True)
+
+    id: Annotated[str, Field(validation_alias="book")]
     title: str
-    version: Annotated[str, Field(description="Hash of the content of the book's files.")]
+    version: Annotated[
+        str,
+        Field(
+            validation_alias="book_version",
+            description="Hash of the content of the book's files.",
+        ),
+    ]
     language: str
     site: str
     base_url: str
@@ -60,28 +62,12 @@ class BookBody(Body):
 
     @classmethod
     def of(
-        cls,
-        manifest: BookManifest,
-        damaged: Container[str] = (),
-        others: Sequence[BookManifest] = (),
+        cls, manifest: BookManifest, *, damaged: bool, editions: Sequence[BookManifest]
     ) -> BookBody:
-        return cls(
-            id=manifest.book,
-            title=manifest.title,
-            version=manifest.book_version,
-            language=manifest.language,
-            site=manifest.site,
-            base_url=manifest.base_url,
-            files=manifest.files,
-            chunks=manifest.chunks,
-            tokens=manifest.tokens,
-            strategy=manifest.strategy,
-            model=manifest.model,
-            dimension=manifest.dimension,
-            created_at=manifest.created_at,
-            state="previous" if manifest.book in damaged else "ready",
-            editions=[EditionBody.of(one) for one in (manifest, *others) if others],
-        )
+        body = cls.model_validate(manifest)
+        body.state = "previous" if damaged else "ready"
+        body.editions = [EditionBody.model_validate(one) for one in editions]
+        return body
 
 
 class BooksBody(Body):
@@ -93,23 +79,20 @@ class BooksBody(Body):
     ] = False
 
     @classmethod
-    def of(
-        cls,
-        books: Iterable[BookManifest],
-        damaged: Mapping[BookId, Damage],
-        *,
-        feedback: bool = False,
-    ) -> BooksBody:
-        others: dict[BookId, list[BookManifest]] = {}
-        for one in (manifests := list(books)):
-            if one.book != one.book.name:
-                others.setdefault(one.book.name, []).append(one)
+    async def of(cls, rag: Application, asked: Collection[BookId] = ()) -> BooksBody:
+        """Return the books of the index, or only those of `asked`."""
+        found, damaged = await rag.index.books(), await rag.index.damaged()
+        editions = found.with_editions
         return cls(
-            feedback=feedback,
             books=[
-                BookBody.of(one, damaged, others.get(one.book, ()))
-                for one in manifests
-                if one.book == one.book.name
+                BookBody.of(one, damaged=book in damaged, editions=editions.get(book, ()))
+                for book, one in found.items()
+                if book == book.name and (not asked or book in asked)
             ],
-            quarantined=[book for book, damage in damaged.items() if not damage.answers],
+            quarantined=[
+                book
+                for book, damage in damaged.items()
+                if not damage.answers and (not asked or book.name in asked)
+            ],
+            feedback=rag.question_log is not None,
         )

@@ -27,8 +27,9 @@ from uvicorn.server import ServerState
 
 from app.api.answer_runs import AnswerRuns
 from app.api.limits import FairSlots, is_one_of, site, trusted_proxies
-from app.api.problems import problem_response, title_of
-from app.api.security import MAX_HEAD_BYTES
+from app.api.problems import code_of, problem_response, title_of
+from app.api.security import CLOSE, MAX_HEAD_BYTES
+from app.services.recording import recording
 from app.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -151,8 +152,7 @@ class BoundedConnection(H11Protocol):
         """Refuse an invalid request, with the status of the h11 error that is being handled."""
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
-        code = title_of(status).lower().replace(" ", "_")
-        self._refuse(status, code, "this is not a valid HTTP request")
+        self._refuse(status, code_of(status), "this is not a valid HTTP request")
 
     def _start_head_timer(self) -> None:
         self._head_timer = self.loop.call_later(self._limits.head_seconds, self._on_head_timeout)
@@ -182,10 +182,11 @@ class BoundedConnection(H11Protocol):
         if under_way and cycle.response_started:
             self.transport.abort()
             return
-        request_id = uuid4().hex[:16]
-        problem = problem_response(status, code, detail, request_id, retry_after=retry_after)
-        problem.headers["Connection"] = "close"
-        problem.headers["X-Request-ID"] = request_id
+        with recording(uuid4().hex[:16]) as record:
+            headers = {**CLOSE, "X-Request-ID": record.request_id}
+            problem = problem_response(
+                status, code, detail, retry_after=retry_after, headers=headers
+            )
         lines = [f"HTTP/1.1 {status} {title_of(status)}".encode()]
         lines += [name + b": " + value for name, value in problem.raw_headers]
         self.transport.write(b"\r\n".join([*lines, b"", bytes(problem.body)]))

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from functools import partial
 from itertools import groupby
-from pathlib import Path
-from string import Template
+from operator import attrgetter
 from urllib.parse import unquote, urlsplit
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from app.api.pages import WIDGET_FOLDER, WholeFiles
+from app.api.pages import TEMPLATES, WholeFiles
 from app.bootstrap.application import Application
 from app.bootstrap.books import SAMPLE_BOOK, sample_pages
-from app.domain.document import BlockKind, Book, Document
-
-_OUTLINE_LEVELS = (2,)
+from app.domain.document import Block, BlockKind, Book, Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +37,29 @@ class DemoSite:
 
 def build_site(book: Book, bodies: Mapping[str, str]) -> DemoSite:
     """Build the site; `bodies` maps each file of `book` to the HTML of its article."""
-    template = Template((WIDGET_FOLDER / "page.html").read_text(encoding="utf-8"))
-    documents = sorted(book.documents, key=lambda document: document.position)
+    documents = sorted(book.documents, key=attrgetter("position"))
+    chapters = groupby(documents, key=attrgetter("chapter"))
+    page = partial(
+        TEMPLATES.get_template("page.html").render,
+        book=book,
+        chapters=[(chapter, list(group)) for chapter, group in chapters],
+        below={one.file for one in documents if _is_below(one, documents)},
+        path=_path,
+    )
+    neighbours = zip([None, *documents], documents, [*documents[1:], None], strict=False)
     pages = {
-        _page_path(_path(document)): _page(template, book, documents, position, bodies)
-        for position, document in enumerate(documents)
+        _page_path(_path(one)): page(
+            title=one.title,
+            article=bodies[one.file],
+            current=one,
+            outline=_outline(one),
+            before=before,
+            after=after,
+        )
+        for before, one, after in neighbours
     }
     article = "<h1>No such page</h1><p>The book has no page at this address. Try its contents.</p>"
-    missing = _html(template, book, "No such page", article, _sidebar(documents, None), "")
+    missing = page(title="No such page", article=article, current=None, before=None, after=None)
     return DemoSite(_path(documents[0]) if documents else "/v1/docs", pages, missing)
 
 
@@ -59,92 +71,25 @@ def _page_path(path: str) -> str:
     return unquote(path).rstrip("/") or "/"
 
 
-def _page(
-    template: Template,
-    book: Book,
-    documents: Sequence[Document],
-    position: int,
-    bodies: Mapping[str, str],
-) -> str:
-    document = documents[position]
-    sidebar = _sidebar(documents, document)
-    before = documents[position - 1] if position else None
-    after = documents[position + 1] if position + 1 < len(documents) else None
-    return _html(
-        template, book, document.title, bodies[document.file], sidebar, _pager(before, after)
-    )
-
-
-def _html(
-    template: Template, book: Book, title: str, article: str, sidebar: str, pager: str
-) -> str:
-    return template.substitute(
-        language=escape(book.language),
-        title=escape(title if title == book.title else f"{title} · {book.title}"),
-        book_title=escape(book.title),
-        book_id=escape(book.id),
-        base_url=escape(book.base_url.rstrip("/")),
-        article=article,
-        sidebar=sidebar,
-        pager=pager,
-    )
-
-
-def _sidebar(documents: Sequence[Document], current: Document | None) -> str:
-    """Return the table of contents in reading order, chapters with several pages as groups."""
-    items = []
-    for chapter, group in groupby(documents, key=lambda document: document.chapter):
-        links = [_entry(document, current, _is_below(document, documents)) for document in group]
-        if len(links) > 1:
-            label = f'<p class="part">{escape(chapter)}</p>' if chapter else ""
-            items.append(f"<li>{label}<ul>{''.join(links)}</ul></li>")
-        else:
-            items.extend(links)
-    return f"<ul>{''.join(items)}</ul>"
-
-
 def _is_below(document: Document, documents: Sequence[Document]) -> bool:
     """Whether the page's path is below the path of another page; the first page does not count."""
     path = _path(document)
     return any(path.startswith(_page_path(_path(d)) + "/") for d in documents[1:] if d != document)
 
 
-def _entry(document: Document, current: Document | None, below: bool) -> str:
-    css = ' class="below"' if below else ""
-    link = escape(_path(document))
-    if document is not current:
-        return f'<li{css}><a href="{link}">{escape(document.title)}</a></li>'
-    title = f'<a href="{link}" aria-current="page">{escape(document.title)}</a>'
-    return f"<li{css}>{title}{_outline(document)}</li>"
-
-
-def _outline(document: Document) -> str:
-    sections = [
-        f'<li><a href="#{escape(block.anchor)}">{escape(block.text)}</a></li>'
+def _outline(document: Document) -> Sequence[Block]:
+    """Return the headings of the page's sections, for the table of contents."""
+    return [
+        block
         for block in document.blocks
-        if block.kind is BlockKind.HEADING and block.level in _OUTLINE_LEVELS and block.anchor
+        if block.kind is BlockKind.HEADING and block.level == 2 and block.anchor
     ]
-    return f'<ul class="outline">{"".join(sections)}</ul>' if sections else ""
-
-
-def _pager(before: Document | None, after: Document | None) -> str:
-    links = [
-        f'<a rel="{rel}" href="{escape(_path(document))}"><small>{label}</small>'
-        f"{escape(document.title)}</a>"
-        for rel, label, document in (("prev", "Previous", before), ("next", "Next", after))
-        if document is not None
-    ]
-    return "".join(links)
 
 
 async def sample_site(rag: Application) -> Sequence[BaseRoute]:
     """Return the routes of the sample book's pages and images."""
-    return _routes(
-        build_site(*await sample_pages(rag.settings, rag.index)), SAMPLE_BOOK / "static" / "img"
-    )
+    site = build_site(*await sample_pages(rag.settings, rag.index))
 
-
-def _routes(site: DemoSite, images: Path) -> Sequence[BaseRoute]:
     async def home(_: Request) -> Response:
         return RedirectResponse(site.home)
 
@@ -156,5 +101,5 @@ def _routes(site: DemoSite, images: Path) -> Sequence[BaseRoute]:
         Route("/", home),
         Route("/docs", page),
         Route("/docs/{path:path}", page),
-        Mount("/img", WholeFiles(directory=images)),
+        Mount("/img", WholeFiles(directory=SAMPLE_BOOK / "static" / "img")),
     )

@@ -1,16 +1,34 @@
-"""The events of a streamed answer: their data as JSON, and their encoding."""
+"""The server-sent events of a streamed answer: their data as JSON, and their encoding.
+
+The order of events: `start`, `sources` (the paragraphs used), then `delta` and `citation`
+interleaved, then `end` with the whole answer. An `error` may come at any point and is the last
+event. After `HEARTBEAT_SECONDS` without an event, a comment line is sent, so that proxies keep the
+connection open.
+
+Every event has an id. If the connection breaks, the client sends the same question again, with the
+id of the last event as `Last-Event-ID`, and gets the events after it, up to a minute after the
+answer ended. If the client disconnects before the end, the answer is cancelled, since it costs
+money; a later request starts a new answer. On `start` a client discards what it has.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import BaseModel, Field
 
 from app.api.problems import ErrorEvent
 from app.api.responses import Body, CitationBody, SourceBody, answer_body
 from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence, Started, TextDelta
+
+MEDIA_TYPE = "text/event-stream"
+STREAM_HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",  # nginx must not buffer the events
+}
 
 
 class StartEvent(Body):
@@ -80,6 +98,10 @@ def frame(name: str, data: BaseModel, event_id: str) -> bytes:
     return f"event: {name}\nid: {event_id}\n".encode() + data_frame(data.model_dump_json())
 
 
-def data_frame(json: str) -> bytes:
+def json_frame(data: dict[str, Any]) -> bytes:
+    return data_frame(json.dumps(data, ensure_ascii=False))
+
+
+def data_frame(text: str) -> bytes:
     """Encode a JSON text as an event without name and id."""
-    return f"data: {json.translate(_LINE_ENDS)}\n\n".encode()
+    return f"data: {text.translate(_LINE_ENDS)}\n\n".encode()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from app.api.keys import BEARER, books_for
+from app.api.requests import RequestBody
 from app.api.routes import Rag, problems
 from app.domain.errors import AnswerNotFound
 from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, MarkKind, Rating
@@ -15,11 +16,7 @@ from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, MarkKind,
 router = APIRouter()
 
 
-class _FeedbackBody(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class CitationFeedback(_FeedbackBody):
+class CitationFeedback(RequestBody):
     """What a reader did with a citation, passage or source of the answer."""
 
     paragraph_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -29,7 +26,7 @@ class CitationFeedback(_FeedbackBody):
     ]
 
 
-class FeedbackRequest(_FeedbackBody):
+class FeedbackRequest(RequestBody):
     answer_id: Annotated[
         str,
         StringConstraints(min_length=1, max_length=64),

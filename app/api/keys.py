@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import binascii
+from base64 import b64decode
 from collections.abc import Sequence
 from ipaddress import ip_address
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import Request
+from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.limits import client_of
-from app.api.problems import problem_response, report, status_of
+from app.api.problems import Refused, report, status_of
 from app.bootstrap.key_store import SqliteSiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed, ConfigError, StorageError
@@ -55,73 +58,92 @@ class KeyRequired:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
         if (
-            scope["type"] != "http"
-            or not path.startswith(API_PREFIX)
-            or any(path == one or path.startswith(f"{one}/") for one in WITHOUT_KEY)
+            scope["type"] == "http"
+            and path.startswith(API_PREFIX)
+            and not any(path == one or path.startswith(f"{one}/") for one in WITHOUT_KEY)
         ):
-            await self._app(scope, receive, send)
-            return
-        refused = self._refusal(Request(scope))
-        if refused is None:
-            await self._app(scope, receive, send)
-            return
-        status, code, detail = refused
-        response = problem_response(status, code, detail, str(scope["state"]["request_id"]))
-        if status == 401:
-            response.headers["WWW-Authenticate"] = "Bearer"
-        if status == 503:
-            response.headers["Retry-After"] = "30"
-        await response(scope, receive, send)
+            self._check(Request(scope))
+        await self._app(scope, receive, send)
 
-    def _refusal(self, request: Request) -> tuple[int, str, str] | None:
-        """Return status, code and detail of a refusal; None if the request is allowed.
-
-        A valid key is stored in the request's state.
-        """
+    def _check(self, request: Request) -> None:
+        """Store a valid key in the request's state. Refused if the request needs one."""
         try:
             known = self._keys.all()
         except StorageError as error:
-            report(error, str(request.state.request_id))
-            return status_of(error).status, error.code, status_of(error).detail
+            report(error)
+            rule = status_of(error)
+            raise Refused(rule.status, error.code, rule.detail, {"Retry-After": "30"}) from None
         scheme, key = _sent(request)
         needs_none = self._open or (not known and is_local(request))
         # Clients of other protocols always send some key, such as `none`.
         if needs_none and not key.startswith(_PREFIXES):
-            return None
+            return
+        challenge = {"WWW-Authenticate": "Bearer"}
         if not scheme:
-            return 401, "key_required", "send a key: `Authorization: Bearer pk_...`"
+            detail = "send a key: `Authorization: Bearer pk_...`"
+            raise Refused(401, "key_required", detail, challenge)
         found = _known_key(scheme, key, known)
         if found is None:
-            return 401, "key_unknown", _UNKNOWN_KEY
+            raise Refused(401, "key_unknown", _UNKNOWN_KEY, challenge)
         if not found.allows_origin(origin_of(request.headers)):
-            return 403, "origin_not_allowed", "the key is not valid for the page's origin"
+            detail = "the key is not valid for the page's origin"
+            raise Refused(403, "origin_not_allowed", detail)
         request.state.site_key = found
-        return None
 
 
-def operator_refusal(request: Request) -> tuple[int, str, str] | None:
-    """Return a refusal unless the request has a secret key, or no key and is from this machine.
-
-    The refusal is status, code and detail.
-    """
+async def require_operator(request: Request) -> None:
+    """Dependency: Refused unless with a secret key, or without a key from this machine."""
     keys: SqliteSiteKeys = request.app.state.keys
     scheme, key = _sent(request)
     if not scheme:
         if is_local(request):
-            return None
-        return 401, "key_required", "send a secret key: `Authorization: Bearer sk_...`"
+            return
+        detail = "send a secret key: `Authorization: Bearer sk_...`"
+        raise Refused(401, "key_required", detail)
     found = _known_key(scheme, key, keys.all())
     if found is None:
-        return 401, "key_unknown", _UNKNOWN_KEY
+        raise Refused(401, "key_unknown", _UNKNOWN_KEY)
     if found.kind is not KeyKind.SECRET:
-        return 403, "secret_key_required", "a publishable key is for readers' questions only"
-    return None
+        detail = "a publishable key is for readers' questions only"
+        raise Refused(403, "secret_key_required", detail)
+
+
+async def admin_key(request: Request) -> SiteKey:
+    """Dependency: the request's secret key, as bearer token or as password of HTTP Basic.
+
+    The owner needs it even on this machine. Browsers ask for the password; any user name is
+    accepted. HTTPException 401 or 403.
+    """
+    keys: SqliteSiteKeys = request.app.state.keys
+    scheme, key = _sent(request)
+    if scheme == "basic":
+        scheme, key = "bearer", _password(key)
+    found = _known_key(scheme, key, keys.all())
+    if found is None:
+        detail = "a secret key is needed (`textbook-rag keys add --secret`), as the password"
+        wanted = "Bearer" if request.url.path.startswith(API_PREFIX) else "Basic"
+        challenge = {"WWW-Authenticate": f'{wanted} realm="textbook-rag", charset="UTF-8"'}
+        raise HTTPException(401, detail, challenge)
+    if found.kind is not KeyKind.SECRET:
+        raise HTTPException(403, "a publishable key cannot do this: a secret key is needed")
+    return found
+
+
+AdminKey = Annotated[SiteKey, Depends(admin_key)]
 
 
 def _sent(request: Request) -> tuple[str, str]:
     """Return scheme (lower case) and key of the Authorization header; "" for a missing part."""
     scheme, _, key = request.headers.get("authorization", "").strip().partition(" ")
     return scheme.lower(), key.strip()
+
+
+def _password(credentials: str) -> str:
+    """Return the password of HTTP Basic; "" if the credentials are invalid."""
+    try:
+        return b64decode(credentials, validate=True).decode().partition(":")[2]
+    except (binascii.Error, UnicodeDecodeError):
+        return ""
 
 
 def _known_key(scheme: str, key: str, known: Sequence[SiteKey]) -> SiteKey | None:
@@ -164,18 +186,23 @@ def key_of(request: Request) -> SiteKey | None:
     return getattr(request.state, "site_key", None)
 
 
+def allowed(key: SiteKey | None, book: BookId) -> BookId:
+    """Return the book. BookNotAllowed if the key is not valid for it."""
+    if key and key.books and book not in key.books:
+        message = f"the key is not valid for book {book!r}"
+        raise BookNotAllowed(message)
+    return book
+
+
 def books_for(request: Request, book: BookId | None) -> tuple[BookId, ...]:
     """Return the books to ask: `book`, or the books of the request's key; () means all books.
 
     BookNotAllowed if the key is not valid for `book`.
     """
     key = key_of(request)
-    if key is None or not key.books:
-        return (book,) if book else ()
-    if book and book not in key.books:
-        message = f"the key is not valid for book {book!r}"
-        raise BookNotAllowed(message)
-    return (book,) if book else key.books
+    if book:
+        return (allowed(key, book),)
+    return key.books if key else ()
 
 
 class SiteOrigins(CORSMiddleware):

@@ -11,14 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from types import MappingProxyType
 
 from cachetools import LRUCache
 from fastapi import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.api.problems import problem_response
-from app.domain.errors import ConfigError, Overloaded
+from app.domain.errors import ConfigError, Overloaded, TooManyRequests
 
 SUBSCRIBER_BITS = 64
 """IPv6 prefix length of a subscriber: the smallest network that a provider assigns."""
@@ -90,17 +88,15 @@ class Charge:
     questions: float
 
 
-CHARGES: Mapping[str, Charge] = MappingProxyType(
-    {
-        "/v1/chat": Charge("questions", 1.0),
-        "/v1/chat/completions": Charge("questions", 1.0),
-        "/v1/ai-sdk": Charge("questions", 1.0),
-        "/v1/search": Charge("questions", 0.5),
-        "/healthz": Charge("health", 0.02),
-        "/readyz": Charge("health", 0.05),
-        "/metrics": Charge("health", 0.05),
-    }
-)
+CHARGES: Mapping[str, Charge] = {
+    "/v1/chat": Charge("questions", 1.0),
+    "/v1/chat/completions": Charge("questions", 1.0),
+    "/v1/ai-sdk": Charge("questions", 1.0),
+    "/v1/search": Charge("questions", 0.5),
+    "/healthz": Charge("health", 0.02),
+    "/readyz": Charge("health", 0.05),
+    "/metrics": Charge("health", 0.05),
+}
 READING = Charge("reading", 0.1)
 """Cost of all other paths: glossary, citations, lists, pages, unknown paths."""
 WHOLE_BOOK = Charge("reading", 2.0)
@@ -174,15 +170,17 @@ class RateLimit:
         return min(1.0, left + (now - then) / self._seconds_to_fill)
 
 
-def admit(request: Request, charge: Charge) -> float:
-    """Charge the request's address and return 0; if a limit is reached, the seconds to wait."""
+def charge_address(request: Request, charge: Charge) -> None:
+    """Charge the request's address. TooManyRequests if a limit is reached."""
     limit: RateLimit = request.app.state.rate_limit
     daily_limit: RateLimit = request.app.state.daily_limit
     address = client_of(request)
     wait = limit.admit(address, charge)
     if not wait and charge.kind == "questions":
         wait = daily_limit.admit(address, charge)
-    return wait
+    if wait:
+        message = f"too many requests from your address; try again in {wait:.1f} s"
+        raise TooManyRequests(message, round(wait, 3))
 
 
 class RateLimited:
@@ -193,19 +191,7 @@ class RateLimited:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            request = Request(scope)
-            wait = admit(request, charge_of(scope["path"]))
-            if wait:
-                detail = f"too many requests from your address; try again in {wait:.1f} s"
-                response = problem_response(
-                    429,
-                    "too_many_requests",
-                    detail,
-                    str(scope["state"]["request_id"]),
-                    retry_after=round(wait, 3),
-                )
-                await response(scope, receive, send)
-                return
+            charge_address(Request(scope), charge_of(scope["path"]))
         await self._app(scope, receive, send)
 
 

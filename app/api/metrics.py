@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from importlib import metadata
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -25,9 +26,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from app.api.answer_runs import AnswerRuns
-from app.api.keys import operator_refusal
+from app.api.keys import require_operator
 from app.api.limits import Capacity
-from app.api.problems import problem_response, request_id
 from app.api.routes import problems
 from app.bootstrap.application import Application
 from app.domain.answer import Answer
@@ -38,7 +38,6 @@ from app.services.resilience import BREAKER_STATES, CircuitBreaker
 
 PATH = "/metrics"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0)
-_PREFIX = "textbook_rag"
 
 
 class Metrics:
@@ -47,32 +46,26 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
+        space, registry = "textbook_rag", self.registry
+        counter = partial(Counter, namespace=space, registry=registry)
+        seconds = partial(Histogram, namespace=space, registry=registry, buckets=_SECONDS)
+        self._new_gauge = partial(Gauge, namespace=space, registry=registry)
         self._gauges: dict[str, Gauge] = {}
-        self._requests = self._counter("requests", "Requests.", "route", "status")
-        self._request_seconds = self._histogram("request_seconds", "Time of a request.", "route")
-        self._stage_seconds = self._histogram("stage_seconds", "Time of a stage.", "stage")
-        self._first_text = self._histogram("first_text_seconds", "Time to an answer's first text.")
-        self._answers = self._counter("answers", "Answers.", "mode", "confidence")
-        self._degraded = self._counter("degraded_answers", "Degraded answers.", "step")
-        self._failures = self._counter("failures", "Failed steps.", "step", "code", "status")
-        self._units = self._counter("billed_units", "What providers billed.", "kind")
-        self._usd = self._counter("cost_usd", "Cost of requests in US dollars.")
-        self._caches = self._counter("cache_lookups", "Look-ups of caches.", "cache", "result")
+        self._requests = counter("requests", "Requests.", ("route", "status"))
+        self._request_seconds = seconds("request_seconds", "Time of a request.", ("route",))
+        self._stage_seconds = seconds("stage_seconds", "Time of a stage.", ("stage",))
+        self._first_text = seconds("first_text_seconds", "Time to an answer's first text.")
+        self._answers = counter("answers", "Answers.", ("mode", "confidence"))
+        self._degraded = counter("degraded_answers", "Degraded answers.", ("step",))
+        self._failures = counter("failures", "Failed steps.", ("step", "code", "status"))
+        self._units = counter("billed_units", "What providers billed.", ("kind",))
+        self._usd = counter("cost_usd", "Cost of requests in US dollars.")
+        self._caches = counter("cache_lookups", "Look-ups of caches.", ("cache", "result"))
         self._gauge("info", "The program.", version=metadata.version("textbook-rag")).set(1)
-
-    def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(f"{_PREFIX}_{name}", text, labels, registry=self.registry)
-
-    def _histogram(self, name: str, text: str, *labels: str) -> Histogram:
-        return Histogram(
-            f"{_PREFIX}_{name}", text, labels, buckets=_SECONDS, registry=self.registry
-        )
 
     def _gauge(self, name: str, text: str, **labels: str) -> Gauge:
         if name not in self._gauges:
-            self._gauges[name] = Gauge(
-                f"{_PREFIX}_{name}", text, tuple(labels), registry=self.registry
-            )
+            self._gauges[name] = self._new_gauge(name, text, tuple(labels))
         return self._gauges[name].labels(**labels) if labels else self._gauges[name]
 
     def count(self, route: str, status: int, record: Recording) -> None:
@@ -171,13 +164,10 @@ router = APIRouter()
     summary="Metrics in Prometheus's text format",
     response_class=PlainTextResponse,
     responses=problems(401, 403, 503),
+    dependencies=[Depends(require_operator)],
 )
 async def metrics(request: Request) -> Response:
     """For this machine, or with a secret key."""
-    refused = operator_refusal(request)
-    if refused is not None:
-        status, code, detail = refused
-        return problem_response(status, code, detail, request_id(request))
     found: Metrics = request.app.state.metrics
     rag: Application = request.app.state.application
     found.set_open(request.app.state.answer_runs, request.app.state.capacity)

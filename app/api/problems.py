@@ -122,23 +122,33 @@ _STATUSES: dict[type[RagError], ErrorStatus] = {
 }
 
 
-_WITH_RETRY = (
-    ProviderRateLimited,
-    ProviderUnavailable,
-    RetryLater,
-)
+class Refused(HTTPException):
+    """A refusal with a code of its own; the code of another HTTPException is that of its status."""
+
+    def __init__(
+        self, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(status, detail, headers)
+        self.code = code
 
 
-def status_of(error: RagError) -> ErrorStatus:
-    return next(_STATUSES[kind] for kind in type(error).__mro__ if kind in _STATUSES)
+def status_of(error: Exception) -> ErrorStatus:
+    kinds = type(error).__mro__ if isinstance(error, RagError) else [RagError]
+    return next(_STATUSES[kind] for kind in kinds if kind in _STATUSES)
 
 
 def title_of(status: int) -> str:
     return _TITLES.get(status) or HTTPStatus(status).phrase
 
 
-def request_id(request: Request) -> str:
-    return str(getattr(request.state, "request_id", ""))
+def code_of(status: int) -> str:
+    return title_of(status).lower().replace(" ", "_")
+
+
+def request_id() -> str:
+    """Return the id of the request that runs; "" outside a request."""
+    record = current()
+    return record.request_id if record else ""
 
 
 _STORAGE_RETRY_SECONDS = 5.0
@@ -146,15 +156,15 @@ _STORAGE_RETRY_SECONDS = 5.0
 
 
 def retry_after(error: Exception) -> float | None:
-    if isinstance(error, _WITH_RETRY):
+    if isinstance(error, ProviderRateLimited | ProviderUnavailable | RetryLater):
         return error.retry_after
     return _STORAGE_RETRY_SECONDS if isinstance(error, StorageError) else None
 
 
-def report(error: Exception, request: str) -> None:
+def report(error: Exception) -> None:
     """Record the cause of a 5xx for the request's log line; log an unexpected error at once."""
     if not isinstance(error, RagError):
-        log.error("http.unexpected_error", extra={"request_id": request}, exc_info=error)
+        log.error("http.unexpected_error", extra={"request_id": request_id()}, exc_info=error)
     elif status_of(error).status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return
     record = current()
@@ -164,21 +174,19 @@ def report(error: Exception, request: str) -> None:
 
 def error_event(error: Exception) -> ErrorEvent:
     """Return the last event of a failed stream."""
-    if not isinstance(error, RagError):
-        return ErrorEvent(code=RagError.code, message=_UNEXPECTED)
+    code = error.code if isinstance(error, RagError) else RagError.code
     message = status_of(error).detail or str(error)
-    return ErrorEvent(code=error.code, message=message, retry_after=retry_after(error))
+    return ErrorEvent(code=code, message=message, retry_after=retry_after(error))
 
 
 def problem_response(
     status: int,
     code: str,
     detail: str,
-    request: str,
     *,
     errors: list[InvalidField] | None = None,
     retry_after: float | None = None,
-    headers: dict[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Response:
     record = current()
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and record is not None and not record.failure:
@@ -188,7 +196,7 @@ def problem_response(
         status=status,
         detail=detail,
         code=code,
-        request_id=request,
+        request_id=request_id(),
         errors=errors,
         retry_after=retry_after,
     )
@@ -200,28 +208,31 @@ def problem_response(
     return Response(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 
-def unexpected(error: Exception, request: str) -> Response:
-    report(error, request)
-    return problem_response(500, RagError.code, _UNEXPECTED, request)
+_DETAILS = {
+    "Not Found": "there is nothing at this address: see /v1/docs for the API",
+    "Method Not Allowed": "this address does not take the method: see the header `Allow`",
+}
+"""Details that replace the framework's, which only repeat the title."""
 
 
-async def _on_rag_error(request: Request, error: Exception) -> Response:
-    if not isinstance(error, RagError):
-        raise error
-    rule, rid = status_of(error), request_id(request)
-    report(error, rid)
-    detail = rule.detail or str(error)
-    return problem_response(rule.status, error.code, detail, rid, retry_after=retry_after(error))
+def error_response(error: Exception) -> Response:
+    """Return the problem of any error; `report` the error if it is not a refusal."""
+    if isinstance(error, RequestValidationError):
+        return _invalid_request(invalid_fields(error.errors()))
+    if isinstance(error, HTTPException):
+        code = error.code if isinstance(error, Refused) else code_of(error.status_code)
+        detail = _DETAILS.get(str(error.detail)) or str(error.detail)
+        return problem_response(error.status_code, code, detail, headers=error.headers)
+    report(error)
+    event, status = error_event(error), status_of(error).status
+    return problem_response(status, event.code, event.message, retry_after=event.retry_after)
 
 
-async def _on_invalid_request(request: Request, error: Exception) -> Response:
-    if not isinstance(error, RequestValidationError):
-        raise error
-    errors = invalid_fields(error.errors())
+def _invalid_request(errors: list[InvalidField]) -> Response:
     where = errors[0]
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     detail = f"{where.field}: {where.message}{more}"
-    return problem_response(422, "invalid_request", detail, request_id(request), errors=errors)
+    return problem_response(422, "invalid_request", detail, errors=errors)
 
 
 _NO_OBJECT = frozenset({"model_attributes_type", "model_type", "dict_type"})
@@ -248,27 +259,8 @@ def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
     return InvalidField(field=field, message=str(error["msg"]).removeprefix("Value error, "))
 
 
-_DETAILS = {
-    "Not Found": "there is nothing at this address: see /v1/docs for the API",
-    "Method Not Allowed": "this address does not take the method: see the header `Allow`",
-}
-"""Details that replace the framework's, which only repeat the title."""
-
-
-async def _on_http_error(request: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
-        raise error
-    code = title_of(error.status_code).lower().replace(" ", "_")
-    headers = dict(error.headers or {})
-    wait = headers.pop("Retry-After", None)
-    return problem_response(
-        error.status_code,
-        code,
-        _DETAILS.get(str(error.detail)) or str(error.detail),
-        request_id(request),
-        retry_after=None if wait is None else float(wait),
-        headers=headers,
-    )
+async def _on_error(_request: Request, error: Exception) -> Response:
+    return error_response(error)
 
 
 async def _on_disconnect(_request: Request, _error: Exception) -> Response:
@@ -276,8 +268,7 @@ async def _on_disconnect(_request: Request, _error: Exception) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Register the exception handlers. `RecordedRequests` handles unexpected exceptions."""
-    app.add_exception_handler(RagError, _on_rag_error)
-    app.add_exception_handler(RequestValidationError, _on_invalid_request)
-    app.add_exception_handler(HTTPException, _on_http_error)
+    """Register the exception handlers. `RecordedRequests` handles other exceptions."""
+    for kind in (RagError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _on_error)
     app.add_exception_handler(ClientDisconnect, _on_disconnect)

@@ -11,7 +11,7 @@ from fastapi import Request
 
 from app.api.keys import books_for, key_of
 from app.api.limits import CHARGES, RETRY_SECONDS, Charge, RateLimit, daily
-from app.api.requests import BookOfChat, BookOfSearch
+from app.api.requests import ChatRequest, SearchRequest
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 from app.domain.errors import TooManyRequests
@@ -78,9 +78,9 @@ def quotas(settings: Settings) -> Quotas:
     )
 
 
-async def chat_quota(book: BookOfChat, request: Request) -> AsyncIterator[None]:
+async def chat_quota(body: ChatRequest, request: Request) -> AsyncIterator[None]:
     """Dependency: charge a question, and count an answer until the response is sent."""
-    async with answer_charged(request, book):
+    async with answer_charged(request, body.book):
         yield
 
 
@@ -96,9 +96,9 @@ async def answer_charged(request: Request, book: BookId | None) -> AsyncIterator
         yield
 
 
-async def search_quota(book: BookOfSearch, request: Request) -> None:
+async def search_quota(body: SearchRequest, request: Request) -> None:
     """Dependency: charge a search."""
-    await charge_search(request, book)
+    await charge_search(request, body.book)
 
 
 async def charge_search(request: Request, book: BookId | None) -> None:

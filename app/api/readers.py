@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
@@ -22,13 +21,13 @@ class Pseudonyms:
     asks two processes counts twice.
     """
 
-    today: Callable[[], date] = lambda: datetime.now(UTC).date()
     _day: date | None = field(default=None, init=False)
     _key: bytes = field(default=b"", init=False)
 
     def of(self, address: str) -> str:
-        if self._day != self.today():
-            self._day, self._key = self.today(), secrets.token_bytes(32)
+        today = datetime.now(UTC).date()
+        if self._day != today:
+            self._day, self._key = today, secrets.token_bytes(32)
         return hmac.digest(self._key, subscriber(address).encode(), "sha256").hex()[:16]
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from app.api.book_list import BooksBody
-from app.api.responses import QUARANTINED, Body
+from app.api.book_list import QUARANTINED, BooksBody
+from app.api.responses import Body
 from app.bootstrap.application import Application
 from app.domain.answer import AnswerMode
 

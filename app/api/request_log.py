@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.metrics import Metrics
-from app.api.problems import CLIENT_CLOSED_REQUEST, unexpected
+from app.api.problems import CLIENT_CLOSED_REQUEST, error_response
 from app.bootstrap.traces import Traces
 from app.domain.errors import Overloaded, TooManyRequests
 from app.services.recording import Recording, recording
@@ -24,7 +24,7 @@ _INFO_PREFIXES = ("/v1/", "/cite/")
 class RecordedRequests:
     """Middleware that gives each request an id and a recording, and logs it at its end.
 
-    It converts unexpected exceptions to problem responses.
+    It converts errors of the middleware inside it, and unexpected ones, to problem responses.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, traces: Traces | None) -> None:
@@ -37,7 +37,6 @@ class RecordedRequests:
             await self._app(scope, receive, send)
             return
         request_id = uuid4().hex[:16]
-        scope.setdefault("state", {})["request_id"] = request_id
         status = CLIENT_CLOSED_REQUEST
 
         async def send_with_id(message: Message) -> None:
@@ -53,30 +52,24 @@ class RecordedRequests:
             except ClientDisconnect:
                 pass
             except Exception as error:
-                response = unexpected(error, request_id)
+                response = error_response(error)
                 if status != CLIENT_CLOSED_REQUEST:
                     raise
                 await response(scope, receive, send_with_id)
             finally:
-                self._metrics.count(route_of(scope), status, record)
+                # The path's template, such as `/cite/{paragraph_id}`; "" if no route matched.
+                method, route = scope["method"], getattr(scope.get("route"), "path", "")
+                self._metrics.count(route, status, record)
                 if self._traces:
-                    headers = Headers(scope=scope)
-                    route = route_of(scope)
-                    self._traces.add(scope["method"], route, status, headers, record)
-                _log_request(scope, status, record)
+                    self._traces.add(method, route, status, Headers(scope=scope), record)
+                _log_request(method, route, status, record)
 
 
-def route_of(scope: Scope) -> str:
-    """Return the route's path template, such as `/cite/{paragraph_id}`; "" if no route matched."""
-    return getattr(scope.get("route"), "path", "")
-
-
-def _log_request(scope: Scope, status: int, record: Recording) -> None:
+def _log_request(method: str, route: str, status: int, record: Recording) -> None:
     """Log the request with its route, not its path: the path may contain text of readers."""
     failed = record.failure
-    route = route_of(scope)
     fields: dict[str, object] = {
-        "method": scope["method"],
+        "method": method,
         "route": route,
         "status": status,
         "ms": record.ms,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Annotated, Literal
 
-from fastapi import Depends
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -18,10 +17,10 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import NEEDS_PAGE, Scope, Selection
+from app.domain.answering.request import NEEDS_PAGE, AskRequest, Scope, Selection
 from app.domain.book_id import PATTERN, BookId
 from app.domain.errors import InputError
-from app.domain.retrieval.query import SearchMode, Turn
+from app.domain.retrieval.query import SearchFilter, SearchMode, Turn
 
 MAX_TURNS = 40
 MAX_TURN_CHARS = 8_000
@@ -65,22 +64,19 @@ BookName = Annotated[
 ]
 
 
-class _Request(BaseModel):
+class RequestBody(BaseModel):
     # An unknown field, such as a misspelled one, is an error.
     model_config = ConfigDict(extra="forbid")
 
 
-class TurnBody(_Request):
+class TurnBody(RequestBody):
     """One turn of the conversation so far, oldest first."""
 
     role: Literal["user", "assistant"]
     content: Annotated[str, StringConstraints(min_length=1, max_length=MAX_TURN_CHARS)]
 
-    def to_turn(self) -> Turn:
-        return Turn(self.role, self.content)
 
-
-class SelectionBody(_Request):
+class SelectionBody(RequestBody):
     """Text that the reader has selected on a page of the book."""
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_SELECTION_CHARS)]
@@ -89,9 +85,6 @@ class SelectionBody(_Request):
         StringConstraints(max_length=100),
         Field(description="The paragraph that contains the selection, if known."),
     ] = ""
-
-    def to_selection(self) -> Selection:
-        return Selection(self.text, self.paragraph_id)
 
 
 def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
@@ -103,7 +96,7 @@ def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
     }
 
 
-class ChatRequest(_Request):
+class ChatRequest(RequestBody):
     question: Question
     book: BookName | None = None
     page_url: Annotated[
@@ -174,8 +167,21 @@ class ChatRequest(_Request):
             raise ValueError(message)
         return self
 
+    def to_ask(self, books: Iterable[BookId], solutions: str) -> AskRequest:
+        """Return the use case's request to these books; `solutions` is the server's default."""
+        chosen = self.selection
+        return AskRequest(
+            question=self.question,
+            filter=SearchFilter(books=tuple(books)),
+            history=tuple(Turn(one.role, one.content) for one in self.history),
+            page_url=self.page_url,
+            scope=self.scope,
+            selection=Selection(chosen.text, chosen.paragraph_id) if chosen else None,
+            solutions=self.solutions or Solutions(solutions),
+        )
 
-class SearchRequest(_Request):
+
+class SearchRequest(RequestBody):
     question: Question
     book: BookName | None = None
     page_url: Annotated[
@@ -192,17 +198,3 @@ class SearchRequest(_Request):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"question": "vocabulary mismatch", "k": 3}]}
     )
-
-
-# Coroutines, since FastAPI runs other dependencies in a thread.
-async def _book_of_chat(body: ChatRequest) -> BookId | None:
-    return body.book
-
-
-async def _book_of_search(body: SearchRequest) -> BookId | None:
-    return body.book
-
-
-BookOfChat = Annotated[BookId | None, Depends(_book_of_chat)]
-BookOfSearch = Annotated[BookId | None, Depends(_book_of_search)]
-"""The book that a request asks; None for all."""

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    ValidationInfo,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationInfo
 
 from app.domain.answer import Answer, AnswerMode, Confidence
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
 from app.domain.retrieval.query import Hit
-from app.services.page_suggestions import PageSuggestions
 
 
 class Body(BaseModel):
@@ -104,9 +97,14 @@ class StatementBody(Body):
     supported: bool
 
 
+_SENTENCE = (
+    "A document is the unit that the system returns: a web page, an e-mail, a chapter, a paragraph."
+)
+_PAGE = "http://127.0.0.1:8000/docs/why-search#what-is-ir"
+_PERMALINK_EXAMPLE = "/cite/p-8v4x1q0mhz?book=small-book-of-search"
+_HEADINGS: list[JsonValue] = ["1. Why Search?", "What information retrieval is"]
 _ANSWER_EXAMPLE: dict[str, JsonValue] = {
-    "answer": "A document is the unit that the system returns: a web page, an e-mail, a chapter, "
-    "a paragraph.",
+    "answer": _SENTENCE,
     "mode": "extractive",
     "confidence": "answered",
     "refused": False,
@@ -116,13 +114,11 @@ _ANSWER_EXAMPLE: dict[str, JsonValue] = {
             "start": 0,
             "end": 94,
             "paragraph_id": "p-8v4x1q0mhz",
-            "url": "http://127.0.0.1:8000/docs/why-search#what-is-ir"
-            ":~:text=A%20document%20is%20the%20unit",
-            "permalink": "/cite/p-8v4x1q0mhz?book=small-book-of-search",
+            "url": f"{_PAGE}:~:text=A%20document%20is%20the%20unit",
+            "permalink": _PERMALINK_EXAMPLE,
             "title": "What information retrieval is",
-            "heading_path": ["1. Why Search?", "What information retrieval is"],
-            "quote": "A document is the unit that the system returns: a web page, an e-mail, "
-            "a chapter, a paragraph.",
+            "heading_path": _HEADINGS,
+            "quote": _SENTENCE,
             "prefix": "",
             "suffix": " A collection (or corpus) is the",
             "book": "small-book-of-search",
@@ -133,21 +129,19 @@ _ANSWER_EXAMPLE: dict[str, JsonValue] = {
     "passages": [
         {
             "paragraph_ids": ["p-8v4x1q0mhz"],
-            "text": "A document is the unit that the system returns: a web page, an e-mail, "
-            "a chapter, a paragraph. A collection (or corpus) is the set of all documents.",
-            "heading_path": ["1. Why Search?", "What information retrieval is"],
-            "url": "http://127.0.0.1:8000/docs/why-search#what-is-ir"
-            ":~:text=A%20document%20is%20the%20unit",
-            "permalink": "/cite/p-8v4x1q0mhz?book=small-book-of-search",
+            "text": f"{_SENTENCE} A collection (or corpus) is the set of all documents.",
+            "heading_path": _HEADINGS,
+            "url": f"{_PAGE}:~:text=A%20document%20is%20the%20unit",
+            "permalink": _PERMALINK_EXAMPLE,
             "marks": [[0, 94]],
         }
     ],
     "sources": [
         {
             "paragraph_id": "p-8v4x1q0mhz",
-            "url": "http://127.0.0.1:8000/docs/why-search#what-is-ir",
+            "url": _PAGE,
             "title": "What information retrieval is",
-            "heading_path": ["1. Why Search?", "What information retrieval is"],
+            "heading_path": _HEADINGS,
             "score": 0.91,
         }
     ],
@@ -269,9 +263,6 @@ class SearchBody(Body):
     degraded: list[str]
 
 
-QUARANTINED = "Ids of books whose index is damaged: they are left out until they are repaired."
-
-
 class TermBody(Body):
     """A term of the glossary that occurs on the page."""
 
@@ -286,14 +277,7 @@ class TermBody(Body):
 
     @classmethod
     def of(cls, found: TermOnPage) -> TermBody:
-        entry = found.entry
-        return cls(
-            term=entry.term,
-            definition=entry.definition,
-            paragraph_id=entry.paragraph_id,
-            url=entry.url,
-            forms=list(found.forms),
-        )
+        return cls(**asdict(found.entry), forms=list(found.forms))
 
 
 class GlossaryBody(Body):
@@ -314,17 +298,6 @@ class SuggestionsBody(Body):
     exercises: Annotated[
         list[ExerciseBody], Field(description="The page's exercises, in reading order.")
     ]
-
-    @classmethod
-    def of(cls, found: PageSuggestions) -> SuggestionsBody:
-        return cls(
-            book=found.book,
-            questions=list(found.questions),
-            exercises=[
-                ExerciseBody(paragraph_id=one.paragraph_id, text=one.text)
-                for one in found.exercises
-            ],
-        )
 
 
 def answer_body(answer: Answer, public_url: str) -> AnswerBody:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic.json_schema import models_json_schema
 
-from app.api import sse
-from app.api.answer_runs import AnswerRuns
-from app.api.asking import answered, streamed
+from app.api.asking import answered, in_search_slot, streamed
 from app.api.book_list import BooksBody
-from app.api.events import ChatEvents, DeltaEvent, SourcesEvent, StartEvent
+from app.api.events import MEDIA_TYPE, ChatEvents, DeltaEvent, SourcesEvent, StartEvent
 from app.api.keys import BEARER, books_for
-from app.api.limits import answer_slot, capacity_of, client_slot
+from app.api.limits import answer_slot
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
-from app.api.problems import ErrorEvent, Problem, problem_response, request_id, title_of
+from app.api.problems import ErrorEvent, Problem, Refused, title_of
 from app.api.quotas import chat_quota, search_quota
 from app.api.readiness import HealthBody, ReadyBody
 from app.api.requests import BookName, ChatRequest, SearchRequest
@@ -77,19 +76,15 @@ def problems(*statuses: int) -> dict[int | str, dict[str, object]]:
     }
 
 
-# Coroutines, since FastAPI runs a plain function in a thread.
+# A coroutine, since FastAPI runs a plain function in a thread.
 async def get_application(request: Request) -> Application:
     application: Application = request.app.state.application
     return application
 
 
-async def get_answer_runs(request: Request) -> AnswerRuns:
-    runs: AnswerRuns = request.app.state.answer_runs
-    return runs
-
+T = TypeVar("T")
 
 Rag = Annotated[Application, Depends(get_application)]
-Runs = Annotated[AnswerRuns, Depends(get_answer_runs)]
 LastEventId = Annotated[
     str,
     Header(
@@ -123,20 +118,20 @@ router = APIRouter()
             "description": "The answer; as events when `stream` is true or asked for by `Accept`: "
             "`start`, `sources`, then `delta` and `citation`, then `end`; or, at any point, "
             "`error`.",
-            "content": {sse.MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
+            "content": {MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
         },
         **problems(401, 403, 404, 409, 422, 502, 503),
     },
     dependencies=[Depends(BEARER), Depends(answer_slot), Depends(chat_quota)],
 )
 async def chat(
-    body: ChatRequest, request: Request, rag: Rag, runs: Runs, last_event_id: LastEventId = ""
+    body: ChatRequest, request: Request, rag: Rag, last_event_id: LastEventId = ""
 ) -> Response | AnswerBody:
     """Answer from the book. Each claim has a citation with a link to its paragraph."""
     public_url = rag.settings.public_url
-    if body.stream or sse.MEDIA_TYPE in request.headers.get("accept", ""):
-        return await streamed(body, request, rag, runs, ChatEvents(public_url), last_event_id)
-    return answer_body(await answered(body, request, rag, runs), public_url)
+    if body.stream or MEDIA_TYPE in request.headers.get("accept", ""):
+        return await streamed(body, request, ChatEvents(public_url), last_event_id)
+    return answer_body(await answered(body, request), public_url)
 
 
 @router.post(
@@ -146,7 +141,7 @@ async def chat(
     responses=problems(401, 403, 404, 409, 422, 502, 503),
     dependencies=[Depends(BEARER), Depends(search_quota)],
 )
-async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) -> SearchBody:
+async def search(body: SearchRequest, request: Request, rag: Rag) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""
     asked = books_for(request, body.book)
     require_length(body.question, rag.settings.max_question_chars)
@@ -156,9 +151,7 @@ async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) ->
         mode=body.mode,
         filter=SearchFilter(books=await readers_editions(rag.index, asked, body.page_url)),
     )
-    with client_slot(capacity_of(request).searches, request):
-        found = runs.unless_closed(rag.retrieve.search(query))
-        result = await sse.unless_disconnected(request.receive, found)
+    result = await in_search_slot(request, lambda: rag.retrieve.search(query))
     hits = [HitBody.of(hit) for hit in result.hits]
     return SearchBody(hits=hits, degraded=list(result.degraded))
 
@@ -172,33 +165,21 @@ async def search(body: SearchRequest, request: Request, rag: Rag, runs: Runs) ->
 )
 async def books(request: Request, rag: Rag) -> BooksBody:
     """The books that may be asked with the key."""
-    asked = books_for(request, None)
-    found, damaged = await rag.index.books(), await rag.index.damaged()
-    return BooksBody.of(
-        [one for one in found.named() if not asked or one.book.name in asked],
-        {book: damage for book, damage in damaged.items() if not asked or book.name in asked},
-        feedback=rag.question_log is not None,
-    )
+    return await BooksBody.of(rag, books_for(request, None))
 
 
 @router.get(
     "/v1/glossary",
     tags=["books"],
     summary="The glossary's terms on a page",
-    response_model=GlossaryBody,
     responses=problems(401, 403, 404, 422, 503),
     dependencies=[Depends(BEARER)],
 )
 async def glossary(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
-) -> Response | GlossaryBody:
+) -> GlossaryBody:
     """The terms on the page, each with its definition and the link to it in the book."""
-    for one in books_for(request, book) or (None,):
-        found = await rag.glossary.on_page(page, one)
-        if found is not None:
-            break
-    else:
-        return _no_page(page, book, request)
+    found = await _on_page(rag.glossary.on_page, page, book, request)
     return GlossaryBody(book=found.book, terms=[TermBody.of(term) for term in found.terms])
 
 
@@ -206,24 +187,30 @@ async def glossary(
     "/v1/suggestions",
     tags=["books"],
     summary="What a reader of a page can ask",
-    response_model=SuggestionsBody,
     responses=problems(401, 403, 404, 422, 503),
     dependencies=[Depends(BEARER)],
 )
 async def suggest(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
-) -> Response | SuggestionsBody:
+) -> SuggestionsBody:
     """Questions about the page's terms and sections, and its exercises."""
+    found = await _on_page(rag.suggestions.on_page, page, book, request)
+    return SuggestionsBody.model_validate(found)
+
+
+async def _on_page(
+    find: Callable[[str, BookId | None], Awaitable[T | None]],
+    page: str,
+    book: BookId | None,
+    request: Request,
+) -> T:
+    """Return what is found on the page of the first book that has it. Refused if none has."""
     for one in books_for(request, book) or (None,):
-        found = await rag.suggestions.on_page(page, one)
+        found = await find(page, one)
         if found is not None:
-            return SuggestionsBody.of(found)
-    return _no_page(page, book, request)
-
-
-def _no_page(page: str, book: BookId | None, request: Request) -> Response:
+            return found
     detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
-    return problem_response(404, "page_not_found", detail, request_id(request))
+    raise Refused(404, "page_not_found", detail)
 
 
 @router.get("/healthz", tags=["operation"], summary="Is the process alive?", responses=problems())
@@ -235,19 +222,18 @@ async def healthz() -> HealthBody:
     "/readyz",
     tags=["operation"],
     summary="Can it answer?",
-    response_model=ReadyBody,
     responses=problems(503),
 )
-async def readyz(request: Request, rag: Rag) -> Response | ReadyBody:
+async def readyz(rag: Rag) -> ReadyBody:
     """Ready if the index can be read and has at least one book; damaged books are listed.
 
     With a `fault` of the embedder, the generator or the disk, the server still answers.
     """
     await rag.index.check()
-    found = BooksBody.of((await rag.index.books()).named(), await rag.index.damaged())
+    found = await BooksBody.of(rag)
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
-        return problem_response(503, "no_book", detail, request_id(request))
+        raise Refused(503, "no_book", detail)
     return await ReadyBody.of(rag, found)
 
 
@@ -271,7 +257,6 @@ EditionLabel = Annotated[
 )
 async def cite(
     paragraph_id: ParagraphId,
-    request: Request,
     rag: Rag,
     book: BookName | None = None,
     version: EditionLabel = "",
@@ -282,13 +267,11 @@ async def cite(
     target = await rag.cite.find(paragraph_id, edition)
     if target is None:
         detail = f"no indexed book has a paragraph {paragraph_id!r}"
-        return problem_response(404, "paragraph_not_found", detail, request_id(request))
+        raise Refused(404, "paragraph_not_found", detail)
     if target.gone:
         detail = f"the paragraph left the book; the nearest section is {target.url or 'unknown'}"
-        response = problem_response(410, "paragraph_gone", detail, request_id(request))
-        if target.url:
-            response.headers["Link"] = f'<{encoded_url(target.url)}>; rel="alternate"'
-        return response
+        nearest = {"Link": f'<{encoded_url(target.url)}>; rel="alternate"'} if target.url else None
+        raise Refused(410, "paragraph_gone", detail, nearest)
     return RedirectResponse(encoded_url(target.url), status_code=302)
 
 

@@ -18,7 +18,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from app.api.keys import KeyRequired, SiteOrigins
 from app.api.limits import RateLimited, trusted_proxies
 from app.api.metrics import Metrics
-from app.api.problems import problem_response
+from app.api.problems import Refused
 from app.api.request_log import RecordedRequests
 from app.bootstrap.key_store import SqliteSiteKeys
 from app.bootstrap.traces import Traces
@@ -32,6 +32,8 @@ CONVERSATION_BYTES = 256 * 1024
 """Body limit for protocols whose clients send the whole conversation with each question."""
 _WITH_CONVERSATION = ("/v1/chat/completions", "/v1/ai-sdk")
 BODY_SECONDS = 10.0
+CLOSE = {"Connection": "close"}
+"""Header of a response to a request whose body is not read."""
 API_DOCS_PATH = "/v1/docs"
 
 _API_POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -92,28 +94,22 @@ class RequestHead:
         self._hosts = frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+        if scope["type"] == "http":
+            self._check(scope)
+        await self._app(scope, receive, send)
+
+    def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        request_id = str(scope["state"]["request_id"])
         size = sum(len(name) + len(value) for name, value in headers.raw)
         size += len(scope.get("raw_path") or b"") + len(scope["query_string"])
         if size > MAX_HEAD_BYTES:
             detail = f"the request's address and headers are larger than {MAX_HEAD_BYTES:,} bytes"
-            response = problem_response(431, "head_too_large", detail, request_id)
-        elif "content-length" in headers and "transfer-encoding" in headers:
+            raise Refused(431, "head_too_large", detail, CLOSE)
+        if "content-length" in headers and "transfer-encoding" in headers:
             detail = "a request must not have both Content-Length and Transfer-Encoding"
-            response = problem_response(400, "bad_request", detail, request_id)
-        elif not self._is_ours(headers.get("host", "")):
-            response = problem_response(
-                400, "host_not_allowed", "the server does not serve this host", request_id
-            )
-        else:
-            await self._app(scope, receive, send)
-            return
-        response.headers["Connection"] = "close"
-        await response(scope, receive, send)
+            raise Refused(400, "bad_request", detail, CLOSE)
+        if not self._is_ours(headers.get("host", "")):
+            raise Refused(400, "host_not_allowed", "the server does not serve this host", CLOSE)
 
     def _is_ours(self, host: str) -> bool:
         if not self._hosts:
@@ -148,55 +144,49 @@ class BodyLimit:
     It checks the Content-Length header and the real size.
     """
 
-    def __init__(
-        self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS
-    ) -> None:
+    def __init__(self, app: ASGIApp, seconds: float = BODY_SECONDS) -> None:
         self._app = app
-        self._max = max_bytes
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        if scope["method"] == "POST" and _UPLOAD.fullmatch(scope["path"]):
-            # The route checks the key, then writes the body to a file with other limits.
-            await self._app(scope, receive, send)
-            return
-        request_id = str(scope["state"]["request_id"])
-        limit = CONVERSATION_BYTES if scope["path"] in _WITH_CONVERSATION else self._max
-        try:
-            async with asyncio.timeout(self._seconds):
-                body = await self._read(scope, receive, limit)
-        except TimeoutError:
-            detail = f"the request's body did not arrive within {self._seconds:g} s"
-            response = problem_response(408, "request_timeout", detail, request_id)
-            response.headers["Connection"] = "close"
-            await response(scope, receive, send)
-            return
-        if body is None:
-            detail = f"the request's body is larger than {limit:,} bytes"
-            response = problem_response(413, "body_too_large", detail, request_id)
-            response.headers["Connection"] = "close"
-            await response(scope, receive, send)
-            return
-        await self._app(scope, _replay(body, receive), send)
+        if scope["type"] == "http" and not _is_upload(scope):
+            try:
+                async with asyncio.timeout(self._seconds):
+                    body = await _read_body(scope, receive)
+            except TimeoutError:
+                detail = f"the request's body did not arrive within {self._seconds:g} s"
+                raise Refused(408, "request_timeout", detail, CLOSE) from None
+            receive = _replay(body, receive)
+        await self._app(scope, receive, send)
 
-    async def _read(self, scope: Scope, receive: Receive, limit: int) -> bytes | None:
-        """Return the whole body; None if it is too large. Raises ClientDisconnect."""
-        claimed = Headers(scope=scope).get("content-length", "0")
-        if not claimed.isdecimal() or len(claimed) > 18 or int(claimed) > limit:
-            return None
-        body, more = bytearray(), True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnect
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > limit:
-                return None
-        return bytes(body)
+
+def _is_upload(scope: Scope) -> bool:
+    """Whether the route checks the key, then writes the body to a file with other limits."""
+    return scope["method"] == "POST" and bool(_UPLOAD.fullmatch(scope["path"]))
+
+
+async def _read_body(scope: Scope, receive: Receive) -> bytes:
+    """Return the whole body. Refused if it is too large; ClientDisconnect."""
+    limit = CONVERSATION_BYTES if scope["path"] in _WITH_CONVERSATION else MAX_BODY_BYTES
+    detail = f"the request's body is larger than {limit:,} bytes"
+    if claims_more(Headers(scope=scope), limit):
+        raise Refused(413, "body_too_large", detail, CLOSE)
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > limit:
+            raise Refused(413, "body_too_large", detail, CLOSE)
+    return bytes(body)
+
+
+def claims_more(headers: Headers, limit: int) -> bool:
+    """Whether Content-Length is above the limit, or no number."""
+    claimed = headers.get("content-length", "0")
+    return not claimed.isdecimal() or len(claimed) > 18 or int(claimed) > limit
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

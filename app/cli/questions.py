@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -14,21 +15,14 @@ from app.api.responses import answer_json, hit_json
 from app.bootstrap.application import application
 from app.cli.output import print_json, remark
 from app.domain.answer import Answer, AnswerPassage, Citation
-from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import AskRequest
 from app.domain.errors import InputError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.settings import Settings
 
 
-def _filter(arguments: argparse.Namespace) -> SearchFilter:
-    return SearchFilter(books=tuple(arguments.book))
-
-
 async def search(arguments: argparse.Namespace, settings: Settings) -> None:
-    query = SearchQuery(
-        arguments.question, k=arguments.k, mode=arguments.mode, filter=_filter(arguments)
-    )
+    books = SearchFilter(books=tuple(arguments.book))
+    query = SearchQuery(arguments.question, k=arguments.k, mode=arguments.mode, filter=books)
     async with application(settings) as app:
         result = await app.retrieve.search(query)
     if arguments.json:
@@ -45,16 +39,7 @@ async def search(arguments: argparse.Namespace, settings: Settings) -> None:
 
 async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
     body = _checked(arguments)
-    request = AskRequest(
-        body.question,
-        filter=_filter(arguments),
-        history=tuple(turn.to_turn() for turn in body.history),
-        k=arguments.k,
-        page_url=body.page_url,
-        scope=body.scope,
-        selection=body.selection.to_selection() if body.selection else None,
-        solutions=body.solutions or Solutions(settings.solutions),
-    )
+    request = replace(body.to_ask(arguments.book, settings.solutions), k=arguments.k)
     async with application(settings) as app:
         answer = await app.answer.answer(request)
     if arguments.json:

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
 from app.api.limits import MAX_BUCKETS, SUBSCRIBERS_A_SITE, Charge, FairSlots, RateLimit, subscriber
+from app.api.metrics import Metrics
+from app.api.request_log import RecordedRequests
 from app.api.security import BodyLimit
 from tests.owl_server import QUESTION, assert_problem, events_of
 from tests.serving import ScriptedGenerator, offline_settings, serving
@@ -142,9 +144,9 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
         "method": "POST",
         "path": "/v1/search",
         "headers": [(b"content-length", b"100")],
-        "state": {"request_id": "one"},
     }
-    asyncio.run(BodyLimit(unreached, seconds=0.01)(scope, receive, send))
+    limited = RecordedRequests(BodyLimit(unreached, seconds=0.01), Metrics(), traces=None)
+    asyncio.run(limited(scope, receive, send))
     assert sent[0]["status"] == 408
     assert (b"connection", b"close") in sent[0]["headers"]
     assert json.loads(sent[1]["body"])["code"] == "request_timeout"

@@ -103,7 +103,7 @@ def test_silence_is_filled_with_heartbeats_which_have_no_id() -> None:
         yield TextDelta("At last.")
 
     async def read() -> tuple[str, list[bytes]]:
-        run = AnswerRun(ASK, slow(), "request", ChatEvents())
+        run = AnswerRun(ASK, slow(), ChatEvents())
         received = []
         async for data in run.follow(0, heartbeat=0.005):
             received.append(data)
@@ -128,7 +128,7 @@ def test_what_is_ready_is_sent_before_the_next_event_is_made() -> None:
             yield TextDelta(word)
 
     async def read() -> None:
-        run = AnswerRun(ASK, together(), "request", ChatEvents())
+        run = AnswerRun(ASK, together(), ChatEvents())
         async for data in run.follow(0, heartbeat=20):
             received.put_nowait(data)
 
@@ -185,7 +185,7 @@ class Endless:
 def test_only_the_last_reader_to_leave_cancels_an_answer() -> None:
     async def scenario() -> None:
         endless, runs = Endless(), AnswerRuns()
-        run = runs.start(ASK, endless.events(), "request", ChatEvents())
+        run = runs.start(ASK, endless.events(), ChatEvents())
         await run.begin(20)
         assert runs.resume(f"{run.id}:2", ASK) == (run, 2)
         await run.leave()
@@ -256,7 +256,7 @@ async def _finish(runs: AnswerRuns, text: str = "Because.") -> AnswerRun:
         yield TextDelta(text)
         yield Finished(Answer(text, AnswerMode.EXTRACTIVE))
 
-    run = runs.start(ASK, events(), "request", ChatEvents())
+    run = runs.start(ASK, events(), ChatEvents())
     await asyncio.wait({run.task})
     await run.leave()
     return run
@@ -294,7 +294,7 @@ def test_what_fails_before_its_first_event_is_raised_and_not_kept() -> None:
 
     async def scenario() -> None:
         runs = AnswerRuns()
-        run = runs.start(ASK, refuse(), "request", ChatEvents())
+        run = runs.start(ASK, refuse(), ChatEvents())
         with pytest.raises(errors.BookNotFound):
             await run.begin(20)
         await run.leave()
@@ -314,7 +314,7 @@ def test_what_fails_after_the_stream_began_is_told_in_it() -> None:
         yield
 
     async def scenario() -> list[bytes]:
-        run = AnswerRun(ASK, slow_failure(), "request", ChatEvents())
+        run = AnswerRun(ASK, slow_failure(), ChatEvents())
         await run.begin(0.001)
         waited.set()
         return [data async for data in run.follow(0, 20)]

@@ -5,29 +5,25 @@ https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterator, Mapping
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.asking import streamed
-from app.api.events import data_frame
+from app.api.asking import EventStream, streamed
+from app.api.events import MEDIA_TYPE, data_frame, json_frame
 from app.api.keys import BEARER
 from app.api.limits import answer_slot
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import ReadingContext, chat_request
+from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_request
 from app.api.quotas import answer_charged
 from app.api.requests import BookName, ChatRequest
 from app.api.responses import CitationBody, answer_json
-from app.api.routes import Rag, Runs, problems
-from app.api.sse import MEDIA_TYPE, EventStream
+from app.api.routes import Rag, problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
 
-MAX_MESSAGES = 1_000
 _TEXT_ID = "answer"
 _ABOUT = ("mode", "confidence", "refused", "degraded", "exercise", "follow_ups", "searched_for")
 _CITATION = {"index", "start", "end", "paragraph_id", "url", "permalink", "title", "quote", "book"}
@@ -86,14 +82,14 @@ class UiMessageEvents:
     client does not send it back with the next question, as it does the other parts.
     """
 
-    headers: ClassVar[Mapping[str, str]] = MappingProxyType({"x-vercel-ai-ui-message-stream": "v1"})
+    headers: ClassVar[Mapping[str, str]] = {"x-vercel-ai-ui-message-stream": "v1"}
 
     def __init__(self, public_url: str) -> None:
         self._public_url = public_url
         self._sources: set[str] = set()
 
     def frames(self, event: AnswerEvent | ErrorEvent, _ids: Iterator[str]) -> Iterator[bytes]:
-        yield from map(_encoded, self._parts(event))
+        yield from map(json_frame, self._parts(event))
         if not isinstance(event, Started | TextDelta | CitationFound):
             yield data_frame("[DONE]")
 
@@ -128,10 +124,6 @@ class UiMessageEvents:
         yield {"type": "data-citation", "data": body.model_dump(mode="json", include=_CITATION)}
 
 
-def _encoded(part: dict[str, Any]) -> bytes:
-    return data_frame(json.dumps(part, ensure_ascii=False))
-
-
 router = APIRouter(tags=["protocols"])
 
 
@@ -159,6 +151,6 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
     response_class=StreamingResponse,  # only for the OpenAPI description
     dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
 )
-async def ui_messages(asked: Asked, request: Request, rag: Rag, runs: Runs) -> EventStream:
+async def ui_messages(asked: Asked, request: Request, rag: Rag) -> EventStream:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""
-    return await streamed(asked, request, rag, runs, UiMessageEvents(rag.settings.public_url))
+    return await streamed(asked, request, UiMessageEvents(rag.settings.public_url))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.api.protocols.linked_text import linked
-from app.api.requests import BookName, Question
+from app.api.requests import BookName, Question, RequestBody
+from app.api.responses import Body, HitBody
 from app.bootstrap.application import Application
 from app.domain.answer import AnswerMode, Confidence
 from app.domain.answering.exercises import Solutions
@@ -31,8 +32,8 @@ class Admission(Protocol):
     """The permissions and quota of a tool's caller."""
 
     @property
-    def reader(self) -> str | None:
-        """The caller's pseudonym in the question log; None if its questions are not logged."""
+    def reader(self) -> str:
+        """The caller's pseudonym in the question log; "" if its questions are not logged."""
         ...
 
     def books(self, book: BookId | None) -> tuple[BookId, ...]:
@@ -48,33 +49,29 @@ class Admission(Protocol):
         ...
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class SearchArguments(_Arguments):
+class SearchArguments(RequestBody):
     question: Question
     book: BookName | None = None
     count: Annotated[int, Field(ge=1, le=MAX_PASSAGES, description="How many passages.")] = 5
 
 
-class AskArguments(_Arguments):
+class AskArguments(RequestBody):
     question: Question
     book: BookName | None = None
 
 
-class ReadArguments(_Arguments):
+class ReadArguments(RequestBody):
     paragraph_id: Annotated[
         str, Field(min_length=1, max_length=200, description="As the other tools return it.")
     ]
     book: BookName | None = None
 
 
-class ChapterArguments(_Arguments):
+class ChapterArguments(RequestBody):
     book: BookName | None = None
 
 
-class FoundPassage(BaseModel):
+class FoundPassage(Body):
     book: str
     heading_path: list[str]
     url: Annotated[str, Field(description="Opens the book's site at the passage.")]
@@ -87,7 +84,7 @@ class SearchResult(BaseModel):
     passages: list[FoundPassage]
 
 
-class AnswerCitation(BaseModel):
+class AnswerCitation(Body):
     index: Annotated[int, Field(description="Its number in the answer's links.")]
     book: str
     paragraph_id: str
@@ -96,7 +93,7 @@ class AnswerCitation(BaseModel):
     quote: Annotated[str, Field(description="The book's own words.")]
 
 
-class AskResult(BaseModel):
+class AskResult(Body):
     answer: Annotated[str, Field(description="Markdown; each claim with a link `[1](url)`.")]
     mode: AnswerMode
     confidence: Confidence
@@ -104,7 +101,7 @@ class AskResult(BaseModel):
     follow_ups: list[str]
 
 
-class ReadResult(BaseModel):
+class ReadResult(Body):
     book: str
     paragraph_id: str
     heading_path: list[str]
@@ -112,7 +109,7 @@ class ReadResult(BaseModel):
     text: Annotated[str, Field(description="Markdown; empty if the paragraph left the book.")]
 
 
-class ChapterPage(BaseModel):
+class ChapterPage(Body):
     title: str
     url: str
 
@@ -154,17 +151,7 @@ async def _search(rag: Application, admission: Admission, given: SearchArguments
     )
     async with admission.searching(given.book):
         found = await rag.retrieve.search(query)
-    passages = [
-        FoundPassage(
-            book=hit.chunk.book,
-            heading_path=list(hit.chunk.heading_path),
-            url=hit.chunk.deep_link_url,
-            paragraph_ids=list(hit.chunk.paragraph_ids),
-            text=hit.chunk.reader_text,
-            score=hit.score,
-        )
-        for hit in found.hits
-    ]
+    passages = [FoundPassage.model_validate(HitBody.of(hit)) for hit in found.hits]
     shown = [_passage_text(number, one) for number, one in enumerate(passages, 1)]
     return ToolResult(
         "\n\n".join(shown) or "No passage was found.", SearchResult(passages=passages)
@@ -181,33 +168,16 @@ async def _ask(rag: Application, admission: Admission, given: AskArguments) -> T
         question=given.question,
         filter=SearchFilter(books=admission.books(given.book)),
         solutions=Solutions(rag.settings.solutions),
+        reader=admission.reader,
     )
     async with admission.answering(given.book):
-        if admission.reader is None:
-            whole = rag.answer.answer(ask)
-        else:
-            whole = rag.answer_for_reader(replace(ask, reader=admission.reader))
+        whole = rag.answer_for_reader(ask) if ask.reader else rag.answer.answer(ask)
         answer = await in_time(whole, rag.settings.answer_timeout_seconds, "the answer")
     written = linked(answer).text
-    citations = [
-        AnswerCitation(
-            index=one.index,
-            book=one.book,
-            paragraph_id=one.paragraph_id,
-            url=one.url,
-            title=one.title,
-            quote=one.quote,
-        )
-        for one in answer.citations
-    ]
-    result = AskResult(
-        answer=written,
-        mode=answer.mode,
-        confidence=answer.confidence,
-        citations=citations,
-        follow_ups=list(answer.follow_ups),
-    )
-    sources = {f"[{one.index}] {one.title} (paragraph {one.paragraph_id})" for one in citations}
+    result = AskResult.model_validate(answer)
+    result.answer = written
+    cited = result.citations
+    sources = {f"[{one.index}] {one.title} (paragraph {one.paragraph_id})" for one in cited}
     return ToolResult("\n\n".join([written, "\n".join(sorted(sources))]).rstrip(), result)
 
 
@@ -216,13 +186,7 @@ async def _read(rag: Application, admission: Admission, given: ReadArguments) ->
     if found is None:
         message = f"no book that may be asked has a paragraph {given.paragraph_id!r}"
         raise InputError(message)
-    result = ReadResult(
-        book=found.book,
-        paragraph_id=found.paragraph_id,
-        heading_path=list(found.heading_path),
-        url=found.url,
-        text=found.text,
-    )
+    result = ReadResult.model_validate(found)
     text = found.text or "This paragraph left the book. The address is that of the nearest section."
     return ToolResult(f"{_path(result.heading_path)}\n{found.url}\n\n{text}".lstrip(), result)
 
@@ -231,9 +195,7 @@ async def _chapters(rag: Application, admission: Admission, given: ChapterArgume
     book = await _only(rag, admission.books(given.book))
     contents = await rag.describe.contents(book)
     chapters = [
-        ChapterEntry(
-            name=name, pages=[ChapterPage(title=page.title, url=page.url) for page in pages]
-        )
+        ChapterEntry(name=name, pages=[ChapterPage.model_validate(page) for page in pages])
         for name, pages in contents.chapters
     ]
     result = ChapterResult(book=book, title=contents.title, chapters=chapters)

@@ -20,6 +20,8 @@ from app.domain.answering.request import Scope
 from app.domain.book_id import BookId
 from app.domain.errors import QuestionError
 
+MAX_MESSAGES = 1_000
+
 
 class ReadingContext(BaseModel):
     """Fields of `POST /v1/chat` that other protocols lack; unknown fields are ignored."""

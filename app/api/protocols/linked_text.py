@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.domain.answer import Answer, Citation
@@ -39,7 +38,10 @@ class LinkedText:
 
     def __init__(self) -> None:
         self.text = ""
-        """The text returned so far."""
+        """The text so far, with the links."""
+        self.links: list[CitationLink] = []
+        """The links in it."""
+        self._sent_text, self._sent_links = 0, 0
         self._answer = ""
         self._blank = ""
         """White space at the end of the answer so far; a link may be inserted before it."""
@@ -47,66 +49,60 @@ class LinkedText:
 
     def write(self, text: str) -> Piece:
         """Add the answer's next text; return what to send."""
-        at = len(self.text)
         self._answer += text
-        links: list[CitationLink] = []
         known = (self._blank + text).rstrip()
         self._blank = (self._blank + text)[len(known) :]
         for line in known.splitlines(keepends=True):
             content = line.rstrip("\n")
             self.text += content
             if content != line:
-                links += self._links()
+                self._add_links()
                 self.text += line[len(content) :]
-        return Piece(self.text[at:], tuple(links))
+        return self._unsent()
 
     def cite(self, citation: Citation) -> Piece:
         """Add a citation of the text so far; return what to send."""
-        at = len(self.text)
         self._waiting.append(citation)
-        behind = not _WORD.search(self._answer, citation.end) and not _open_fence(self.text)
-        links = self._links() if behind else []
-        return Piece(self.text[at:], tuple(links))
+        if not _WORD.search(self._answer, citation.end) and not _open_fence(self.text):
+            self._add_links()
+        return self._unsent()
 
     def close(self) -> Piece:
         """Return the remaining links."""
-        at = len(self.text)
-        links = self._links(closing=True)
-        return Piece(self.text[at:], tuple(links))
+        self._add_links(closing=True)
+        return self._unsent()
 
-    def _links(self, *, closing: bool = False) -> list[CitationLink]:
+    def _add_links(self, *, closing: bool = False) -> None:
         fence = _open_fence(self.text) if self._waiting else ""
         if not self._waiting or (fence and not closing):
-            return []
+            return
         if fence:
             self.text += f"\n{fence}"
         if _FENCE.fullmatch(self.text.rpartition("\n")[2]):
             self.text += "\n"  # a link on the line of the fence would become part of the fence
-        found = []
         for citation in self._waiting:
             self.text += " " if self.text[-1:].strip() else ""
             start = len(self.text)
             self.text += f"[{citation.index}]({citation.url})"
-            found.append(CitationLink(citation, start, len(self.text)))
+            self.links.append(CitationLink(citation, start, len(self.text)))
         self._waiting.clear()
-        return found
+
+    def _unsent(self) -> Piece:
+        piece = Piece(self.text[self._sent_text :], tuple(self.links[self._sent_links :]))
+        self._sent_text, self._sent_links = len(self.text), len(self.links)
+        return piece
 
 
 def linked(answer: Answer) -> Piece:
     """Return the whole answer, each link after its claim."""
-    writer = LinkedText()
-    pieces = [*_pieces(writer, answer)]
-    return Piece(writer.text, tuple(link for piece in pieces for link in piece.links))
-
-
-def _pieces(writer: LinkedText, answer: Answer) -> Iterator[Piece]:
-    at = 0
+    writer, at = LinkedText(), 0
     for citation in sorted(answer.citations, key=lambda one: one.end):
-        yield writer.write(answer.answer[at : citation.end])
-        yield writer.cite(citation)
+        writer.write(answer.answer[at : citation.end])
+        writer.cite(citation)
         at = max(at, citation.end)
-    yield writer.write(answer.answer[at:])
-    yield writer.close()
+    writer.write(answer.answer[at:])
+    writer.close()
+    return Piece(writer.text, tuple(writer.links))
 
 
 def without_links(text: str) -> str:

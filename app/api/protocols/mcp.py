@@ -23,29 +23,28 @@ from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
+from app.api.asking import unless_disconnected
 from app.api.keys import books_for, is_page_of_this_machine, key_of
-from app.api.limits import CHARGES, Charge, admit, capacity_of, client_slot
-from app.api.problems import error_event, invalid_fields, problem_response, report, request_id
+from app.api.limits import CHARGES, capacity_of, charge_address, client_slot
+from app.api.problems import Refused, error_event, invalid_fields, report
 from app.api.protocols.book_tools import INSTRUCTIONS, TOOLS, Admission
 from app.api.quotas import answer_charged, charge_search
 from app.api.readers import reader_of
 from app.api.security import allowed_origins
-from app.api.sse import unless_disconnected
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
-from app.domain.errors import TooManyRequests
 
 logging.getLogger("mcp").setLevel(logging.WARNING)  # on INFO it logs each request
 
 Context: TypeAlias = ServerRequestContext[dict[str, Any], Request]
-Caller: TypeAlias = Callable[[Context], tuple[Application, Admission, str]]
-"""Returns the use cases, the admission and the log id for a call of a tool."""
+Caller: TypeAlias = Callable[[Context], tuple[Application, Admission]]
+"""Returns the use cases and the admission for a call of a tool."""
 
 
 class Owner:
     """The admission of the user who started the process: no limits, no question log."""
 
-    reader: str | None = None
+    reader = ""
 
     def books(self, book: BookId | None) -> tuple[BookId, ...]:
         return (book,) if book else ()
@@ -63,7 +62,7 @@ class Visitor:
     request: Request
 
     @property
-    def reader(self) -> str | None:
+    def reader(self) -> str:
         return reader_of(self.request)
 
     def books(self, book: BookId | None) -> tuple[BookId, ...]:
@@ -71,14 +70,14 @@ class Visitor:
 
     @asynccontextmanager
     async def searching(self, book: BookId | None) -> AsyncIterator[None]:
-        _charge(self.request, CHARGES["/v1/search"])
+        charge_address(self.request, CHARGES["/v1/search"])
         await charge_search(self.request, book)
         with client_slot(capacity_of(self.request).searches, self.request):
             yield
 
     @asynccontextmanager
     async def answering(self, book: BookId | None) -> AsyncIterator[None]:
-        _charge(self.request, CHARGES["/v1/chat"])
+        charge_address(self.request, CHARGES["/v1/chat"])
         capacity = capacity_of(self.request)
         with (
             client_slot(capacity.answers, self.request),
@@ -86,13 +85,6 @@ class Visitor:
         ):
             async with answer_charged(self.request, book):
                 yield
-
-
-def _charge(request: Request, charge: Charge) -> None:
-    wait = admit(request, charge)
-    if wait:
-        message = f"too many requests from your address; try again in {wait:.1f} s"
-        raise TooManyRequests(message, wait)
 
 
 def tool_server(caller: Caller) -> Server[dict[str, Any]]:
@@ -104,8 +96,7 @@ def tool_server(caller: Caller) -> Server[dict[str, Any]]:
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        rag, admission, log_id = caller(context)
-        return await _called(params.name, params.arguments or {}, rag, admission, log_id)
+        return await _called(params.name, params.arguments or {}, *caller(context))
 
     return Server(
         "textbook-rag",
@@ -130,7 +121,7 @@ def _described() -> list[types.Tool]:
 
 
 async def _called(
-    name: str, given: Mapping[str, Any], rag: Application, admission: Admission, log_id: str
+    name: str, given: Mapping[str, Any], rag: Application, admission: Admission
 ) -> types.CallToolResult:
     """Run a tool; its errors are returned as results, for the model to read."""
     tool = TOOLS.get(name)
@@ -144,7 +135,7 @@ async def _called(
     try:
         result = await tool.call(rag, admission, arguments)
     except Exception as error:  # noqa: BLE001 - reported to the caller without details
-        report(error, log_id)
+        report(error)
         failure = error_event(error)
         return _failed(f"{failure.message} ({failure.code})")
     return types.CallToolResult(
@@ -161,7 +152,7 @@ def _failed(message: str) -> types.CallToolResult:
 
 async def serve_stdio(rag: Application) -> None:
     """Answer on this process's stdin and stdout until stdin ends."""
-    server = tool_server(lambda _: (rag, Owner(), "stdio"))
+    server = tool_server(lambda _: (rag, Owner()))
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
@@ -183,9 +174,7 @@ class McpEndpoint:
         request = Request(scope, receive)
         if not self._is_welcome(request):
             detail = "pages of this origin may not call the tools: RAG_ALLOWED_ORIGINS, or a key"
-            refused = problem_response(403, "origin_not_allowed", detail, request_id(request))
-            await refused(scope, receive, send)
-            return
+            raise Refused(403, "origin_not_allowed", detail)
         work = self._answer(scope, await request.body(), send)
         with suppress(ClientDisconnect):  # also raised after a complete response
             await unless_disconnected(receive, work)
@@ -203,12 +192,12 @@ class McpEndpoint:
         return bool({origin, "*"} & self._origins) or is_page_of_this_machine(origin)
 
 
-def _visitor(context: Context) -> tuple[Application, Admission, str]:
+def _visitor(context: Context) -> tuple[Application, Admission]:
     request = context.request
     if request is None:
         message = "a call over HTTP without its request"
         raise RuntimeError(message)
-    return request.app.state.application, Visitor(request), request_id(request)
+    return request.app.state.application, Visitor(request)
 
 
 def _once(body: bytes) -> Receive:

@@ -6,7 +6,6 @@ offsets of the link. Sampling parameters are ignored.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
@@ -15,25 +14,22 @@ from typing import Annotated, Any, ClassVar, Literal
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.asking import answered, streamed
-from app.api.events import data_frame
+from app.api.asking import EventStream, answered, streamed
+from app.api.events import MEDIA_TYPE, data_frame, json_frame
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_slot
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import ReadingContext, chat_request
+from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_request
 from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
 from app.api.protocols.openai_errors import errors, stream_error
 from app.api.quotas import answer_charged
 from app.api.requests import ChatRequest
-from app.api.routes import Rag, Runs
-from app.api.sse import MEDIA_TYPE, EventStream
+from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.answer import AnswerEvent, CitationFound, Finished, Started, TextDelta, Usage
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, InputError
 from app.services.ports import BookManifest
-
-MAX_MESSAGES = 1_000
 
 
 class TextPart(BaseModel):
@@ -207,7 +203,7 @@ class CompletionEvents:
         yield self._frame({}, "stop")
         if self._with_usage:
             usage = CompletionUsage.of(event.answer.usage)
-            yield _encoded({**self._chunk, "choices": [], "usage": usage.model_dump()})
+            yield json_frame({**self._chunk, "choices": [], "usage": usage.model_dump()})
         yield data_frame("[DONE]")
 
     def _piece(self, piece: Piece) -> Iterator[bytes]:
@@ -219,11 +215,7 @@ class CompletionEvents:
 
     def _frame(self, delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        return _encoded({**self._chunk, "choices": [choice]})
-
-
-def _encoded(chunk: dict[str, Any]) -> bytes:
-    return data_frame(json.dumps(chunk, ensure_ascii=False))
+        return json_frame({**self._chunk, "choices": [choice]})
 
 
 def _identity(model: str) -> dict[str, Any]:
@@ -285,14 +277,14 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
     dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
 )
 async def completions(
-    body: CompletionRequest, asked: Asked, request: Request, rag: Rag, runs: Runs
+    body: CompletionRequest, asked: Asked, request: Request
 ) -> EventStream | Completion:
     """Answer the last message from the book; each citation is a link and an annotation."""
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
         events = CompletionEvents(body.model, with_usage=with_usage)
-        return await streamed(asked, request, rag, runs, events)
-    answer = await answered(asked, request, rag, runs)
+        return await streamed(asked, request, events)
+    answer = await answered(asked, request)
     written = linked(answer)
     message = AssistantMessage(content=written.text, annotations=_annotations(written.links))
     return Completion(

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.problems import MEDIA_TYPE, ErrorEvent, title_of
+from app.api.problems import MEDIA_TYPE, ErrorEvent
+from app.api.routes import problems
 
 PATHS = ("/v1/chat/completions", "/v1/models")
 _STATUSES = {422: 400}
@@ -17,7 +18,6 @@ _STATUSES = {422: 400}
 _CODES = {"key_unknown": "invalid_api_key", "book_not_found": "model_not_found"}
 """OpenAI's code by ours. Other codes stay as in `contracts/errors.md`."""
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-_EVERYWHERE = (400, 408, 413, 429, 431, 500)
 
 
 class OpenAIError(BaseModel):
@@ -34,8 +34,8 @@ class ErrorBody(BaseModel):
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the `responses` of a route with these errors and those of every route."""
     return {
-        status: {"description": title_of(status), "model": ErrorBody}
-        for status in sorted({*_EVERYWHERE, *statuses})
+        status: {"description": about["description"], "model": ErrorBody}
+        for status, about in problems(*statuses).items()
     }
 
 
@@ -69,35 +69,31 @@ class OpenAIErrors:
         ours = any(path == one or path.startswith(f"{one}/") for one in PATHS)
         if scope["type"] != "http" or not ours or scope["method"] == "HEAD":
             await self._app(scope, receive, send)
-        else:
-            await self._app(scope, receive, _Rewriting(send))
+            return
+        problem: Message | None = None
+        """The start of a problem response, until its body follows."""
+
+        async def rewriting(message: Message) -> None:
+            nonlocal problem
+            if message["type"] == "http.response.start" and _is_problem(message):
+                problem = message
+            elif problem is not None:
+                await _send_rewritten(problem, message["body"], send)
+            else:
+                await send(message)
+
+        await self._app(scope, receive, rewriting)
 
 
-class _Rewriting:
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self._problem: Message | None = None
-        self._body = b""
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and _is_problem(message):
-            self._problem = message
-        elif self._problem is None:
-            await self._send(message)
-        else:
-            self._body += message.get("body", b"")
-            if not message.get("more_body", False):
-                await self._rewritten(self._problem)
-
-    async def _rewritten(self, start: Message) -> None:
-        sent = int(start["status"])
-        status = _STATUSES.get(sent, sent)
-        body = _error(json.loads(self._body), status).model_dump_json(ensure_ascii=True).encode()
-        headers = MutableHeaders(raw=list(start["headers"]))
-        headers["Content-Type"] = "application/json"
-        headers["Content-Length"] = str(len(body))
-        await self._send({**start, "status": status, "headers": headers.raw})
-        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+async def _send_rewritten(start: Message, problem: bytes, send: Send) -> None:
+    sent = int(start["status"])
+    status = _STATUSES.get(sent, sent)
+    body = _error(json.loads(problem), status).model_dump_json(ensure_ascii=True).encode()
+    headers = MutableHeaders(raw=list(start["headers"]))
+    headers["Content-Type"] = "application/json"
+    headers["Content-Length"] = str(len(body))
+    await send({**start, "status": status, "headers": headers.raw})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _is_problem(start: Message) -> bool:
