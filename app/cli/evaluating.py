@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 
 from app.bootstrap.application import Application, application
 from app.bootstrap.evaluation import read_questions, require_plots
@@ -19,14 +18,7 @@ from app.cli.measurements import (
     read_measurement,
     refusal_json,
 )
-from app.cli.output import (
-    TerminalProgress,
-    print_json,
-    remark,
-    remark_each,
-    require_folder,
-    write_text,
-)
+from app.cli.output import asking, print_json, remark, remark_each, require_folder, write_text
 from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.errors import ConfigError, InputError
@@ -60,11 +52,9 @@ async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
         require_plots()
     async with application(settings) as app:
         _require_models(arguments, app)
-        with TerminalProgress() as progress:
-            progress.start("ask", len(questions), "questions")
-            measure = _answers if arguments.answers else _retrieval
-            found = await measure(app, questions, arguments, partial(progress.advance, "ask"))
-            progress.finish("ask")
+        measure = _answers if arguments.answers else _retrieval
+        with asking(questions) as advance:
+            found = await measure(app, questions, arguments, advance)
         run = _run(arguments, app, questions, found)
     if isinstance(found, Evaluation):
         _warn_of(found.missing)
@@ -215,13 +205,11 @@ async def calibrate(arguments: argparse.Namespace, settings: Settings) -> None:
     questions = chosen_questions(arguments, "--calibrate")
     async with application(settings) as app:
         scores: list[float] = []
-        with TerminalProgress() as progress:
-            progress.start("ask", len(questions), "questions")
+        with asking(questions) as advance:
             for one in questions:
                 request = ask_request(one, arguments.book or one.book)
                 scores.append(await app.answer.answerability(request))
-                progress.advance("ask", 1)
-            progress.finish("ask")
+                advance(1)
         policy = app.answer.refusal
     judged = [(one.answerable, score) for one, score in zip(questions, scores, strict=True)]
     curve = refusal_curve(judged, policy)
