@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from base64 import b32encode
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,11 +17,11 @@ from app.domain.document import Block, BlockKind, Book
 from app.domain.framed_text import without_fences
 from app.domain.ledger import Ledger, LedgerParagraph, renew
 
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-"""Crockford's base 32: no i, l, o, u."""
-_PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
-_ID_BITS = 50
-"""Five bits a digit."""
+_CROCKFORD = bytes.maketrans(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789abcdefghjkmnpqrstvwxyz"
+)
+"""From the digits of `b32encode` to those of Crockford's base 32: no i, l, o, u."""
+_DIGITS = 10
 
 _NOT_ALPHANUMERIC = bytes(code for code in range(128) if not chr(code).isalnum())
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -56,13 +57,9 @@ def content_id(text: str) -> str:
 
 
 def _encode(key: str) -> str:
-    bits = int.from_bytes(sha256(key.encode("utf-8", "surrogatepass")).digest()[:7], "big") >> (
-        56 - _ID_BITS
-    )
-    return (
-        f"p-{_PAIRS[bits >> 40]}{_PAIRS[bits >> 30 & 1023]}{_PAIRS[bits >> 20 & 1023]}"
-        f"{_PAIRS[bits >> 10 & 1023]}{_PAIRS[bits & 1023]}"
-    )
+    digest = sha256(key.encode("utf-8", "surrogatepass")).digest()
+    digits = b32encode(digest[:_DIGITS])[:_DIGITS].translate(_CROCKFORD)
+    return f"p-{digits.decode()}"
 
 
 def assign_ids(texts: Iterable[tuple[str, str]]) -> list[str]:

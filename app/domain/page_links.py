@@ -19,17 +19,18 @@ from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
-from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
-from app.domain.fast_dataclass import fast_dataclass
-from app.domain.folded_words import LETTERS, WORD, fold_word
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Span
 from app.domain.framed_text import without_fences
 from app.domain.links import (
     FEW_WORDS,
+    LETTERS,
     NO_FRAGMENT,
     SUFFIX_WORDS,
     USUAL_WORDS,
+    WORD,
     FragmentText,
     deep_link,
+    fold_word,
 )
 from app.domain.repeated_words import least_unique_sizes
 from app.domain.urls import with_anchor
@@ -69,28 +70,6 @@ def _link(document: Document, block: Block, quote: FragmentText) -> str:
     if has_id and not quote.text:
         return with_anchor(document.url, block.author_id)
     return deep_link(block.url, quote.text, quote.suffix)
-
-
-@fast_dataclass(frozen=True, slots=True)
-class _Run:
-    """A clean run: its text, number of words, and first position in the page's words."""
-
-    text: str
-    size: int
-    first: int
-
-    def words(self, start: int, end: int) -> str:
-        """Return the text of the words `start:end`."""
-        spans = [match.span() for match in islice(WORD.finditer(self.text), start, end)]
-        return self.text[spans[0][0] : spans[-1][1]]
-
-    def end_from(self, start: int) -> str:
-        """Return the text from a word to the end, trailing punctuation included."""
-        return self.text[next(islice(WORD.finditer(self.text), start, None)).start() :]
-
-    def begin_to(self, end: int) -> str:
-        """Return the text of the first `end` words, leading punctuation included."""
-        return self.text[: next(islice(WORD.finditer(self.text), end - 1, None)).end()]
 
 
 class _WordNumbers(dict[str, int]):
@@ -150,11 +129,11 @@ class _Page:
         """Return the run numbers of a block."""
         return range(self.first_runs[index], self.first_runs[index + 1])
 
-    def run(self, number: int) -> _Run:
+    def run(self, number: int) -> str:
+        """Return the text of a run."""
         index = bisect_right(self.first_runs, number) - 1
         texts = filter(WORD.search, clean_runs(self.blocks[index]))
-        text = next(islice(texts, number - self.first_runs[index], None))
-        return _Run(text, self.size(number), self.starts[number])
+        return next(islice(texts, number - self.first_runs[index], None))
 
     def size(self, number: int) -> int:
         """Return the number of words in a run."""
@@ -162,8 +141,10 @@ class _Page:
 
     def _fragment(self, position: int, size: int) -> FragmentText:
         """Return `size` words from `position` on, all of one run."""
-        run = self.run(bisect_right(self.starts, position) - 1)
-        return FragmentText(run.words(position - run.first, position - run.first + size))
+        number = bisect_right(self.starts, position) - 1
+        text, first = self.run(number), position - self.starts[number]
+        spans = _word_spans(text)[first : first + size]
+        return FragmentText(text[spans[0][0] : spans[-1][1]])
 
     def unique_runs(self, pending: Sequence[int]) -> dict[int, FragmentText]:
         """Map blocks to their shortest clean run that is unique on the page, if any."""
@@ -252,8 +233,8 @@ class _Page:
             run, after = self.run(number), self.run(number + 1)
             if _are_adjacent(text, run, after, number + 1 in self.runs_of(index)):
                 # Only blanks may separate text and suffix, so punctuation is included.
-                last = max(run.size - SUFFIX_WORDS, 0)
-                return FragmentText(run.end_from(last), after.begin_to(ahead))
+                first, last = _word_spans(run)[-SUFFIX_WORDS:][0], _word_spans(after)[ahead - 1]
+                return FragmentText(run[first[0] :], after[: last[1]])
             tries += 1
             if tries == _MAX_ADJACENCY_CHECKS:
                 break
@@ -266,11 +247,15 @@ class _Page:
         return start in few if few is not None else self.least[start] <= end - start
 
 
-def _are_adjacent(text: str, run: _Run, after: _Run, inside: bool) -> bool:
+def _word_spans(text: str) -> list[Span]:
+    return [match.span() for match in WORD.finditer(text)]
+
+
+def _are_adjacent(text: str, run: str, after: str, inside: bool) -> bool:
     """Whether only blanks are between two runs of a text: no maths and no image."""
     if inside:
-        return f"{run.text} {after.text}" in text or f"{run.text}{after.text}" in text
-    return text.endswith(run.text)
+        return f"{run} {after}" in text or f"{run}{after}" in text
+    return text.endswith(run)
 
 
 def clean_runs(block: Block) -> list[str]:
