@@ -13,16 +13,16 @@ from app.cli.helpful import aligned, chosen_questions, evaluate_helpful
 from app.cli.measurements import (
     ANSWER_SETTING,
     REFUSAL_SETTING,
-    Run,
     measurement_json,
     read_measurement,
     refusal_json,
+    run_of,
 )
 from app.cli.output import asking, print_json, remark, remark_each, require_folder, write_text
 from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.errors import ConfigError, InputError
-from app.domain.evaluation.gold_question import Question, fingerprint
+from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.paired_bootstrap import CONFIDENCE, Difference, compare_runs
 from app.domain.retrieval.query import SearchMode
 from app.services.evaluate import STANDARD_DEPTH, Evaluation, EvaluationRequest, ask_request
@@ -55,7 +55,8 @@ async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
         measure = _answers if arguments.answers else _retrieval
         with asking(questions) as advance:
             found = await measure(app, questions, arguments, advance)
-        run = _run(arguments, app, questions, found)
+        of = "answers" if arguments.answers else "retrieval"
+        run = run_of(of, arguments, app, questions, found.k)
     if isinstance(found, Evaluation):
         _warn_of(found.missing)
     if arguments.json:
@@ -92,25 +93,6 @@ def _warn_of(missing: Sequence[str]) -> None:
     remark_each("warning: a gold passage's file is not in the index", missing)
     if missing:
         remark("gold files are relative to the ingested folder; are these questions for this book?")
-
-
-def _run(
-    arguments: argparse.Namespace,
-    app: Application,
-    questions: Sequence[Question],
-    found: Evaluation | AnswerEvaluation,
-) -> Run:
-    writes = arguments.answers or arguments.rewrite
-    return Run(
-        of="answers" if arguments.answers else "retrieval",
-        questions=fingerprint(questions),
-        book=arguments.book or "",
-        k=found.k,
-        mode=arguments.mode.value,
-        rerank=arguments.rerank,
-        embedder=app.embedder.model,
-        generator=app.generator.model if writes else "",
-    )
 
 
 async def _retrieval(

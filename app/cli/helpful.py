@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 from app.bootstrap.application import application
 from app.bootstrap.evaluation import read_questions
-from app.cli.measurements import Run
+from app.cli.measurements import run_of
 from app.cli.output import asking, print_json
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.domain.evaluation.gold_question import Question, fingerprint
+from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import Helpfulness, Outcome, summary
 from app.domain.retrieval.query import SearchMode
 from app.services.evaluate import STANDARD_DEPTH
@@ -33,16 +33,7 @@ async def evaluate_helpful(arguments: argparse.Namespace, settings: Settings) ->
     async with application(settings) as app:
         with asking(questions) as advance:
             found = await EvaluateHelpful(app.answer).run(questions, arguments.book, advance)
-        run = Run(
-            of="helpful",
-            questions=fingerprint(questions),
-            book=arguments.book or "",
-            k=STANDARD_DEPTH,
-            mode=SearchMode.HYBRID.value,
-            rerank=False,
-            embedder=app.embedder.model,
-            generator=app.generator.model,
-        )
+        run = run_of("helpful", arguments, app, questions, STANDARD_DEPTH)
     if arguments.json:
         print_json(
             {

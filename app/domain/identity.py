@@ -15,7 +15,7 @@ from hashlib import sha256
 
 from app.domain.document import Block, BlockKind, Book
 from app.domain.framed_text import without_fences
-from app.domain.ledger import Ledger, LedgerParagraph, renew
+from app.domain.ledger import Ledger, LedgerParagraph, renew, unused_id
 
 _CROCKFORD = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789abcdefghjkmnpqrstvwxyz"
@@ -71,21 +71,13 @@ def assign_ids(texts: Iterable[tuple[str, str]]) -> list[str]:
     """
     pairs = list(texts)
     authored = Counter(author_id for _, author_id in pairs if author_id)
-    seen: Counter[str] = Counter()
     taken = {author_id for author_id, count in authored.items() if count == 1}
+    repeats: dict[str, int] = {}
     ids: list[str] = []
     for text, author_id in pairs:
-        if author_id and authored[author_id] == 1:
-            ids.append(author_id)
-            continue
-        base = content_id(text)
-        seen[base] += 1
-        candidate = base if seen[base] == 1 else f"{base}-{seen[base]}"
-        while candidate in taken:
-            seen[base] += 1
-            candidate = f"{base}-{seen[base]}"
-        taken.add(candidate)
-        ids.append(candidate)
+        unique = authored[author_id] == 1
+        ids.append(author_id if unique else unused_id(content_id(text), taken, repeats))
+        taken.add(ids[-1])
     return ids
 
 
