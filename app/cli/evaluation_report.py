@@ -101,8 +101,10 @@ def _retrieval(found: Evaluation, report: Path) -> Iterator[str]:
 
 
 def _ranks_plot(results: Sequence[QuestionResult], report: Path) -> str:
-    ranks = {"chunks": _ranks(results, "mrr"), "paragraphs": _ranks(results, PARAGRAPHS + "mrr")}
-    lines = {name: _depths(of_all) for name, of_all in ranks.items()}
+    lines = {
+        "chunks": _hits_by_depth(results, "mrr"),
+        "paragraphs": _hits_by_depth(results, PARAGRAPHS + "mrr"),
+    }
     plot = _plot_path(report, "ranks")
     curves(plot, "k", "hit@k", lines)
     return _shown(plot, "Share of questions answered within the first k")
@@ -116,14 +118,14 @@ def _times_plot(results: Sequence[QuestionResult], report: Path) -> str:
     return _shown(plot, "Share of searches finished within a time in milliseconds")
 
 
-def _ranks(results: Sequence[QuestionResult], measure: str) -> list[float]:
-    """Return the reciprocal rank of the first hit for each answerable question; 0 without a hit."""
-    return [one.measures[measure] for one in results if one.question.answerable]
+def _hits_by_depth(results: Sequence[QuestionResult], measure: str) -> Curve:
+    """Return for each k the share of answerable questions with a hit in the first k.
 
-
-def _depths(reciprocal_ranks: Sequence[float]) -> Curve:
+    `measure` is the reciprocal rank of the first hit, 0 without a hit.
+    """
+    ranks = [one.measures[measure] for one in results if one.question.answerable]
     return [
-        (k, sum(one > 1 / (k + 0.5) for one in reciprocal_ranks) / len(reciprocal_ranks))
+        (k, sum(one > 1 / (k + 0.5) for one in ranks) / len(ranks))
         for k in range(1, NDCG_DEPTH + 1)
     ]
 
@@ -197,20 +199,13 @@ def _missed_hits(found: Evaluation) -> Iterator[str]:
 
 
 def _missed_answers(found: AnswerEvaluation) -> Iterator[str]:
-    groups: dict[str, list[AnsweredQuestion]] = {
-        "Answerable, but refused": [],
-        "Answered from elsewhere": [],
-        "Unanswerable, but answered": [],
-    }
-    for one in found.results:
-        if one.refused and one.question.answerable:
-            groups["Answerable, but refused"].append(one)
-        elif not one.refused and not one.question.answerable:
-            groups["Unanswerable, but answered"].append(one)
-        elif not one.refused and not one.right:
-            groups["Answered from elsewhere"].append(one)
-    for title, missed in groups.items():
-        yield from _listed(title, missed)
+    answered = [one for one in found.results if not one.refused]
+    refused = [one for one in found.results if one.refused and one.question.answerable]
+    elsewhere = [one for one in answered if one.question.answerable and not one.right]
+    invented = [one for one in answered if not one.question.answerable]
+    yield from _listed("Answerable, but refused", refused)
+    yield from _listed("Answered from elsewhere", elsewhere)
+    yield from _listed("Unanswerable, but answered", invented)
 
 
 def _listed(title: str, found: Sequence[QuestionResult] | Sequence[AnsweredQuestion]) -> list[str]:

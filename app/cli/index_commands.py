@@ -166,7 +166,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
         remark(NO_BOOKS)
 
 
-async def _with_editions(index: BookCatalogue, book: BookId) -> list[BookId]:
+async def with_editions(index: BookCatalogue, book: BookId) -> list[BookId]:
     """Return the book and its other editions; for the id of an edition, only that id."""
     others = [one for one in await index.books() if one.name == book != one]
     return [book, *others]
@@ -178,7 +178,7 @@ async def remove(arguments: argparse.Namespace, settings: Settings) -> int:
         remark("nothing removed")
         return 1
     async with index_only(settings) as index, naming_the_books(index, arguments.book):
-        for book in await _with_editions(index, arguments.book):
+        for book in await with_editions(index, arguments.book):
             await index.remove(book)
     if arguments.json:
         print_json({"removed": arguments.book})
