@@ -1,4 +1,4 @@
-"""Commands on the index: ingest, books, remove, rollback, verify, migrate, links, llms, ledger."""
+"""Commands on the index: ingest, books, remove, rollback, verify, migrate, llms, ledger."""
 
 from __future__ import annotations
 
