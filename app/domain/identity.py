@@ -37,15 +37,11 @@ def norm(text: str) -> str:
         for character in _COMMON_PUNCTUATION:
             text = text.replace(character, " ")
         if not text.isascii():
-            text = _NOT_ASCII.sub(_compose, text)
+            text = _NOT_ASCII.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     # Dropping ASCII punctuation as bytes first leaves few matches for the slower expression.
     dense = text.lower().encode("utf-8", "surrogatepass").translate(None, _NOT_ALPHANUMERIC)
     folded = dense.decode("utf-8", "surrogatepass")
     return folded if folded.isascii() else _NOT_WORD.sub("", folded)
-
-
-def _compose(match: re.Match[str]) -> str:
-    return unicodedata.normalize("NFKC", match.group())
 
 
 def content_id(text: str) -> str:
@@ -53,10 +49,7 @@ def content_id(text: str) -> str:
 
     A text without a letter or digit (a rule of dashes, an emoji) is hashed as it is written.
     """
-    return _encode(norm(text) or "".join(text.split()))
-
-
-def _encode(key: str) -> str:
+    key = norm(text) or "".join(text.split())
     digest = sha256(key.encode("utf-8", "surrogatepass")).digest()
     digits = b32encode(digest[:_DIGITS])[:_DIGITS].translate(_CROCKFORD)
     return f"p-{digits.decode()}"
