@@ -10,9 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from app.domain.built_page import BuiltPage
 from app.domain.errors import InputError
-from app.domain.page_text import PageText
+from app.domain.page_text import BuiltPage, PageText
 
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt"

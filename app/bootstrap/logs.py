@@ -158,7 +158,7 @@ class _ProcessHandler(logging.StreamHandler[TextIO]):
 
 
 @contextmanager
-def logging_to(stream: TextIO, settings: Settings, *, server: bool = False) -> Iterator[None]:
+def logging_to(stream: TextIO, settings: Settings, *, server: bool) -> Iterator[None]:
     """Write the log of the whole process to `stream` during the block.
 
     A server logs this program's events from `RAG_LOG_LEVEL` up, a command its warnings and errors.

@@ -111,7 +111,7 @@ async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClie
 
 @asynccontextmanager
 async def migration(
-    settings: Settings, source: Literal["embedded", "collections"] = "embedded"
+    settings: Settings, source: Literal["embedded", "collections"]
 ) -> AsyncIterator[MigrateBooks]:
     """Open the source and the server. ConfigError if QDRANT_URL is not set."""
     url = settings.qdrant_url

@@ -5,27 +5,37 @@ from __future__ import annotations
 import argparse
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.cli.options import (
     OneLineParser,
+    add_command,
+    base_url_option,
+    book_argument,
+    books_argument,
     exclude_kinds_option,
+    flag,
     json_option,
     mode_option,
     one_of,
+    port,
     positive,
     question_arguments,
+    quiet_option,
+    repeatable,
     source_arguments,
 )
-from app.cli.owner_arguments import keys, question_log, serving
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import Scope
 from app.domain.book_id import BookId
 from app.domain.chunking import StrategyName
 from app.domain.document import Site
 from app.domain.edition import ONLY, Edition
-from app.domain.urls import checked_base_url
 
-_BOOK = "its name in the index"
+if TYPE_CHECKING:
+    from app.cli.options import Commands
+    from app.settings import Settings
+
 _QUESTIONS = "questions with known answers, one JSON object per line"
 _COMPARED = ("fixed", "recursive", "sentence", "auto", "semantic", "structure", "late")
 
@@ -48,23 +58,20 @@ def parser() -> argparse.ArgumentParser:
     _links(commands)
     _llms(commands)
     _ledger(commands)
-    keys(commands)
-    question_log(commands)
-    serving(commands)
+    _keys(commands)
+    _question_log(commands)
+    _serving(commands)
     _completion(commands)
     return root
 
 
-def _completion(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    completion = commands.add_parser("completion", help="print a script that completes commands")
-    completion.add_argument(
-        "shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh"
+def _reading(commands: Commands) -> None:
+    ingest = add_command(
+        commands,
+        "ingest",
+        "index_commands.ingest",
+        "bring the index up to date with a book's folder",
     )
-    completion.set_defaults(run="completing.completion")
-
-
-def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    ingest = commands.add_parser("ingest", help="bring the index up to date with a book's folder")
     source_arguments(ingest, "BOOK_DIR")
     ingest.add_argument(
         "--book", type=BookId, metavar="ID", help="the book's name in the index (folder's name)"
@@ -76,39 +83,48 @@ def _reading(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="VERSION",
         help="ingest the folder as this version of the book, served at <base URL>/VERSION (mike)",
     )
-    ingest.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
-    exclude_kinds_option(ingest)
-    ingest.add_argument(
-        "--dry-run", action="store_true", help="print what would change and what it costs"
-    )
-    ingest.add_argument(
-        "--force", action="store_true", help="write the index again even if nothing changed"
-    )
-    ingest.add_argument("--quiet", action="store_true", help="no progress on stderr")
-    ingest.set_defaults(run="index_commands.ingest")
+    _chunking_options(ingest)
+    flag(ingest, "--dry-run", "print what would change and what it costs")
+    flag(ingest, "--force", "write the index again even if nothing changed")
+    quiet_option(ingest)
 
-    blocks = commands.add_parser("blocks", help="print a book's blocks, one JSON object per line")
+    blocks = add_command(
+        commands,
+        "blocks",
+        "reading_commands.blocks",
+        "print a book's blocks, one JSON object per line",
+    )
     source_arguments(blocks, "PATH")
-    blocks.add_argument(
-        "--coverage", action="store_true", help="last line: share of the source that is covered"
+    flag(blocks, "--coverage", "last line: share of the source that is covered")
+
+    chunks = add_command(
+        commands,
+        "chunks",
+        "reading_commands.chunks",
+        "print a book's chunks, one JSON object per line",
     )
-    blocks.set_defaults(run="reading_commands.blocks")
-
-    chunks = commands.add_parser("chunks", help="print a book's chunks, one JSON object per line")
     source_arguments(chunks, "PATH")
-    chunks.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
-    exclude_kinds_option(chunks)
-    chunks.add_argument("--report", action="store_true", help="print the guarantee report instead")
-    chunks.set_defaults(run="reading_commands.chunks")
+    _chunking_options(chunks)
+    flag(chunks, "--report", "print the guarantee report instead")
 
 
-def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    search = commands.add_parser("search", help="find passages")
+def _chunking_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
+    exclude_kinds_option(command)
+
+
+def _edition(text: str) -> Edition:
+    edition = Edition.named(text, "")
+    edition.id_of(BookId("book"))  # InputError if it has no letter or digit
+    return edition
+
+
+def _asking(commands: Commands) -> None:
+    search = add_command(commands, "search", "questions.search", "find passages")
     question_arguments(search)
     mode_option(search)
-    search.set_defaults(run="questions.search")
 
-    ask = commands.add_parser("ask", help="answer a question with citations")
+    ask = add_command(commands, "ask", "questions.ask", "answer a question with citations")
     question_arguments(ask)
     ask.add_argument(
         "--page", default="", metavar="URL", help="the page that the reader is on, as URL or path"
@@ -138,35 +154,33 @@ def _asking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         help='the conversation so far, oldest turn first: [{"role": "user", "content": "..."}]',
     )
     ask.set_defaults(k=8)  # refusal and extraction are calibrated with 8
-    ask.set_defaults(run="questions.ask")
 
 
-def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("eval", help="measure on questions with known answers")
+def _measuring(commands: Commands) -> None:
+    command = add_command(
+        commands, "eval", "evaluating.evaluate", "measure on questions with known answers"
+    )
     command.add_argument(
         "questions", type=Path, nargs="?", metavar="QUESTIONS.jsonl", help=_QUESTIONS
     )
     command.add_argument("--book", type=BookId, metavar="ID", help="ask this book only")
-    command.add_argument(
-        "--answers", action="store_true", help="measure citations and refusals, not retrieval"
-    )
-    command.add_argument(
-        "--helpful",
-        action="store_true",
-        help="measure whether answers contain each question's key facts",
-    )
+    flag(command, "--answers", "measure citations and refusals, not retrieval")
+    flag(command, "--helpful", "measure whether answers contain each question's key facts")
     command.add_argument(
         "--half",
         choices=("development", "final"),
         help="with --helpful or --calibrate: use only this half of the questions",
     )
-    command.add_argument(
-        "--calibrate",
-        action="store_true",
-        help="print the outcomes by threshold, and suggest thresholds",
+    flag(command, "--calibrate", "print the outcomes by threshold, and suggest thresholds")
+    command.add_argument("--k", type=positive, help="chunks to retrieve (5; for answers 8)")
+    mode_option(command)
+    flag(command, "--rerank", "rerank with Cohere (needs a key)")
+    flag(
+        command,
+        "--rewrite",
+        "rewrite follow-up questions to stand alone, with the model that writes answers",
     )
-    _search_options(command)
-    command.add_argument("--json", action="store_true", help="print means and rows as JSON")
+    flag(command, "--json", "print means and rows as JSON")
     command.add_argument(
         "--report", type=Path, metavar="FILE.md", help="write a report, its plots beside it"
     )
@@ -177,22 +191,12 @@ def _measuring(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar=("A.json", "B.json"),
         help="instead, compare two outputs of --json with paired bootstrap intervals",
     )
-    command.set_defaults(run="evaluating.evaluate")
 
 
-def _search_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--k", type=positive, help="chunks to retrieve (5; for answers 8)")
-    mode_option(command)
-    command.add_argument("--rerank", action="store_true", help="rerank with Cohere (needs a key)")
-    command.add_argument(
-        "--rewrite",
-        action="store_true",
-        help="rewrite follow-up questions to stand alone, with the model that writes answers",
+def _compare(commands: Commands) -> None:
+    command = add_command(
+        commands, "compare", "comparing.compare", "compare chunking strategies on a book"
     )
-
-
-def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("compare", help="compare chunking strategies on a book")
     source_arguments(command, "BOOK_DIR")
     command.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl", help=_QUESTIONS)
     command.add_argument(
@@ -205,40 +209,37 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     exclude_kinds_option(command)
     command.add_argument("--output", type=Path, metavar="FILE", help="write the rows as JSON")
     command.add_argument("--svg", type=Path, metavar="FILE", help="draw the rows")
-    command.set_defaults(run="comparing.compare")
 
 
-def _index(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    listing = commands.add_parser("books", help="list the indexed books")
+def _index(commands: Commands) -> None:
+    listing = add_command(commands, "books", "index_commands.listing", "list the indexed books")
     json_option(listing)
-    listing.set_defaults(run="index_commands.listing")
 
-    remove = commands.add_parser("remove", help="remove a book from the index")
-    remove.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
+    remove = add_command(
+        commands, "remove", "index_commands.remove", "remove a book from the index"
+    )
+    book_argument(remove)
     json_option(remove)
-    remove.add_argument("--yes", action="store_true", help="do not ask on a terminal")
-    remove.set_defaults(run="index_commands.remove")
+    flag(remove, "--yes", "do not ask on a terminal")
 
-    rollback = commands.add_parser("rollback", help="go back to a book's previous generation")
-    rollback.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
+    rollback = add_command(
+        commands, "rollback", "index_commands.rollback", "go back to a book's previous generation"
+    )
+    book_argument(rollback)
     json_option(rollback)
-    rollback.set_defaults(run="index_commands.rollback")
 
 
-def _upkeep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    verify = commands.add_parser("verify", help="check the index, the ledgers and the cache")
-    verify.add_argument(
-        "books", type=BookId, metavar="BOOK", nargs="*", help="all when none is named"
+def _upkeep(commands: Commands) -> None:
+    verify = add_command(
+        commands, "verify", "index_commands.verify", "check the index, the ledgers and the cache"
     )
-    verify.add_argument(
-        "--repair",
-        action="store_true",
-        help="go back from a damaged generation to the previous one",
-    )
+    books_argument(verify, "all when none is named")
+    flag(verify, "--repair", "go back from a damaged generation to the previous one")
     json_option(verify)
-    verify.set_defaults(run="index_commands.verify")
 
-    migrate = commands.add_parser("migrate", help="copy an index to QDRANT_URL's server")
+    migrate = add_command(
+        commands, "migrate", "index_commands.migrate", "copy an index to QDRANT_URL's server"
+    )
     migrate.add_argument(
         "--from",
         dest="source",
@@ -246,86 +247,160 @@ def _upkeep(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         default="embedded",
         help="the embedded index, or collections per book on the server (older versions)",
     )
-    migrate.add_argument(
-        "books", type=BookId, metavar="BOOK", nargs="*", help="all when none is named"
-    )
-    migrate.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    books_argument(migrate, "all when none is named")
+    quiet_option(migrate)
     json_option(migrate)
-    migrate.set_defaults(run="index_commands.migrate")
 
 
-def _backup(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    backup = commands.add_parser("backup", help="write all books and local state into one file")
+def _backup(commands: Commands) -> None:
+    backup = add_command(
+        commands,
+        "backup",
+        "backup_commands.backup",
+        "write all books and local state into one file",
+    )
     backup.add_argument(
         "file", type=Path, metavar="FILE", help="the backup; it appears when complete"
     )
-    backup.add_argument("--force", action="store_true", help="replace an existing file")
-    backup.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    flag(backup, "--force", "replace an existing file")
+    quiet_option(backup)
     json_option(backup)
-    backup.set_defaults(run="backup_commands.backup")
 
-    restore = commands.add_parser("restore", help="restore books and local state from a backup")
-    restore.add_argument("file", type=Path, metavar="FILE", help="a file written by `backup`")
-    restore.add_argument(
-        "books",
-        type=BookId,
-        metavar="BOOK",
-        nargs="*",
-        help="restore only these books (default: all books and missing local state)",
+    restore = add_command(
+        commands,
+        "restore",
+        "backup_commands.restore",
+        "restore books and local state from a backup",
     )
-    restore.add_argument("--yes", action="store_true", help="replace indexed books without asking")
-    restore.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    restore.add_argument("file", type=Path, metavar="FILE", help="a file written by `backup`")
+    books_argument(restore, "restore only these books (default: all books and missing local state)")
+    flag(restore, "--yes", "replace indexed books without asking")
+    quiet_option(restore)
     json_option(restore)
-    restore.set_defaults(run="backup_commands.restore")
 
 
-def _links(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    links = commands.add_parser("links", help="print every paragraph's deep link as JSON lines")
+def _links(commands: Commands) -> None:
+    links = add_command(
+        commands, "links", "link_commands.links", "print every paragraph's deep link as JSON lines"
+    )
     links.add_argument("book", metavar="BOOK", help="an indexed book, or a book's folder")
     links.add_argument("--site", type=one_of(Site), choices=Site, help="for a folder (detected)")
-    links.add_argument(
-        "--base-url",
-        type=checked_base_url,
-        default="",
-        metavar="URL",
-        help="for a folder: where the site is served",
-    )
+    base_url_option(links, "for a folder: where the site is served")
     links.add_argument(
         "--check",
         metavar="SITE",
         help="a site's URL or folder: print the broken links; exit code 1 if any",
     )
-    links.add_argument(
-        "--json", action="store_true", help="print misses as JSON; without --check always"
+    flag(links, "--json", "print misses as JSON; without --check always")
+
+
+def _llms(commands: Commands) -> None:
+    llms = add_command(
+        commands, "llms", "index_commands.llms", "print a book's llms.txt, for the root of its site"
     )
-    links.set_defaults(run="link_commands.links")
+    book_argument(llms)
+    flag(llms, "--full", "print llms-full.txt instead, with the book's whole text")
 
 
-def _llms(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    llms = commands.add_parser("llms", help="print a book's llms.txt, for the root of its site")
-    llms.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
-    llms.add_argument(
-        "--full",
-        action="store_true",
-        help="print llms-full.txt instead, with the book's whole text",
-    )
-    llms.set_defaults(run="index_commands.llms")
-
-
-def _ledger(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _ledger(commands: Commands) -> None:
     ledger = commands.add_parser("ledger", help="export or import a book's paragraph ids")
     actions = ledger.add_subparsers(metavar="ACTION", required=True)
-    export = actions.add_parser("export", help="write the ids as JSON lines")
-    export.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
+    export = add_command(
+        actions, "export", "index_commands.export_ledger", "write the ids as JSON lines"
+    )
+    book_argument(export)
     export.add_argument("file", metavar="FILE", nargs="?", type=Path, help="stdout when left out")
-    export.set_defaults(run="index_commands.export_ledger")
-    load = actions.add_parser("import", help="import exported ids")
-    load.add_argument("book", type=BookId, metavar="BOOK", help=_BOOK)
+    load = add_command(actions, "import", "index_commands.import_ledger", "import exported ids")
+    book_argument(load)
     load.add_argument("file", metavar="FILE", type=Path, help="a file written by `ledger export`")
-    load.set_defaults(run="index_commands.import_ledger")
 
 
-def _edition(text: str) -> Edition:
-    edition = Edition.named(text, "")
-    edition.id_of(BookId("book"))  # InputError if it has no letter or digit
-    return edition
+def _keys(commands: Commands) -> None:
+    keys = commands.add_parser("keys", help="add, list or revoke keys that may use the API")
+    actions = keys.add_subparsers(metavar="ACTION", required=True)
+    add = add_command(actions, "add", "key_commands.add", "make a key and print it once")
+    origins = "a web site whose pages may use the publishable key; repeatable"
+    repeatable(add, "--origin", "URL", origins)
+    books = "a book that may be asked with the key; repeatable (all books)"
+    repeatable(add, "--book", "ID", books, BookId)
+    flag(add, "--secret", "a secret key for a server")
+    add.add_argument("--label", default="", metavar="TEXT", help="a note for the list")
+    flag(add, "--json", "print the key and its properties as JSON")
+    listing = add_command(actions, "list", "key_commands.listing", "list the keys by id")
+    flag(listing, "--json", "print the keys as a JSON array")
+    revoke = add_command(actions, "revoke", "key_commands.revoke", "make a key invalid")
+    revoke.add_argument("id", metavar="ID", help="the key's id in `keys list`")
+
+
+def _question_log(commands: Commands) -> None:
+    report = add_command(
+        commands,
+        "report",
+        "owner_commands.report",
+        "what readers ask a book, from the question log",
+    )
+    book_argument(report)
+    report.add_argument(
+        "--since", default="30d", metavar="TIME", help="30d, 12h, 4w or a date (30d)"
+    )
+    report.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
+    report.add_argument("--csv", type=Path, metavar="FILE", help="write the questions as a table")
+    report.add_argument(
+        "--gaps", type=Path, metavar="FILE.md", help="write unanswered questions as issues"
+    )
+    flag(report, "--json", "print the report as JSON")
+    flag(report, "--to-eval", "instead, print the questions in the format of `eval`")
+    only = "with --to-eval: only the question of this answer; repeatable"
+    repeatable(report, "--answer", "ID", only)
+
+    forget = add_command(
+        commands, "forget", "owner_commands.forget", "delete questions from the question log"
+    )
+    forget.add_argument("--book", type=BookId, metavar="ID", help="of this book only")
+    forget.add_argument(
+        "--before", default="", metavar="TIME", help="questions asked before: 30d or a date"
+    )
+    forget.add_argument(
+        "--containing",
+        default="",
+        metavar="TEXT",
+        help="questions that contain this text, case-insensitive",
+    )
+    repeatable(forget, "--answer", "ID", "by answer_id; repeatable")
+    flag(forget, "--all", "all questions")
+    flag(forget, "--json", "print the number as JSON")
+
+
+def _serving(commands: Commands) -> None:
+    serve = add_command(
+        commands, "serve", "serving.serve", "serve the API and a page that lists the books"
+    )
+    serve.add_argument("--host", help="address to listen on (RAG_HOST)")
+    serve.add_argument("--port", type=port, help="port to listen on (RAG_PORT)")
+    serve.add_argument(
+        "--workers", type=positive, help="processes, with a Qdrant server (RAG_WORKERS)"
+    )
+    flag(serve, "--open", "let everybody ask without a key (RAG_OPEN)")
+
+    about = "serve the books to an agent by the Model Context Protocol, on stdin and stdout"
+    add_command(commands, "mcp", "serving.mcp", about)
+
+    demo = add_command(commands, "demo", "serving.demo", "ingest the sample book, then serve it")
+    flag(demo, "--no-serve", "only ingest the sample book")
+
+
+def _completion(commands: Commands) -> None:
+    command = add_command(
+        commands, "completion", "arguments.completion", "print a script that completes commands"
+    )
+    command.add_argument(
+        "shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="bash, zsh or tcsh"
+    )
+
+
+async def completion(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Print a shell's completion script."""
+    import shtab  # noqa: PLC0415 - only this command needs it
+
+    del settings  # the script depends on the commands alone
+    print(shtab.complete(parser(), arguments.shell))

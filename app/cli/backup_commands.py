@@ -10,11 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.bootstrap.storage import backing_up, backup_reader, backup_writer, restoring
-from app.cli.output import TerminalProgress, duration, print_json, remark, remark_each
+from app.cli.output import confirmed, duration, phases, print_json, remark, remark_each
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, InputError
 from app.services.backup import BackedUp, BackedUpBook, Restored, RestorePlan
-from app.services.phases import Phases
 from app.settings import Settings
 
 
@@ -28,9 +27,8 @@ async def backup(arguments: argparse.Namespace, settings: Settings) -> int:
     writer = backup_writer(path)
     try:
         async with backing_up(settings) as use_case:
-            with TerminalProgress(quiet=arguments.quiet) as progress:
-                phases = Phases(progress, time.perf_counter)
-                done = await use_case.run(writer, path.parent, phases)
+            with phases(quiet=arguments.quiet) as shown:
+                done = await use_case.run(writer, path.parent, shown)
     finally:
         writer.discard()
     if arguments.json:
@@ -53,21 +51,19 @@ def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
 
 async def restore(arguments: argparse.Namespace, settings: Settings) -> int:
     """Restore a backup; exit code 1 if the user declines."""
-    with TerminalProgress(quiet=arguments.quiet) as progress:
-        phases = Phases(progress, time.perf_counter)
-        with phases.phase("check", _size(arguments.file), "bytes") as advance:
-            reader = backup_reader(arguments.file, advance)
+    size = _size(arguments.file)
+    with phases(quiet=arguments.quiet) as shown, shown.phase("check", size, "bytes") as advance:
+        reader = backup_reader(arguments.file, advance)
     try:
         chosen = _chosen(reader.contents.books, arguments.books, arguments.file)
         state = () if arguments.books else reader.contents.state
         async with restoring(settings) as use_case:
             plan = await use_case.plan(chosen)
-            if plan.replaced and not arguments.yes and not _confirmed(plan):
+            if plan.replaced and not arguments.yes and not _may_replace(plan):
                 remark("nothing restored")
                 return 1
-            with TerminalProgress(quiet=arguments.quiet) as progress:
-                phases = Phases(progress, time.perf_counter)
-                done = await use_case.run(reader, plan, state, phases)
+            with phases(quiet=arguments.quiet) as shown:
+                done = await use_case.run(reader, plan, state, shown)
     finally:
         reader.close()
     if arguments.json:
@@ -96,15 +92,13 @@ def _chosen(
     return [known[name] for name in dict.fromkeys(names or known)]
 
 
-def _confirmed(plan: RestorePlan) -> bool:
+def _may_replace(plan: RestorePlan) -> bool:
     """Ask for confirmation on a terminal. InputError without a terminal."""
     names = ", ".join(one.manifest.book for one in plan.replaced)
     if not sys.stdin.isatty():
         message = f"already in the index: {names}; add --yes to replace them from the backup"
         raise InputError(message)
-    question = f"Replace {names} and their paragraph ids from the backup? [y/N] "
-    print(question, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    return confirmed(f"Replace {names} and their paragraph ids from the backup?")
 
 
 def _print_restored(done: Restored, settings: Settings) -> None:

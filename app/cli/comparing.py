@@ -12,12 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.bootstrap.application import application
-from app.bootstrap.books import chunk_report, in_its_site, read_source
+from app.bootstrap.books import chunk_report, read_source
 from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
-from app.cli.output import TerminalProgress, remark, write_text
+from app.cli.output import TerminalProgress, markdown_table, remark, write_text
+from app.cli.reading_commands import source_request
 from app.domain.chunking import StrategyName, get_strategy
 from app.services.compare import CompareStrategies, StrategyResult, Workbench
-from app.services.ingest import IngestRequest
 from app.settings import Settings
 
 _COLUMNS = {
@@ -42,17 +42,7 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     questions = read_questions(arguments.questions)
     # One embedder for all strategies, so that the comparison is of strategies alone.
     embedded_for = StrategyName.LATE if StrategyName.LATE in arguments.strategies else ""
-    request = IngestRequest(
-        arguments.path,
-        site=arguments.site,
-        base_url=arguments.base_url,
-        overlap_scope=settings.overlap_scope,
-        exclude_kinds=arguments.exclude_kinds,
-        include_orphans=arguments.include_orphans,
-        skip_refused=arguments.skip_refused,
-    )
-
-    request = in_its_site(request)
+    request = source_request(arguments, settings)
 
     @asynccontextmanager
     async def workbench() -> AsyncIterator[Workbench]:
@@ -75,7 +65,8 @@ def _write_rows(arguments: argparse.Namespace, rows: list[StrategyResult]) -> No
     if arguments.json:
         print(json.dumps([asdict(row) for row in rows]))
     else:
-        print(_table(rows))
+        cells = [[row.strategy, *(_cell(getattr(row, name)) for name in _COLUMNS)] for row in rows]
+        print(markdown_table(["strategy", *_COLUMNS.values()], cells))
     if arguments.output is not None:
         write_text(arguments.output, json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     if arguments.svg is not None:
@@ -84,18 +75,6 @@ def _write_rows(arguments: argparse.Namespace, rows: list[StrategyResult]) -> No
         }
         title = f"{arguments.path.name}: {arguments.questions.parent.name}"
         bar_charts(arguments.svg, title, [row.strategy for row in rows], measures)
-
-
-def _table(rows: list[StrategyResult]) -> str:
-    """Return a Markdown table."""
-    lines = [
-        "| strategy | " + " | ".join(_COLUMNS.values()) + " |",
-        "|---|" + "---:|" * len(_COLUMNS),
-    ]
-    for row in rows:
-        values = (getattr(row, name) for name in _COLUMNS)
-        lines.append(f"| {row.strategy} | " + " | ".join(map(_cell, values)) + " |")
-    return "\n".join(lines)
 
 
 def _cell(value: float) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 
 from app.bootstrap.application import Application, application
 from app.bootstrap.evaluation import read_questions, require_plots
@@ -14,23 +13,16 @@ from app.cli.helpful import aligned, chosen_questions, evaluate_helpful
 from app.cli.measurements import (
     ANSWER_SETTING,
     REFUSAL_SETTING,
-    Run,
     measurement_json,
     read_measurement,
     refusal_json,
+    run_of,
 )
-from app.cli.output import (
-    TerminalProgress,
-    print_json,
-    remark,
-    remark_each,
-    require_folder,
-    write_text,
-)
+from app.cli.output import asking, print_json, remark, remark_each, require_folder, write_text
 from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.errors import ConfigError, InputError
-from app.domain.evaluation.gold_question import Question, fingerprint
+from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.paired_bootstrap import CONFIDENCE, Difference, compare_runs
 from app.domain.retrieval.query import SearchMode
 from app.services.evaluate import STANDARD_DEPTH, Evaluation, EvaluationRequest, ask_request
@@ -60,12 +52,11 @@ async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
         require_plots()
     async with application(settings) as app:
         _require_models(arguments, app)
-        with TerminalProgress() as progress:
-            progress.start("ask", len(questions), "questions")
-            measure = _answers if arguments.answers else _retrieval
-            found = await measure(app, questions, arguments, partial(progress.advance, "ask"))
-            progress.finish("ask")
-        run = _run(arguments, app, questions, found)
+        measure = _answers if arguments.answers else _retrieval
+        with asking(questions) as advance:
+            found = await measure(app, questions, arguments, advance)
+        of = "answers" if arguments.answers else "retrieval"
+        run = run_of(of, arguments, app, questions, found.k)
     if isinstance(found, Evaluation):
         _warn_of(found.missing)
     if arguments.json:
@@ -102,25 +93,6 @@ def _warn_of(missing: Sequence[str]) -> None:
     remark_each("warning: a gold passage's file is not in the index", missing)
     if missing:
         remark("gold files are relative to the ingested folder; are these questions for this book?")
-
-
-def _run(
-    arguments: argparse.Namespace,
-    app: Application,
-    questions: Sequence[Question],
-    found: Evaluation | AnswerEvaluation,
-) -> Run:
-    writes = arguments.answers or arguments.rewrite
-    return Run(
-        of="answers" if arguments.answers else "retrieval",
-        questions=fingerprint(questions),
-        book=arguments.book or "",
-        k=found.k,
-        mode=arguments.mode.value,
-        rerank=arguments.rerank,
-        embedder=app.embedder.model,
-        generator=app.generator.model if writes else "",
-    )
 
 
 async def _retrieval(
@@ -215,13 +187,11 @@ async def calibrate(arguments: argparse.Namespace, settings: Settings) -> None:
     questions = chosen_questions(arguments, "--calibrate")
     async with application(settings) as app:
         scores: list[float] = []
-        with TerminalProgress() as progress:
-            progress.start("ask", len(questions), "questions")
+        with asking(questions) as advance:
             for one in questions:
                 request = ask_request(one, arguments.book or one.book)
                 scores.append(await app.answer.answerability(request))
-                progress.advance("ask", 1)
-            progress.finish("ask")
+                advance(1)
         policy = app.answer.refusal
     judged = [(one.answerable, score) for one, score in zip(questions, scores, strict=True)]
     curve = refusal_curve(judged, policy)

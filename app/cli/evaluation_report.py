@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from app.bootstrap.evaluation import Curve, bar_charts, curves
 from app.cli.measurements import ANSWER_SETTING, REFUSAL_SETTING, Run
-from app.cli.output import write_text
+from app.cli.output import markdown_table, write_text
 from app.domain.answering.calibration import RefusalCurve
 from app.domain.evaluation.retrieval_metrics import NDCG_DEPTH
 from app.services.evaluate import PARAGRAPHS, STANDARD_DEPTH, Evaluation, QuestionResult
@@ -46,36 +46,27 @@ def write_report(
     path: Path, questions: Path, found: Evaluation | AnswerEvaluation, run: Run
 ) -> None:
     """Write the report to `path`, its plots beside it. InputError if a file cannot be written."""
-    pictures = _Pictures(path)
     title = f"{run.of.capitalize()} on {questions.parent.name or '.'}/{questions.name}"
     parts = [f"# {_plain(title)}", _what(found, run)]
-    if isinstance(found, Evaluation):
-        parts += _retrieval(found, pictures)
-    else:
-        parts += _answers(found, pictures)
     curve = found.refusal()
-    if curve:
-        parts += _refusal(curve, pictures)
-    parts += _misses(found)
-    notes = _RETRIEVAL_NOTES if run.of == "retrieval" else _ANSWER_NOTES
+    refusal = _refusal(curve, path) if curve else ()
+    if isinstance(found, Evaluation):
+        parts += [*_retrieval(found, path), *refusal, *_missed_hits(found)]
+        notes = _RETRIEVAL_NOTES
+    else:
+        parts += [*_answers(found, path), *refusal, *_missed_answers(found)]
+        notes = _ANSWER_NOTES
     parts += ["## What the figures mean", notes]
-    pictures.write("\n\n".join(parts) + "\n")
+    write_text(path, "\n\n".join(parts) + "\n")
 
 
-class _Pictures:
-    """Paths of a report's plots: the plot `ranks` of `report.md` is `report-ranks.svg`."""
+def _plot_path(report: Path, name: str) -> Path:
+    """Return the path of a report's plot: `ranks` of `report.md` is in `report-ranks.svg`."""
+    return report.with_name(f"{report.stem}-{name}.svg")
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
 
-    def at(self, name: str) -> Path:
-        return self._path.with_name(f"{self._path.stem}-{name}.svg")
-
-    def link(self, name: str, text: str) -> str:
-        return f"![{text}](<{self.at(name).name}>)"
-
-    def write(self, text: str) -> None:
-        write_text(self._path, text)
+def _shown(plot: Path, text: str) -> str:
+    return f"![{text}](<{plot.name}>)"
 
 
 def _what(found: Evaluation | AnswerEvaluation, run: Run) -> str:
@@ -90,7 +81,7 @@ def _what(found: Evaluation | AnswerEvaluation, run: Run) -> str:
     )
 
 
-def _retrieval(found: Evaluation, pictures: _Pictures) -> Iterator[str]:
+def _retrieval(found: Evaluation, report: Path) -> Iterator[str]:
     summary = found.summary()
     names = [name for name in summary if PARAGRAPHS + name in summary]
     rows = [(name, summary[name], summary[PARAGRAPHS + name]) for name in names]
@@ -102,40 +93,44 @@ def _retrieval(found: Evaluation, pictures: _Pictures) -> Iterator[str]:
         f"{summary['p95_ms']:.1f} ms); {summary['degraded']:.0f} were degraded."
     )
     if any(one.question.answerable for one in found.results):
-        yield _ranks_picture(found.results, pictures)
-    yield _times_picture(found.results, pictures)
+        yield _ranks_plot(found.results, report)
+    yield _times_plot(found.results, report)
     columns = [f"recall@{STANDARD_DEPTH}", "hit@1", f"hit@{STANDARD_DEPTH}", "mrr"]
     measured = {kind: summary for kind, summary in found.by_kind().items() if summary["n"]}
     yield from _by_kind(measured, ["n", *columns, f"ndcg@{NDCG_DEPTH}"])
 
 
-def _ranks_picture(results: Sequence[QuestionResult], pictures: _Pictures) -> str:
-    ranks = {"chunks": _ranks(results, "mrr"), "paragraphs": _ranks(results, PARAGRAPHS + "mrr")}
-    lines = {name: _depths(of_all) for name, of_all in ranks.items()}
-    curves(pictures.at("ranks"), "k", "hit@k", lines)
-    return pictures.link("ranks", "Share of questions answered within the first k")
+def _ranks_plot(results: Sequence[QuestionResult], report: Path) -> str:
+    lines = {
+        "chunks": _hits_by_depth(results, "mrr"),
+        "paragraphs": _hits_by_depth(results, PARAGRAPHS + "mrr"),
+    }
+    plot = _plot_path(report, "ranks")
+    curves(plot, "k", "hit@k", lines)
+    return _shown(plot, "Share of questions answered within the first k")
 
 
-def _times_picture(results: Sequence[QuestionResult], pictures: _Pictures) -> str:
+def _times_plot(results: Sequence[QuestionResult], report: Path) -> str:
     times = sorted(one.milliseconds for one in results)
     shares = [(time, rank / len(times)) for rank, time in enumerate(times, 1)]
-    curves(pictures.at("times"), "ms", "share of searches", {"within": shares})
-    return pictures.link("times", "Share of searches finished within a time in milliseconds")
+    plot = _plot_path(report, "times")
+    curves(plot, "ms", "share of searches", {"within": shares})
+    return _shown(plot, "Share of searches finished within a time in milliseconds")
 
 
-def _ranks(results: Sequence[QuestionResult], measure: str) -> list[float]:
-    """Return the reciprocal rank of the first hit for each answerable question; 0 without a hit."""
-    return [one.measures[measure] for one in results if one.question.answerable]
+def _hits_by_depth(results: Sequence[QuestionResult], measure: str) -> Curve:
+    """Return for each k the share of answerable questions with a hit in the first k.
 
-
-def _depths(reciprocal_ranks: Sequence[float]) -> Curve:
+    `measure` is the reciprocal rank of the first hit, 0 without a hit.
+    """
+    ranks = [one.measures[measure] for one in results if one.question.answerable]
     return [
-        (k, sum(one > 1 / (k + 0.5) for one in reciprocal_ranks) / len(reciprocal_ranks))
+        (k, sum(one > 1 / (k + 0.5) for one in ranks) / len(ranks))
         for k in range(1, NDCG_DEPTH + 1)
     ]
 
 
-def _answers(found: AnswerEvaluation, pictures: _Pictures) -> Iterator[str]:
+def _answers(found: AnswerEvaluation, report: Path) -> Iterator[str]:
     summary = found.summary()
     yield _table(["", "value"], list(summary.items()))
     by_kind = found.by_kind()
@@ -143,8 +138,9 @@ def _answers(found: AnswerEvaluation, pictures: _Pictures) -> Iterator[str]:
     asked = {kind: summary for kind, summary in by_kind.items() if summary["answerable"]}
     if asked:
         measures = {name: [summary[name] for summary in asked.values()] for name in shares}
-        bar_charts(pictures.at("kinds"), "answerable questions by kind", list(asked), measures)
-        yield pictures.link("kinds", "Citations and refusals by kind of question")
+        plot = _plot_path(report, "kinds")
+        bar_charts(plot, "answerable questions by kind", list(asked), measures)
+        yield _shown(plot, "Citations and refusals by kind of question")
         yield from _by_kind(asked, ["answerable", *shares])
     others = {kind: one for kind, one in by_kind.items() if one["answerable"] < one["n"]}
     if others:
@@ -163,7 +159,7 @@ def _by_kind(kinds: Mapping[str, Mapping[str, float]], columns: Sequence[str]) -
     yield _table(["kind", *columns], rows)
 
 
-def _refusal(curve: RefusalCurve, pictures: _Pictures) -> Iterator[str]:
+def _refusal(curve: RefusalCurve, report: Path) -> Iterator[str]:
     yield "## Refusal"
     yield (
         f"`{REFUSAL_SETTING}={curve.suggested.threshold:g}` and "
@@ -190,13 +186,10 @@ def _refusal(curve: RefusalCurve, pictures: _Pictures) -> Iterator[str]:
         "answerable below": [(one.threshold, one.answerable_refused) for one in curve.points],
     }
     marks = {name: one.threshold for name, one in points.items()}
-    curves(pictures.at("refusal"), "threshold", "share", lines, marks)
-    yield pictures.link("refusal", "Precision and recall of refusals over the threshold")
+    plot = _plot_path(report, "refusal")
+    curves(plot, "threshold", "share", lines, marks)
+    yield _shown(plot, "Precision and recall of refusals over the threshold")
     yield _REFUSAL_NOTES
-
-
-def _misses(found: Evaluation | AnswerEvaluation) -> Iterator[str]:
-    return _missed_answers(found) if isinstance(found, AnswerEvaluation) else _missed_hits(found)
 
 
 def _missed_hits(found: Evaluation) -> Iterator[str]:
@@ -206,20 +199,13 @@ def _missed_hits(found: Evaluation) -> Iterator[str]:
 
 
 def _missed_answers(found: AnswerEvaluation) -> Iterator[str]:
-    groups: dict[str, list[AnsweredQuestion]] = {
-        "Answerable, but refused": [],
-        "Answered from elsewhere": [],
-        "Unanswerable, but answered": [],
-    }
-    for one in found.results:
-        if one.refused and one.question.answerable:
-            groups["Answerable, but refused"].append(one)
-        elif not one.refused and not one.question.answerable:
-            groups["Unanswerable, but answered"].append(one)
-        elif not one.refused and not one.right:
-            groups["Answered from elsewhere"].append(one)
-    for title, missed in groups.items():
-        yield from _listed(title, missed)
+    answered = [one for one in found.results if not one.refused]
+    refused = [one for one in found.results if one.refused and one.question.answerable]
+    elsewhere = [one for one in answered if one.question.answerable and not one.right]
+    invented = [one for one in answered if not one.question.answerable]
+    yield from _listed("Answerable, but refused", refused)
+    yield from _listed("Answered from elsewhere", elsewhere)
+    yield from _listed("Unanswerable, but answered", invented)
 
 
 def _listed(title: str, found: Sequence[QuestionResult] | Sequence[AnsweredQuestion]) -> list[str]:
@@ -242,9 +228,7 @@ def _where(one: QuestionResult | AnsweredQuestion) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[_Row]) -> str:
-    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1)]
-    lines += [f"| {' | '.join(map(_cell, row))} |" for row in rows]
-    return "\n".join(lines)
+    return markdown_table(head, [[*map(_cell, row)] for row in rows])
 
 
 def _cell(value: str | float) -> str:

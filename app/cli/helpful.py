@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import TypeAlias
 
 from app.bootstrap.application import application
 from app.bootstrap.evaluation import read_questions
-from app.cli.measurements import Run
-from app.cli.output import TerminalProgress, print_json
+from app.cli.measurements import run_of
+from app.cli.output import asking, print_json
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.domain.evaluation.gold_question import Question, fingerprint
+from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import Helpfulness, Outcome, summary
 from app.domain.retrieval.query import SearchMode
 from app.services.evaluate import STANDARD_DEPTH
@@ -32,22 +31,9 @@ _HEAD = (
 async def evaluate_helpful(arguments: argparse.Namespace, settings: Settings) -> None:
     questions = chosen_questions(arguments, "--helpful")
     async with application(settings) as app:
-        use_case = EvaluateHelpful(app.answer)
-        with TerminalProgress() as progress:
-            progress.start("ask", len(questions), "questions")
-            advance = partial(progress.advance, "ask")
-            found = await use_case.run(questions, arguments.book, advance)
-            progress.finish("ask")
-        run = Run(
-            of="helpful",
-            questions=fingerprint(questions),
-            book=arguments.book or "",
-            k=STANDARD_DEPTH,
-            mode=SearchMode.HYBRID.value,
-            rerank=False,
-            embedder=app.embedder.model,
-            generator=app.generator.model,
-        )
+        with asking(questions) as advance:
+            found = await EvaluateHelpful(app.answer).run(questions, arguments.book, advance)
+        run = run_of("helpful", arguments, app, questions, STANDARD_DEPTH)
     if arguments.json:
         print_json(
             {

@@ -1,10 +1,9 @@
-"""Commands on the index: ingest, books, remove, rollback, verify, migrate, links, llms, ledger."""
+"""Commands on the index: ingest, books, remove, rollback, verify, migrate, llms, ledger."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -15,7 +14,9 @@ from app.bootstrap.books import requests_by_edition
 from app.bootstrap.storage import index_only, ledger_store, migration, verifying
 from app.cli.output import (
     TerminalProgress,
+    confirmed,
     duration,
+    phases,
     print_json,
     remark,
     remark_each,
@@ -28,7 +29,6 @@ from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.ledger import from_lines, to_lines
 from app.services.book_text import DescribeBook
 from app.services.ingest import IngestReport
-from app.services.phases import Phases
 from app.services.ports import BookCatalogue, BookStore
 from app.services.verify import Verified
 from app.settings import Settings
@@ -166,34 +166,25 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
         remark(NO_BOOKS)
 
 
-async def _with_editions(index: BookCatalogue, book: BookId) -> list[BookId]:
+async def with_editions(index: BookCatalogue, book: BookId) -> list[BookId]:
     """Return the book and its other editions; for the id of an edition, only that id."""
     others = [one for one in await index.books() if one.name == book != one]
     return [book, *others]
 
 
 async def remove(arguments: argparse.Namespace, settings: Settings) -> int:
-    if sys.stdin.isatty() and not arguments.yes and not _confirmed(arguments.book):
+    question = f"Remove {arguments.book} from the index? Its paragraph ids are kept."
+    if sys.stdin.isatty() and not arguments.yes and not confirmed(question):
         remark("nothing removed")
         return 1
     async with index_only(settings) as index, naming_the_books(index, arguments.book):
-        for book in await _with_editions(index, arguments.book):
+        for book in await with_editions(index, arguments.book):
             await index.remove(book)
     if arguments.json:
         print_json({"removed": arguments.book})
     else:
         print(f"removed {arguments.book}")
     return 0
-
-
-def _confirmed(book: BookId) -> bool:
-    print(
-        f"Remove {book} from the index? Its paragraph ids are kept. [y/N] ",
-        end="",
-        file=sys.stderr,
-        flush=True,
-    )
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -238,8 +229,8 @@ def _print_verified(one: Verified) -> None:
 async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
     """Copy an index to the server at QDRANT_URL."""
     async with migration(settings, arguments.source) as use_case:
-        with TerminalProgress(quiet=arguments.quiet) as progress:
-            done = await use_case.run(arguments.books, Phases(progress, time.perf_counter))
+        with phases(quiet=arguments.quiet) as shown:
+            done = await use_case.run(arguments.books, shown)
     for one in done:
         if arguments.json:
             print_json(asdict(one))

@@ -10,7 +10,7 @@ from pathlib import Path
 from app.bootstrap.books import in_its_site, read_identified, requests_by_edition
 from app.bootstrap.sites import built_site
 from app.bootstrap.storage import index_only
-from app.cli.index_commands import naming_the_books
+from app.cli.index_commands import naming_the_books, with_editions
 from app.cli.output import print_json, remark
 from app.domain.book_id import BookId
 from app.domain.document import Book
@@ -62,13 +62,12 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
         return books[0].base_url, [link for book in books for link in _links_of_source(book)]
     async with index_only(settings) as index, naming_the_books(index, arguments.book):
         asked = BookId(arguments.book)
-        of_book = await _links_of_index(index, asked)
-        roots = {one.book: one.base_url for one in (await index.books()).named()}
         # The other editions of a book are on the same site.
-        others = [book for book in roots if book.name == asked != book]
-        of_others = [link for book in others for link in await _links_of_index(index, book)]
-        of_site = [root for book, root in roots.items() if book.name == asked.name]
-        return site_root(of_site), [*of_book, *of_others]
+        editions = await with_editions(index, asked)
+        found = [link for book in editions for link in await _links_of_index(index, book)]
+        manifests = (await index.books()).named()
+        roots = [one.base_url for one in manifests if one.book.name == asked.name]
+        return site_root(roots), found
 
 
 def _links_of_source(book: Book) -> Iterator[DeepLink]:

@@ -9,15 +9,18 @@ sum of all wholes.
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from app.bootstrap.application import Application
 from app.domain.answering.calibration import RefusalCurve, RefusalPoint
 from app.domain.errors import InputError
+from app.domain.evaluation.gold_question import Question, fingerprint
 from app.domain.evaluation.paired_bootstrap import EvalRun, Share
 from app.services.evaluate import PARAGRAPHS, Evaluation, QuestionResult
 from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
@@ -44,6 +47,22 @@ class Run:
     embedder: str
     generator: str
     """"" for extractive answers."""
+
+
+def run_of(
+    of: str, arguments: argparse.Namespace, app: Application, questions: Sequence[Question], k: int
+) -> Run:
+    writes = of != "retrieval" or arguments.rewrite
+    return Run(
+        of=of,
+        questions=fingerprint(questions),
+        book=arguments.book or "",
+        k=k,
+        mode=arguments.mode.value,
+        rerank=arguments.rerank,
+        embedder=app.embedder.model,
+        generator=app.generator.model if writes else "",
+    )
 
 
 def measurement_json(found: Evaluation | AnswerEvaluation, run: Run) -> Json:
@@ -143,7 +162,7 @@ def read_measurement(path: Path) -> EvalRun:
             of=str(run["of"]),
             k=int(run["k"]),
             questions=str(run["questions"]),
-            rows={str(row["id"]): _shares(row["measures"] | _time(row)) for row in rows},
+            rows={str(row["id"]): _shares(row) for row in rows},
         )
     except json.JSONDecodeError as error:
         raise _not_a_measurement(path, f"not JSON: line {error.lineno}, {error.msg}") from error
@@ -155,12 +174,9 @@ def read_measurement(path: Path) -> EvalRun:
         raise _not_a_measurement(path, "its values have wrong types") from error
 
 
-def _shares(measures: Mapping[str, float | list[float]]) -> Mapping[str, Share]:
+def _shares(row: Mapping[str, Any]) -> Mapping[str, Share]:
+    measures = row["measures"] | ({"ms": row["ms"]} if "ms" in row else {})
     return {str(name): _share(value) for name, value in measures.items()}
-
-
-def _time(row: Mapping[str, float]) -> Mapping[str, float]:
-    return {"ms": row["ms"]} if "ms" in row else {}
 
 
 def _share(value: float | list[float]) -> Share:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
 
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Site
@@ -14,40 +14,51 @@ from app.domain.errors import InputError
 from app.domain.retrieval.query import SearchMode
 from app.domain.urls import checked_base_url
 
+if TYPE_CHECKING:
+    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_command(commands: Commands, name: str, run: str, help: str) -> argparse.ArgumentParser:
+    """Add a command; `run` names its `module.function` in this package."""
+    command = commands.add_parser(name, help=help)
+    command.set_defaults(run=run)
+    return command
+
+
+def flag(command: argparse.ArgumentParser, name: str, help: str) -> None:
+    command.add_argument(name, action="store_true", help=help)
+
+
+def repeatable(
+    command: argparse.ArgumentParser,
+    name: str,
+    metavar: str,
+    help: str,
+    type: Callable[[str], str] = str,
+) -> None:
+    command.add_argument(name, type=type, action="append", default=[], metavar=metavar, help=help)
+
 
 def source_arguments(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("path", type=Path, metavar=name, help="a book's folder, or one file")
     command.add_argument("--site", type=one_of(Site), choices=Site, help="detected from the folder")
-    command.add_argument(
-        "--base-url",
-        type=checked_base_url,
-        default="",
-        metavar="URL",
-        help="where the site is served",
-    )
-    command.add_argument(
-        "--include-orphans",
-        action="store_true",
-        help="read files outside the table of contents, too",
-    )
-    command.add_argument(
+    base_url_option(command, "where the site is served")
+    flag(command, "--include-orphans", "read files outside the table of contents, too")
+    flag(
+        command,
         "--skip-refused",
-        action="store_true",
-        help="leave out files over the reading budget with a warning, instead of stopping",
+        "leave out files over the reading budget with a warning, instead of stopping",
     )
     json_option(command)
 
 
+def base_url_option(command: argparse.ArgumentParser, help: str) -> None:
+    command.add_argument("--base-url", type=checked_base_url, default="", metavar="URL", help=help)
+
+
 def question_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("question", metavar="QUESTION", help="in any language")
-    command.add_argument(
-        "--book",
-        type=BookId,
-        metavar="ID",
-        action="append",
-        default=[],
-        help="ask only this book; repeatable",
-    )
+    repeatable(command, "--book", "ID", "ask only this book; repeatable", BookId)
     command.add_argument("--k", type=positive, default=5, help="chunks to retrieve")
     json_option(command)
 
@@ -83,7 +94,19 @@ def port(text: str) -> int:
 
 
 def json_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print JSON on stdout")
+    flag(command, "--json", "print JSON on stdout")
+
+
+def quiet_option(command: argparse.ArgumentParser) -> None:
+    flag(command, "--quiet", "no progress on stderr")
+
+
+def book_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("book", type=BookId, metavar="BOOK", help="its name in the index")
+
+
+def books_argument(command: argparse.ArgumentParser, help: str) -> None:
+    command.add_argument("books", type=BookId, metavar="BOOK", nargs="*", help=help)
 
 
 def exclude_kinds_option(command: argparse.ArgumentParser) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -27,6 +26,7 @@ from rich.progress import (
 from rich.text import Text
 
 from app.domain.errors import InputError
+from app.services.phases import Advance, Phases
 
 _LISTED = 20
 """Maximum lines of one kind: a book may have thousands of warnings."""
@@ -67,6 +67,19 @@ def remark_each(prefix: str, lines: Sequence[str]) -> None:
         remark(f"{prefix}: and {len(lines) - _LISTED:,} more (--json lists all)")
 
 
+def confirmed(question: str) -> bool:
+    """Ask on the terminal; any reply but y or yes is a no."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table whose columns after the first one are aligned to the right."""
+    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
+    lines.insert(1, "|---|" + "---:|" * (len(head) - 1))
+    return "\n".join(lines)
+
+
 def duration(seconds: float) -> str:
     """Format seconds as "1.5 s", "12 min" or "2.0 h"."""
     if seconds < 60:
@@ -76,31 +89,18 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
-@dataclass(slots=True)
-class _Phase:
-    """A phase of the work; `total` is 0 if unknown."""
+@contextmanager
+def phases(*, quiet: bool = False) -> Iterator[Phases]:
+    """Yield the phases of a long run; their progress is shown on stderr."""
+    with TerminalProgress(quiet=quiet) as progress:
+        yield Phases(progress, time.perf_counter)
 
-    task: TaskID
-    total: int
-    unit: str
-    started: float
-    said: float
-    done: int = 0
 
-    def line(self, name: str, now: float) -> str:
-        seconds = now - self.started
-        rate = self.done / seconds if seconds > 0 else 0.0
-        if not (self.total and rate):
-            return f"{name}: {self.done:,} {self.unit}"
-        left = duration(max(0, self.total - self.done) / rate)
-        return f"{name}: {self.done:,} of {self.total:,} {self.unit}, {rate:,.0f}/s, {left} left"
-
-    def last_line(self, name: str, now: float) -> str:
-        seconds = now - self.started
-        if not self.unit:
-            return f"{name}: {duration(seconds)}"
-        rate = f" ({self.done / seconds:,.0f}/s)" if seconds > 0.05 else ""
-        return f"{name}: {self.done:,} {self.unit} in {duration(seconds)}{rate}"
+@contextmanager
+def asking(questions: Sequence[object]) -> Iterator[Advance]:
+    """Show the progress of asking these questions; call the function after each one."""
+    with phases() as shown, shown.phase("ask", len(questions), "questions") as advance:
+        yield advance
 
 
 class TerminalProgress(AbstractContextManager["TerminalProgress"]):
@@ -120,8 +120,9 @@ class TerminalProgress(AbstractContextManager["TerminalProgress"]):
             TimeRemainingColumn(),
             console=console,
             disable=quiet or not console.is_terminal,
+            get_time=clock,
         )
-        self._phases: dict[str, _Phase] = {}
+        self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -137,24 +138,43 @@ class TerminalProgress(AbstractContextManager["TerminalProgress"]):
 
     def start(self, phase: str, total: int, unit: str) -> None:
         """Begin a phase; `total` is 0 if unknown."""
-        now = self._clock()
-        task = self._bars.add_task(phase, total=total or None, unit=unit)
-        self._phases[phase] = _Phase(task, total, unit, started=now, said=now)
+        self._tasks[phase] = self._bars.add_task(
+            phase, total=total or None, unit=unit, said=self._clock()
+        )
 
     def advance(self, phase: str, amount: int) -> None:
-        state, now = self._phases[phase], self._clock()
-        state.done += amount
-        self._bars.advance(state.task, amount)
-        if self._plain and now - state.said >= _EVERY_SECONDS:
-            state.said = now
-            remark(state.line(phase, now))
+        self._bars.advance(self._tasks[phase], amount)
+        task, now = self._task(phase), self._clock()
+        if self._plain and now - task.fields["said"] >= _EVERY_SECONDS:
+            task.fields["said"] = now
+            remark(f"{phase}: {_so_far(task)}")
 
     def finish(self, phase: str) -> None:
-        state = self._phases[phase]
-        done = state.done or 1
-        self._bars.update(state.task, total=done, completed=done)
+        task = self._task(phase)
         if self._plain:
-            remark(state.last_line(phase, self._clock()))
+            remark(f"{phase}: {_in_all(task)}")
+        done = task.completed or 1
+        self._bars.update(task.id, total=done, completed=done)
+
+    def _task(self, phase: str) -> Task:
+        return self._bars.tasks[self._tasks[phase]]
+
+
+def _so_far(task: Task) -> str:
+    seconds, unit = task.elapsed or 0.0, task.fields["unit"]
+    rate = task.completed / seconds if seconds > 0 else 0.0
+    if not (task.total and rate):
+        return f"{task.completed:,} {unit}"
+    left = duration(max(0, task.total - task.completed) / rate)
+    return f"{task.completed:,} of {task.total:,} {unit}, {rate:,.0f}/s, {left} left"
+
+
+def _in_all(task: Task) -> str:
+    seconds, unit = task.elapsed or 0.0, task.fields["unit"]
+    if not unit:
+        return duration(seconds)
+    rate = f" ({task.completed / seconds:,.0f}/s)" if seconds > 0.05 else ""
+    return f"{task.completed:,} {unit} in {duration(seconds)}{rate}"
 
 
 class _RateColumn(ProgressColumn):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Iterable
+from dataclasses import asdict
 
 from app.bootstrap.books import (
     chunk_report,
@@ -23,7 +24,7 @@ from app.services.ingest import IngestRequest
 from app.settings import Settings
 
 
-def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
+def source_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
     """Build the request of a command that takes a book's folder."""
     request = IngestRequest(
         folder=arguments.path,
@@ -33,16 +34,21 @@ def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
         strategy=getattr(arguments, "strategy", None) or strategy_of(arguments.path, settings),
         overlap_scope=settings.overlap_scope,
         exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
-        include_orphans=getattr(arguments, "include_orphans", False),
-        skip_refused=getattr(arguments, "skip_refused", False),
+        include_orphans=arguments.include_orphans,
+        skip_refused=arguments.skip_refused,
         edition=getattr(arguments, "edition", ONLY),
         dry_run=getattr(arguments, "dry_run", False),
         force=getattr(arguments, "force", False),
     )
-    placed = in_its_site(request)
-    if placed.part and not getattr(arguments, "quiet", False):
-        remark(f"read as {placed.part} of the {placed.site} site in {placed.folder}")
-    return placed
+    return in_its_site(request)
+
+
+def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
+    """Build the request; say on stderr if its folder is a part of a site."""
+    request = source_request(arguments, settings)
+    if request.part and not getattr(arguments, "quiet", False):
+        remark(f"read as {request.part} of the {request.site} site in {request.folder}")
+    return request
 
 
 async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -64,25 +70,13 @@ def _remark_on(book: Book) -> None:
         remark(f"warning: {warning}")
 
 
+_BLOCK_FIELDS = "kind text file start end paragraph_id heading_path anchor url".split()
+_OPTIONAL_FIELDS = "level language title terms included".split()
+
+
 def _block(block: Block) -> dict[str, object]:
-    optional = {
-        "level": block.level,
-        "language": block.language,
-        "title": block.title,
-        "terms": list(block.terms),
-        "included": block.included,
-    }
-    return {
-        "kind": block.kind.value,
-        "text": block.text,
-        "file": block.file,
-        "start": block.start,
-        "end": block.end,
-        "paragraph_id": block.paragraph_id,
-        "heading_path": list(block.heading_path),
-        "anchor": block.anchor,
-        "url": block.url,
-    } | {name: value for name, value in optional.items() if value}
+    fields = {name: getattr(block, name) for name in _BLOCK_FIELDS}
+    return fields | {name: value for name in _OPTIONAL_FIELDS if (value := getattr(block, name))}
 
 
 async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -112,46 +106,20 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
 
 def _report(report: Report) -> dict[str, object]:
     """Return counts; then, per guarantee, the number of violations and the first locations."""
-    return {
-        "chunks": report.chunks,
-        "tokens": report.tokens,
-        "mean_tokens": report.mean_tokens,
-        "in_band": report.in_band,
-        "smallest": report.smallest,
-        "largest": report.largest,
-        "overlapping": report.overlapping,
-        "overlap": report.overlap,
-        "overlap_of_all": report.overlap_of_all,
-        "pairs": report.pairs,
-        "sharing": report.sharing,
-        "duplicates": report.duplicates,
-        "content_types": dict(report.content_types),
-        "broken": {name: len(found) for name, found in report.breaches.items()},
-        "examples": {name: list(found[:3]) for name, found in report.breaches.items() if found},
+    counts = asdict(report)
+    breaches: dict[str, list[str]] = counts.pop("breaches")
+    return counts | {
+        "broken": {name: len(found) for name, found in breaches.items()},
+        "examples": {name: found[:3] for name, found in breaches.items() if found},
     }
+
+
+_CHUNK_FIELDS = """
+    chunk_id text_content token_count overlap_start overlap_end paragraph_id paragraph_ids
+    content_type chapter section file spans deep_link_url book_version book chunk_index char_start
+    char_end heading_path context language
+""".split()
 
 
 def _fields(chunk: Chunk) -> dict[str, object]:
-    return {
-        "chunk_id": chunk.chunk_id,
-        "text_content": chunk.text_content,
-        "token_count": chunk.token_count,
-        "overlap_start": chunk.overlap_start,
-        "overlap_end": chunk.overlap_end,
-        "paragraph_id": chunk.paragraph_id,
-        "paragraph_ids": list(chunk.paragraph_ids),
-        "content_type": chunk.content_type,
-        "chapter": chunk.chapter,
-        "section": chunk.section,
-        "file": chunk.file,
-        "spans": [list(span) for span in chunk.spans],
-        "deep_link_url": chunk.deep_link_url,
-        "book_version": chunk.book_version,
-        "book": chunk.book,
-        "chunk_index": chunk.chunk_index,
-        "char_start": chunk.char_start,
-        "char_end": chunk.char_end,
-        "heading_path": list(chunk.heading_path),
-        "context": [list(span) for span in chunk.context],
-        "language": chunk.language,
-    }
+    return {name: getattr(chunk, name) for name in _CHUNK_FIELDS}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from types import FrameType
+from typing import TypeAlias
 
 from app.bootstrap.logs import logging_to
 from app.domain.errors import ConfigError
@@ -24,8 +25,7 @@ _EARLY_SECONDS = 5.0
 """If a worker ends earlier, it counts as unable to start, and the server stops."""
 _LOOK_SECONDS = 0.5
 
-Listener = socket.socket
-Serve = Callable[[Settings, Listener], None]
+Serve: TypeAlias = Callable[[Settings, socket.socket], None]
 
 
 def require_server(settings: Settings) -> None:
@@ -39,7 +39,7 @@ def require_server(settings: Settings) -> None:
         raise ConfigError(message)
 
 
-def run_workers(settings: Settings, listener: Listener, serve: Serve) -> int:
+def run_workers(settings: Settings, listener: socket.socket, serve: Serve) -> int:
     """Run workers until SIGTERM or SIGINT, and replace workers that die; return the exit code.
 
     The exit code is 1 if a worker died right after its start. `serve` is called in each worker and
@@ -87,14 +87,14 @@ def end_with_parent(stop: Callable[[], None]) -> None:
         loop.add_reader(gone, on_end)
 
 
-def _started(settings: Settings, listener: Listener, serve: Serve) -> SpawnProcess:
+def _started(settings: Settings, listener: socket.socket, serve: Serve) -> SpawnProcess:
     context = multiprocessing.get_context("spawn")
     worker = context.Process(target=_work, args=(settings, listener, serve))
     worker.start()
     return worker
 
 
-def _work(settings: Settings, listener: Listener, serve: Serve) -> None:
+def _work(settings: Settings, listener: socket.socket, serve: Serve) -> None:
     # This handler applies until the server installs its handlers.
     signal.signal(signal.SIGTERM, _leave)
     with logging_to(sys.stderr, settings, server=True):

@@ -6,7 +6,7 @@ The parser works character by character, so the result does not depend on how th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -53,43 +53,44 @@ class MarkerParser:
         self._blanks = ""
         self._marker = ""
         self._numbers: dict[int, None] = {}
+        self._claims: list[MarkedClaim] = []
+        """Found since the last output."""
         self._claim_start = 0
         self._last_claim: tuple[int, int] | None = None
         self._code = _CodeTracker()
 
     def feed(self, part: str) -> Iterator[ParsedText]:
         """Read a part; a possible marker and the blanks before it are held back."""
-        found: list[MarkedClaim] = []
         for character in part:
-            self._read(character, found)
-        yield from self._new_output(found)
+            self._read(character)
+        yield from self._new_output()
 
     def close(self) -> Iterator[ParsedText]:
         """Yield what is left at the end of the answer."""
-        found: list[MarkedClaim] = []
-        self._write_marker_as_text(found)
+        self._write_marker_as_text()
         if not self._numbers:
             self._text += self._blanks
-        self._end_claim(found)
-        yield from self._new_output(found)
+        self._end_claim()
+        yield from self._new_output()
 
-    def _new_output(self, found: Sequence[MarkedClaim]) -> Iterator[ParsedText]:
+    def _new_output(self) -> Iterator[ParsedText]:
         if len(self._text) > self._emitted:
             yield AnswerText(self._text[self._emitted :])
             self._emitted = len(self._text)
-        yield from found
+        claims, self._claims = self._claims, []
+        yield from claims
 
-    def _read(self, character: str, found: list[MarkedClaim]) -> None:
+    def _read(self, character: str) -> None:
         if self._marker:
             if self._continue_marker(character):
                 return
-            self._write_marker_as_text(found)
+            self._write_marker_as_text()
         if character in _CLOSING and not self._code.inside:
             self._marker = character
         elif character == " " and not self._code.inside:
             self._blanks += character
         else:
-            self._write(character, found)
+            self._write(character)
 
     def _continue_marker(self, character: str) -> bool:
         """Add the character to the current marker; False if it does not belong to one."""
@@ -110,15 +111,15 @@ class MarkerParser:
         self._marker = ""
         return True
 
-    def _write_marker_as_text(self, found: list[MarkedClaim]) -> None:
+    def _write_marker_as_text(self) -> None:
         marker, self._marker = self._marker, ""
         for character in marker:
-            self._write(character, found)
+            self._write(character)
 
-    def _write(self, character: str, found: list[MarkedClaim]) -> None:
+    def _write(self, character: str) -> None:
         """Add a character of text."""
         marked = bool(self._numbers)
-        self._end_claim(found)
+        self._end_claim()
         if marked:  # keep one blank around a removed marker, none before punctuation
             self._blanks = "" if character in _NO_BLANK_BEFORE else self._blanks[:1]
         last = self._text[-1:]
@@ -130,8 +131,8 @@ class MarkerParser:
         self._text += character
         self._code.take(character)
 
-    def _end_claim(self, found: list[MarkedClaim]) -> None:
-        """Append the claim of the markers just read, if there are any."""
+    def _end_claim(self) -> None:
+        """Keep the claim of the markers just read, if there are any, for the next output."""
         if not self._numbers:
             return
         numbers, self._numbers = tuple(self._numbers), {}
@@ -140,7 +141,7 @@ class MarkerParser:
             return
         self._last_claim = claim
         self._claim_start = len(self._text)
-        found.append(MarkedClaim(*claim, numbers))
+        self._claims.append(MarkedClaim(*claim, numbers))
 
     def _claim(self) -> tuple[int, int] | None:
         """Return the span of the words since the last marker, without list markers.
@@ -148,13 +149,11 @@ class MarkerParser:
         If there are no words, it is the last claim, else all text; None if the text has no words.
         """
         words = self._text[self._claim_start :]
-        if not any(map(str.isalnum, words)):
-            all_so_far = (
-                (0, len(self._text.rstrip())) if any(map(str.isalnum, self._text)) else None
-            )
-            return self._last_claim or all_so_far
-        start = len(self._text) - len(words.lstrip(" \n\t-*#>,;:.\u2022"))
-        return start, len(self._text.rstrip())
+        end = len(self._text.rstrip())
+        if any(map(str.isalnum, words)):
+            return len(self._text) - len(words.lstrip(" \n\t-*#>,;:.\u2022")), end
+        all_so_far = (0, end) if any(map(str.isalnum, self._text)) else None
+        return self._last_claim or all_so_far
 
 
 class _CodeTracker:

@@ -49,25 +49,22 @@ class InputError(RagError):
 
 
 class BookError(InputError):
-    """A problem in a book's source; `str()` is `file:line: message` if the line is known."""
+    """A problem in a book's source; `str()` is `file:line: problem` if the line is known."""
 
     code = "invalid_book"
 
     def __init__(self, message: str, file: str = "", line: int = 0) -> None:
         where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
         super().__init__(where + message)
+        self.problem = message
         self.file = file
         self.line = line
 
 
 class FileRefused(BookError):
-    """A file exceeds the reading budget; `problem` is the message without `file:line`."""
+    """A file exceeds the reading budget."""
 
     code = "file_refused"
-
-    def __init__(self, message: str, file: str = "", line: int = 0) -> None:
-        super().__init__(message, file, line)
-        self.problem = message
 
 
 class SettingError(InputError):

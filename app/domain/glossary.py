@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from operator import itemgetter
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Passage
@@ -36,6 +35,8 @@ class GlossaryTerm:
 
 _NamedEntry: TypeAlias = tuple[str, GlossaryTerm]
 """(a form of the term, its entry)."""
+_SignVariants: TypeAlias = dict[tuple[int, int], dict[tuple[str, str], _NamedEntry]]
+"""Terms with equal words: numbers of signs before and after them -> these signs -> entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +98,19 @@ class TermFinder:
     @classmethod
     def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
         """Index the terms. The first entry of a form wins; an exact form wins over a plural."""
-        found: dict[_Words, dict[tuple[str, str], _NamedEntry]] = {}
+        found: dict[_Words, _SignVariants] = {}
         named = list(_named_forms(terms))
         for numbers in (_unchanged, other_numbers):
             for name, entry in named:
                 for before, words, after in _variants(name, numbers):
-                    found.setdefault(words, {}).setdefault((before, after), (name, entry))
+                    variants = found.setdefault(words, {})
+                    of_size = variants.setdefault((len(before), len(after)), {})
+                    of_size.setdefault((before, after), (name, entry))
         lengths: dict[str, set[int]] = {}
         for words in found:
             lengths.setdefault(words[0], set()).add(len(words))
         return cls(
-            {words: _SignVariants.of(signed) for words, signed in found.items()},
+            {words: _most_signs_first(variants) for words, variants in found.items()},
             {first: sorted(counts, reverse=True) for first, counts in lengths.items()},
         )
 
@@ -136,7 +139,7 @@ class TermFinder:
                 signed = self._by_words.get(tuple(folded[at : at + count]))
                 if signed is None or len(stretch) < count or not _are_adjacent(text, stretch):
                     continue
-                named = signed.at(text, stretch[0].start(), stretch[-1].end())
+                named = _entry_at(signed, text, stretch[0].start(), stretch[-1].end())
                 if named:
                     yield named
                     length = count
@@ -144,41 +147,20 @@ class TermFinder:
             at += length
 
 
-@dataclass(frozen=True, slots=True)
-class _SignVariants:
-    """Terms with equal words that differ in the signs before and after them."""
+def _most_signs_first(variants: _SignVariants) -> _SignVariants:
+    return dict(sorted(variants.items(), key=lambda item: -sum(item[0])))
 
-    by_signs: Mapping[tuple[str, str], tuple[int, _NamedEntry]]
-    """(signs before, signs after) -> (rank among the variants, named entry)."""
-    sizes: Collection[tuple[int, int]]
-    """(number of signs before, number of signs after)."""
 
-    @classmethod
-    def of(cls, terms: Mapping[tuple[str, str], _NamedEntry]) -> _SignVariants:
-        sizes = {(len(before), len(after)) for before, after in terms}
-        ranked = {signs: (rank, named) for rank, (signs, named) in enumerate(terms.items())}
-        return cls(ranked, sizes)
-
-    def at(self, text: str, start: int, end: int) -> tuple[GlossaryTerm, str] | None:
-        """Return the entry at `text[start:end]` with most matching signs, and its form there."""
-        found = [match for size in self.sizes if (match := self._match(text, start, end, size))]
-        return max(found, key=itemgetter(0))[1] if found else None
-
-    def _match(
-        self, text: str, start: int, end: int, size: tuple[int, int]
-    ) -> tuple[tuple[int, int], tuple[GlossaryTerm, str]] | None:
-        """Match with `size` signs: ((signs, negative rank), (entry, form)), or None."""
-        before, after = size
-        if before > start or end + after > len(text):
-            return None
-        form = text[start - before : end + after]
-        known = self.by_signs.get((form[:before], form[len(form) - after :]))
-        if known is None:
-            return None
-        rank, (name, entry) = known
-        if name.isupper() and name not in form:
-            return None
-        return (before + after, -rank), (entry, form)
+def _entry_at(
+    variants: _SignVariants, text: str, start: int, end: int
+) -> tuple[GlossaryTerm, str] | None:
+    """Return the entry of the words `text[start:end]` with most matching signs, and its form."""
+    for (before, after), named in variants.items():
+        form = text[max(0, start - before) : end + after]
+        name, entry = named.get((form[:before], form[len(form) - after :]), ("", None))
+        if entry and (name in form or not name.isupper()):
+            return entry, form
+    return None
 
 
 def _named_forms(terms: Iterable[GlossaryTerm]) -> Iterator[_NamedEntry]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from base64 import b32encode
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,13 +15,13 @@ from hashlib import sha256
 
 from app.domain.document import Block, BlockKind, Book
 from app.domain.framed_text import without_fences
-from app.domain.ledger import Ledger, LedgerParagraph, renew
+from app.domain.ledger import Ledger, LedgerParagraph, renew, unused_id
 
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-"""Crockford's base 32: no i, l, o, u."""
-_PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
-_ID_BITS = 50
-"""Five bits a digit."""
+_CROCKFORD = bytes.maketrans(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789abcdefghjkmnpqrstvwxyz"
+)
+"""From the digits of `b32encode` to those of Crockford's base 32: no i, l, o, u."""
+_DIGITS = 10
 
 _NOT_ALPHANUMERIC = bytes(code for code in range(128) if not chr(code).isalnum())
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -36,15 +37,11 @@ def norm(text: str) -> str:
         for character in _COMMON_PUNCTUATION:
             text = text.replace(character, " ")
         if not text.isascii():
-            text = _NOT_ASCII.sub(_compose, text)
+            text = _NOT_ASCII.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     # Dropping ASCII punctuation as bytes first leaves few matches for the slower expression.
     dense = text.lower().encode("utf-8", "surrogatepass").translate(None, _NOT_ALPHANUMERIC)
     folded = dense.decode("utf-8", "surrogatepass")
     return folded if folded.isascii() else _NOT_WORD.sub("", folded)
-
-
-def _compose(match: re.Match[str]) -> str:
-    return unicodedata.normalize("NFKC", match.group())
 
 
 def content_id(text: str) -> str:
@@ -52,17 +49,10 @@ def content_id(text: str) -> str:
 
     A text without a letter or digit (a rule of dashes, an emoji) is hashed as it is written.
     """
-    return _encode(norm(text) or "".join(text.split()))
-
-
-def _encode(key: str) -> str:
-    bits = int.from_bytes(sha256(key.encode("utf-8", "surrogatepass")).digest()[:7], "big") >> (
-        56 - _ID_BITS
-    )
-    return (
-        f"p-{_PAIRS[bits >> 40]}{_PAIRS[bits >> 30 & 1023]}{_PAIRS[bits >> 20 & 1023]}"
-        f"{_PAIRS[bits >> 10 & 1023]}{_PAIRS[bits & 1023]}"
-    )
+    key = norm(text) or "".join(text.split())
+    digest = sha256(key.encode("utf-8", "surrogatepass")).digest()
+    digits = b32encode(digest[:_DIGITS])[:_DIGITS].translate(_CROCKFORD)
+    return f"p-{digits.decode()}"
 
 
 def assign_ids(texts: Iterable[tuple[str, str]]) -> list[str]:
@@ -74,21 +64,13 @@ def assign_ids(texts: Iterable[tuple[str, str]]) -> list[str]:
     """
     pairs = list(texts)
     authored = Counter(author_id for _, author_id in pairs if author_id)
-    seen: Counter[str] = Counter()
     taken = {author_id for author_id, count in authored.items() if count == 1}
+    repeats: dict[str, int] = {}
     ids: list[str] = []
     for text, author_id in pairs:
-        if author_id and authored[author_id] == 1:
-            ids.append(author_id)
-            continue
-        base = content_id(text)
-        seen[base] += 1
-        candidate = base if seen[base] == 1 else f"{base}-{seen[base]}"
-        while candidate in taken:
-            seen[base] += 1
-            candidate = f"{base}-{seen[base]}"
-        taken.add(candidate)
-        ids.append(candidate)
+        unique = authored[author_id] == 1
+        ids.append(author_id if unique else unused_id(content_id(text), taken, repeats))
+        taken.add(ids[-1])
     return ids
 
 

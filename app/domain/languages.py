@@ -230,7 +230,7 @@ def language_of_words(found: Sequence[str], default: str) -> str:
     A `default` without a list of common words, such as "nl", has more in common with other
     languages ("in", "is"): another one needs over a third of the words then.
     """
-    counts = {code: _count(found, code) for code in COMMON_WORDS}
+    counts = {code: sum(map(common.__contains__, found)) for code, common in COMMON_WORDS.items()}
     best = max(counts, key=lambda code: counts[code])
     return best if counts[best] > counts.get(default, len(found) // 3) else default
 
@@ -240,9 +240,9 @@ def clearly_another_language(text: str, language: str) -> bool:
 
     "wat is fotosynthesis" has too few: it may be misspelled English as well as Dutch.
     """
-    return (
-        guess_language(text, language) != language and len(list(words(text))) >= MIN_DETECTION_WORDS
-    )
+    found = list(words(text))
+    detected = language_of_words(found, language)
+    return detected != language and len(found) >= MIN_DETECTION_WORDS
 
 
 def language_of_text(text: str) -> str:
@@ -261,7 +261,3 @@ def without_words(text: str, common: Collection[str]) -> str:
     """The text without its `common` words; unchanged if it has no others."""
     kept = [run for run in text.split() if not all(word in common for word in words(run))]
     return " ".join(kept) or text
-
-
-def _count(found: Sequence[str], language: str) -> int:
-    return sum(word in COMMON_WORDS.get(language, frozenset()) for word in found)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 
@@ -128,25 +128,24 @@ class _Matching:
         self.paragraphs = paragraphs
         self.old = sorted(ledger.entries.values(), key=lambda e: (not e.live, e.order))
         self.chosen: dict[int, tuple[Entry, float]] = {}
-        self._used: set[str] = set()
+        self.used: set[str] = set()
 
     def take(self, new: int, entry: Entry, score: float) -> None:
         self.chosen[new] = (entry, score)
-        self._used.add(entry.paragraph_id)
+        self.used.add(entry.paragraph_id)
 
-    def free_new(self) -> Iterator[tuple[int, LedgerParagraph]]:
-        return ((i, p) for i, p in enumerate(self.paragraphs) if i not in self.chosen)
+    def free_new(self) -> list[tuple[int, LedgerParagraph]]:
+        return [(i, p) for i, p in enumerate(self.paragraphs) if i not in self.chosen]
 
-    def free_old(self) -> Iterator[Entry]:
-        return (entry for entry in self.old if entry.paragraph_id not in self._used)
+    def free_old(self) -> list[Entry]:
+        return [entry for entry in self.old if entry.paragraph_id not in self.used]
 
 
 def _author(matching: _Matching) -> None:
     old = {entry.paragraph_id: entry for entry in matching.old}
-    for new, paragraph in list(matching.free_new()):
-        entry = old.get(paragraph.author_id) if paragraph.author_id else None
-        if entry is not None:
-            matching.take(new, entry, 1.0)
+    for new, paragraph in matching.free_new():
+        if paragraph.author_id and paragraph.author_id in old:
+            matching.take(new, old[paragraph.author_id], 1.0)
 
 
 def _pair_in_order(
@@ -159,7 +158,7 @@ def _pair_in_order(
             waiting[key(entry.paragraph)].append(entry)
     for queue in waiting.values():
         queue.reverse()
-    for new, paragraph in list(matching.free_new()):
+    for new, paragraph in matching.free_new():
         queue = waiting.get(key(paragraph), [])
         if queue:
             matching.take(new, queue.pop(), 1.0)
@@ -200,22 +199,20 @@ def _renames(matching: _Matching) -> dict[str, str]:
 
 def _similar_anywhere(matching: _Matching) -> None:
     old = [entry for entry in matching.free_old() if entry.live]
-    _take_similar(matching, list(matching.free_new()), old, ANYWHERE_DICE)
+    _take_similar(matching, matching.free_new(), old, ANYWHERE_DICE)
 
 
 def _take_similar(
     matching: _Matching,
     news: Iterable[tuple[int, LedgerParagraph]],
-    olds: Iterable[Entry],
+    olds: Sequence[Entry],
     threshold: float,
 ) -> None:
-    pairs = list(_similar(news, list(olds), threshold))
+    pairs = list(_similar(news, olds, threshold))
     pairs.sort(key=lambda pair: (-pair[0], pair[1], pair[2].order))
-    taken: set[str] = set()
     for score, new, entry in pairs:
-        if new not in matching.chosen and entry.paragraph_id not in taken:
+        if new not in matching.chosen and entry.paragraph_id not in matching.used:
             matching.take(new, entry, min(score, 1.0))
-            taken.add(entry.paragraph_id)
 
 
 def _similar(
@@ -251,7 +248,7 @@ def _holders(entries: Sequence[Entry]) -> tuple[dict[str, list[int]], list[int]]
         sizes.append(len(grams))
         for gram in grams:
             holders[gram].append(place)
-    return dict(holders), sizes
+    return holders, sizes
 
 
 def _common_grams(holders: Mapping[str, Sequence[int]], entries: int) -> list[set[str]]:
@@ -312,12 +309,19 @@ def _identify(
         return paragraph.author_id, score
     if match:
         return match[0].paragraph_id, score
-    base = paragraph_id = paragraph.content_id
-    while paragraph_id in reserved:
-        # Ids are never freed, so numbers that were tried before are skipped.
+    return unused_id(paragraph.content_id, reserved, repeats), score
+
+
+def unused_id(base: str, taken: Collection[str], repeats: dict[str, int]) -> str:
+    """Return `base` or, if it is taken, the first of `base-2`, `base-3`, ... that is not.
+
+    `repeats` keeps the last number of each base. Ids are never freed, so lower ones are skipped.
+    """
+    free = base
+    while free in taken:
         repeats[base] = repeats.get(base, 1) + 1
-        paragraph_id = f"{base}-{repeats[base]}"
-    return paragraph_id, score
+        free = f"{base}-{repeats[base]}"
+    return free
 
 
 def to_lines(ledger: Ledger) -> Iterator[str]:

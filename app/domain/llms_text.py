@@ -105,13 +105,8 @@ def _whole_page(context: Sequence[ContextPassage]) -> Iterator[str]:
         passage = one.passage
         if passage.kind is BlockKind.HEADING:  # its title may equal that of the previous section
             path = path[: len(passage.heading_path) - 1]
-        same = len(
-            [
-                *takewhile(
-                    lambda pair: pair[0] == pair[1], zip(path, passage.heading_path, strict=False)
-                )
-            ]
-        )
+        pairs = zip(path, passage.heading_path, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         path = passage.heading_path
         for depth, heading in enumerate(path[same:], same + 2):
             yield f"{'#' * min(depth, 6)} {_line(heading)}"

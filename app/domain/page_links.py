@@ -13,23 +13,23 @@ import re
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import TypeAlias
 
-from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
-from app.domain.fast_dataclass import fast_dataclass
-from app.domain.folded_words import LETTERS, WORD, fold_word
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Span
 from app.domain.framed_text import without_fences
 from app.domain.links import (
     FEW_WORDS,
+    LETTERS,
     NO_FRAGMENT,
     SUFFIX_WORDS,
     USUAL_WORDS,
+    WORD,
     FragmentText,
     deep_link,
+    fold_word,
 )
 from app.domain.repeated_words import least_unique_sizes
 from app.domain.urls import with_anchor
@@ -55,8 +55,13 @@ def page_links(document: Document) -> list[str]:
         for index, block in enumerate(document.blocks)
         if block.kind is not BlockKind.HEADING and page.runs_of(index)
     ]
-    fragments = page.unique_runs(pending)
-    fragments |= page.runs_with_suffix([index for index in pending if index not in fragments])
+    fragments = page.unique_runs(pending, USUAL_WORDS)
+    pending = [index for index in pending if index not in fragments]
+    page.look_up_few(pending)
+    fragments |= page.unique_runs(pending, FEW_WORDS)
+    for index in pending:
+        if index not in fragments:
+            fragments[index] = page.with_suffix(index)
     return [
         _link(document, block, fragments.get(index, NO_FRAGMENT))
         for index, block in enumerate(document.blocks)
@@ -71,28 +76,6 @@ def _link(document: Document, block: Block, quote: FragmentText) -> str:
     return deep_link(block.url, quote.text, quote.suffix)
 
 
-@fast_dataclass(frozen=True, slots=True)
-class _Run:
-    """A clean run: its text, number of words, and first position in the page's words."""
-
-    text: str
-    size: int
-    first: int
-
-    def words(self, start: int, end: int) -> str:
-        """Return the text of the words `start:end`."""
-        spans = [match.span() for match in islice(WORD.finditer(self.text), start, end)]
-        return self.text[spans[0][0] : spans[-1][1]]
-
-    def end_from(self, start: int) -> str:
-        """Return the text from a word to the end, trailing punctuation included."""
-        return self.text[next(islice(WORD.finditer(self.text), start, None)).start() :]
-
-    def begin_to(self, end: int) -> str:
-        """Return the text of the first `end` words, leading punctuation included."""
-        return self.text[: next(islice(WORD.finditer(self.text), end - 1, None)).end()]
-
-
 class _WordNumbers(dict[str, int]):
     """Maps each word to a number; words that are equal after folding have the same number."""
 
@@ -103,10 +86,6 @@ class _WordNumbers(dict[str, int]):
         number = self._folded.setdefault(fold_word(word), len(self._folded))
         self[word] = number
         return number
-
-
-_WordRange: TypeAlias = tuple[int, int]
-"""Half-open range of positions in a page's words."""
 
 
 @dataclass(slots=True)
@@ -124,7 +103,8 @@ class _Page:
     first_runs: array[int] = field(default_factory=partial(array, "I"))
     """Block index -> number of its first run; the last element is the number of runs."""
     least: bytearray = field(default_factory=bytearray)
-    """Position -> smallest of `_SIZES` with which the words from there are unique on the page."""
+    """Position -> smallest number of words from there that are unique on the page, of `_SIZES` and,
+    after `look_up_few`, `FEW_WORDS`."""
 
     @classmethod
     def of(cls, document: Document) -> _Page:
@@ -150,11 +130,11 @@ class _Page:
         """Return the run numbers of a block."""
         return range(self.first_runs[index], self.first_runs[index + 1])
 
-    def run(self, number: int) -> _Run:
+    def run(self, number: int) -> str:
+        """Return the text of a run."""
         index = bisect_right(self.first_runs, number) - 1
         texts = filter(WORD.search, clean_runs(self.blocks[index]))
-        text = next(islice(texts, number - self.first_runs[index], None))
-        return _Run(text, self.size(number), self.starts[number])
+        return next(islice(texts, number - self.first_runs[index], None))
 
     def size(self, number: int) -> int:
         """Return the number of words in a run."""
@@ -162,115 +142,93 @@ class _Page:
 
     def _fragment(self, position: int, size: int) -> FragmentText:
         """Return `size` words from `position` on, all of one run."""
-        run = self.run(bisect_right(self.starts, position) - 1)
-        return FragmentText(run.words(position - run.first, position - run.first + size))
+        number = bisect_right(self.starts, position) - 1
+        text, first = self.run(number), position - self.starts[number]
+        spans = _word_spans(text)[first : first + size]
+        return FragmentText(text[spans[0][0] : spans[-1][1]])
 
-    def unique_runs(self, pending: Sequence[int]) -> dict[int, FragmentText]:
-        """Map blocks to their shortest clean run that is unique on the page, if any."""
+    def unique_runs(self, pending: Iterable[int], sizes: Sequence[int]) -> dict[int, FragmentText]:
+        """Map blocks to a clean run that is unique on the page, of the first size that has one."""
         found: dict[int, FragmentText] = {}
-        for size in USUAL_WORDS:
+        for size in sizes:
             once = self.least.translate(bytes(least <= size for least in range(256)))
             for index in pending:
                 position = -1 if index in found else self._first_unique(index, size, once)
                 if position >= 0:
                     found[index] = self._fragment(position, size)
-        for size in FEW_WORDS:
-            missing = [index for index in pending if index not in found]
-            found |= self._unique_short_runs(missing, size)
         return found
 
-    def _unique_short_runs(self, pending: Sequence[int], size: int) -> dict[int, FragmentText]:
-        """Map blocks to their first run of exactly `size` words that is unique, if any."""
-        runs = [
-            (index, self.starts[number])
+    def look_up_few(self, pending: Iterable[int]) -> None:
+        """Lower `least` at the beginnings of short runs, where few words are unique."""
+        # If more words from a position are repeated, so are the first ones.
+        short = [
+            self.starts[number]
             for index in pending
             for number in self.runs_of(index)
-            if self.size(number) == size
+            if self.size(number) < _SIZES[0] and self.least[self.starts[number]] == _SIZES[0]
         ]
-        unique = self._unique_positions([position for _, position in runs], size)
-        found: dict[int, FragmentText] = {}
-        for index, position in runs:
-            if position in unique and index not in found:
-                found[index] = self._fragment(position, size)
-        return found
+        for size in FEW_WORDS if short else ():
+            asked = {position: tuple(self.words[position : position + size]) for position in short}
+            every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
+            counts = Counter(filter(set(asked.values()).__contains__, every))
+            for position, words in asked.items():
+                if counts[words] == 1:
+                    self.least[position] = size
 
     def _first_unique(self, index: int, size: int, once: bytearray) -> int:
         """Return the position of the block's first unique run of `size` words; -1 if none."""
         starts = self.starts
         for number in self.runs_of(index):
+            if size in FEW_WORDS and size != self.size(number):
+                continue  # few words are quoted only if they are the whole run
             # A search in an empty range finds nothing.
             position = once.find(1, starts[number], max(starts[number + 1] - size + 1, 0))
             if position >= 0:
                 return position
         return -1
 
-    def _unique_positions(self, positions: Sequence[int], size: int) -> set[int]:
-        """Return the positions whose next `size` words, fewer than `_SIZES[0]`, are unique."""
-        # If more words from a position are repeated, so are the first ones.
-        asked = {
-            position: tuple(self.words[position : position + size])
-            for position in positions
-            if self.least[position] == _SIZES[0]
-        }
-        every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
-        counts = Counter(filter(set(asked.values()).__contains__, every)) if asked else {}
-        return {position for position, words in asked.items() if counts[words] == 1}
-
-    def runs_with_suffix(self, pending: Sequence[int]) -> dict[int, FragmentText]:
-        """Map blocks to words at the end of a run with a suffix that makes them unique, if any."""
-        few: dict[int, array[int]] = {}
-        for number in (number for index in pending for number in self.runs_of(index)):
-            for start, end in self._ranges_with_suffix(number):
-                if end - start < _SIZES[0]:
-                    few.setdefault(end - start, array("I")).append(start)
-        unique = {size: self._unique_positions(positions, size) for size, positions in few.items()}
-        fragments = {index: self._with_suffix(index, unique) for index in pending}
-        return {index: quote for index, quote in fragments.items() if quote is not None}
-
-    def _ranges_with_suffix(self, number: int) -> Iterator[_WordRange]:
-        """Yield the last words of a run with one word of the next run, then two, and so on.
+    def _words_ahead(self, number: int) -> int:
+        """Return how many words of the next run make a run's last words unique; 0 if none do.
 
         The next run may be the first one of the next block.
         """
-        if number + 2 < len(self.starts):
-            start = self.starts[number + 1]
-            before = min(self.size(number), SUFFIX_WORDS)
-            for ahead in range(1, min(SUFFIX_WORDS, self.size(number + 1)) + 1):
-                yield start - before, start + ahead
+        if number + 2 == len(self.starts):
+            return 0
+        before = min(self.size(number), SUFFIX_WORDS)
+        least = self.least[self.starts[number + 1] - before]
+        ahead = max(least - before, 1)
+        return ahead if ahead <= min(SUFFIX_WORDS, self.size(number + 1)) else 0
 
-    def _with_suffix(self, index: int, unique: Mapping[int, Set[int]]) -> FragmentText | None:
-        """Return the block's first unique text with suffix; None if there is none."""
+    def with_suffix(self, index: int) -> FragmentText:
+        """Return the block's first words that are unique with a suffix, the end of a run."""
         block = self.blocks[index]
         shown = block.text if block.kind is BlockKind.CODE else without_fences(block.text)
         text = " ".join(shown.split())
         tries = 0
         for number in self.runs_of(index):
-            words_ahead = enumerate(self._ranges_with_suffix(number), 1)
-            ahead = next((size for size, at in words_ahead if self._is_unique(at, unique)), 0)
+            ahead = self._words_ahead(number)
             if not ahead:
                 continue
             run, after = self.run(number), self.run(number + 1)
             if _are_adjacent(text, run, after, number + 1 in self.runs_of(index)):
                 # Only blanks may separate text and suffix, so punctuation is included.
-                last = max(run.size - SUFFIX_WORDS, 0)
-                return FragmentText(run.end_from(last), after.begin_to(ahead))
+                first, last = _word_spans(run)[-SUFFIX_WORDS:][0], _word_spans(after)[ahead - 1]
+                return FragmentText(run[first[0] :], after[: last[1]])
             tries += 1
             if tries == _MAX_ADJACENCY_CHECKS:
                 break
-        return None
-
-    def _is_unique(self, words: _WordRange, unique: Mapping[int, Set[int]]) -> bool:
-        """Whether these words are unique on the page; `unique` has the answer for few words."""
-        start, end = words
-        few = unique.get(end - start)
-        return start in few if few is not None else self.least[start] <= end - start
+        return NO_FRAGMENT
 
 
-def _are_adjacent(text: str, run: _Run, after: _Run, inside: bool) -> bool:
+def _word_spans(text: str) -> list[Span]:
+    return [match.span() for match in WORD.finditer(text)]
+
+
+def _are_adjacent(text: str, run: str, after: str, inside: bool) -> bool:
     """Whether only blanks are between two runs of a text: no maths and no image."""
     if inside:
-        return f"{run.text} {after.text}" in text or f"{run.text}{after.text}" in text
-    return text.endswith(run.text)
+        return f"{run} {after}" in text or f"{run}{after}" in text
+    return text.endswith(run)
 
 
 def clean_runs(block: Block) -> list[str]:

@@ -1,21 +1,23 @@
-"""The text of a page, in which quotes are searched for their links."""
+"""The text of a page, in which quotes are searched for, to make links and to check them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
-from app.domain.folded_words import COMBINING_MARKS, WORD, folded_words
 from app.domain.links import (
+    COMBINING_MARKS,
     FEW_WORDS,
     NO_FRAGMENT,
     SUFFIX_WORDS,
     TEXT_DIRECTIVE,
     USUAL_WORDS,
+    WORD,
     FragmentText,
     deep_link,
+    folded_words,
 )
 
 _PUNCTUATION = re.compile(rf"(?<!\d)[.,]|[.,](?!\d)|[^\w\s'\u2019.,{COMBINING_MARKS}-]|-{{2,}}|\n")
@@ -85,3 +87,25 @@ class PageText:
                     if self.words.count(folded_words(run)) == 1:
                         return run
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltPage:
+    """A page that a site generator built: the ids of its elements, and its text as it is shown."""
+
+    ids: frozenset[str]
+    text: PageText
+
+    def fault(self, url: str) -> str:
+        """Return the fault of a link to this page; "" if its anchor and quote are found."""
+        anchor, _, directive = urlsplit(url).fragment.partition(TEXT_DIRECTIVE)
+        if anchor and unquote(anchor) not in self.ids:
+            return f"no element has the id {unquote(anchor)!r}"
+        if not directive:
+            return ""
+        quote, _, suffix = directive.partition(",-")
+        found = self.text.count(unquote(quote), unquote(suffix))
+        if found == 1:
+            return ""
+        shown = " ".join(part for part in (unquote(quote), unquote(suffix)) if part)
+        return f"the quote occurs {found} times: {shown!r}" if found else f"no quote {shown!r}"

@@ -17,7 +17,6 @@ from app.domain.errors import InputError
 _UNSAFE = re.compile(r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9%._~!$&*+,;=:@/?#\[\]-]")
 _HOST = re.compile(r"[A-Za-z0-9._:-]+")
 _NOT_BASE = re.compile(r"[ \\?#]")
-_NOT_PATH = {"?": "%3F", "#": "%23"}
 
 
 def encoded_url(url: str) -> str:
@@ -27,7 +26,7 @@ def encoded_url(url: str) -> str:
 
 def encoded_path(path: str) -> str:
     """Percent-encode a path, `?` and `#` included."""
-    return re.sub(r"[?#]", lambda match: _NOT_PATH[match.group()], encoded_url(path))
+    return encoded_url(path).replace("?", "%3F").replace("#", "%23")
 
 
 def with_anchor(url: str, anchor: str) -> str:
@@ -60,15 +59,12 @@ def checked_base_url(text: str) -> str:
     except ValueError:
         raise _refused(text) from None
     is_web = parts.scheme in ("http", "https") and "@" not in parts.netloc
-    if not is_web or not _HOST.fullmatch(host) or not _is_plain(text):
+    is_plain = text.isprintable() and not _NOT_BASE.search(text)
+    if not is_web or not is_plain or not _HOST.fullmatch(host):
         raise _refused(text)
     if not parts.netloc.isascii():
         parts = parts._replace(netloc=host if port is None else f"{host}:{port}")
     return encoded_url(parts.geturl())
-
-
-def _is_plain(text: str) -> bool:
-    return text.isprintable() and not _NOT_BASE.search(text)
 
 
 def _refused(text: str) -> InputError:

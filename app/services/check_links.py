@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urldefrag
 
-from app.domain.built_page import BuiltPage
+from app.domain.page_text import BuiltPage
 
 _PAGES_AT_ONCE = 8
 

@@ -64,24 +64,31 @@ class RankingScores:
 
 def score_ranking(question: Question, ranking: Sequence[Retrieved], k: int) -> RankingScores:
     """Score a ranking, best first. Pass at least NDCG_DEPTH chunks if that many were retrieved."""
-    if not question.gold:
-        return _score_by_file(question.gold_file, ranking, k)
-    found = [_found(question.gold, retrieved) for retrieved in ranking]
-    first_hit = next((rank for rank, golds in enumerate(found, 1) if golds), 0)
+    found = [_found(question, retrieved) for retrieved in ranking]
+    first_hit = _first(found)
+    files = {gold.file for gold in question.gold}
     precision, iou = _precision_and_iou(question.gold, ranking[:k])
+    any_is_enough = question.alternatives or not question.gold
     return RankingScores(
         recall=recall(question, ranking[:k]),
         first_hit=first_hit,
-        ndcg=_ndcg(question, found, first_hit),
+        ndcg=_ndcg_any(first_hit) if any_is_enough else _ndcg_parts(found, len(question.gold)),
         precision=precision,
         iou=iou,
-        first_page_hit=_first_page_hit(question, ranking),
+        first_page_hit=_first(one.file in files for one in ranking) if files else first_hit,
     )
+
+
+def _first(hits: Iterable[object]) -> int:
+    """Return the rank of the first hit, from 1; 0 if there is none."""
+    return next((rank for rank, hit in enumerate(hits, 1) if hit), 0)
 
 
 def _precision_and_iou(
     golds: Sequence[GoldSpan], retrieved: Sequence[Retrieved]
-) -> tuple[float, float]:
+) -> tuple[float, float] | tuple[None, None]:
+    if not golds:
+        return None, None
     length = sum(one.length for one in retrieved)
     if not length:
         return 0.0, 0.0
@@ -134,10 +141,13 @@ def _overlap(gold: GoldSpan, spans: Sequence[Span]) -> int:
     return sum(max(0, min(gold.end, end) - max(gold.start, start)) for start, end in spans)
 
 
-def _found(golds: Sequence[GoldSpan], retrieved: Retrieved) -> frozenset[int]:
+def _found(question: Question, retrieved: Retrieved) -> frozenset[int]:
+    """Return the numbers of the gold spans that a chunk finds; the gold file has number 0."""
+    if not question.gold:
+        return frozenset([0] if _in_gold_file(question.gold_file, retrieved.file) else [])
     return frozenset(
         index
-        for index, gold in enumerate(golds)
+        for index, gold in enumerate(question.gold)
         if gold.file == retrieved.file
         and _overlap(gold, retrieved.spans) >= max(1, min(MIN_OVERLAP, gold.end - gold.start))
     )
@@ -145,30 +155,6 @@ def _found(golds: Sequence[GoldSpan], retrieved: Retrieved) -> frozenset[int]:
 
 def _in_gold_file(gold_file: str, file: str) -> bool:
     return file == gold_file or (gold_file.endswith("/") and file.startswith(gold_file))
-
-
-def _score_by_file(gold_file: str, ranking: Sequence[Retrieved], k: int) -> RankingScores:
-    ranks = (rank for rank, one in enumerate(ranking, 1) if _in_gold_file(gold_file, one.file))
-    first_hit = next(ranks, 0)
-    return RankingScores(
-        recall=float(0 < first_hit <= k),
-        first_hit=first_hit,
-        ndcg=_ndcg_any(first_hit),
-        precision=None,
-        iou=None,
-        first_page_hit=first_hit,
-    )
-
-
-def _first_page_hit(question: Question, ranking: Sequence[Retrieved]) -> int:
-    files = {gold.file for gold in question.gold}
-    return next((rank for rank, one in enumerate(ranking, 1) if one.file in files), 0)
-
-
-def _ndcg(question: Question, found: Sequence[frozenset[int]], first_hit: int) -> float:
-    if question.alternatives:
-        return _ndcg_any(first_hit)
-    return _ndcg_parts(found, len(question.gold))
 
 
 def _ndcg_any(first_hit: int) -> float:
