@@ -307,7 +307,6 @@ def _ingest(parts: _Parts, ledgers: SqliteLedgers) -> IngestBook:
         index=parts.index,
         memory=FileLastRunStore(settings.home / "runs"),
         count_tokens=parts.count_tokens,
-        clock=time.perf_counter,
         stamp=partial(source_stamp, state=settings.home),
         tariff=tariff_of(settings, embedder),
         encoder=f"{parts.sparse.fingerprint} {LEXICAL_FINGERPRINT}",

@@ -29,7 +29,7 @@ async def backup(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         async with backing_up(settings) as use_case:
             with TerminalProgress(quiet=arguments.quiet) as progress:
-                phases = Phases(progress, time.perf_counter)
+                phases = Phases(progress)
                 done = await use_case.run(writer, path.parent, phases)
     finally:
         writer.discard()
@@ -54,7 +54,7 @@ def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
 async def restore(arguments: argparse.Namespace, settings: Settings) -> int:
     """Restore a backup; exit code 1 if the user declines."""
     with TerminalProgress(quiet=arguments.quiet) as progress:
-        phases = Phases(progress, time.perf_counter)
+        phases = Phases(progress)
         with phases.phase("check", _size(arguments.file), "bytes") as advance:
             reader = backup_reader(arguments.file, advance)
     try:
@@ -66,7 +66,7 @@ async def restore(arguments: argparse.Namespace, settings: Settings) -> int:
                 remark("nothing restored")
                 return 1
             with TerminalProgress(quiet=arguments.quiet) as progress:
-                phases = Phases(progress, time.perf_counter)
+                phases = Phases(progress)
                 done = await use_case.run(reader, plan, state, phases)
     finally:
         reader.close()

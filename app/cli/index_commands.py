@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -239,7 +238,7 @@ async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
     """Copy an index to the server at QDRANT_URL."""
     async with migration(settings, arguments.source) as use_case:
         with TerminalProgress(quiet=arguments.quiet) as progress:
-            done = await use_case.run(arguments.books, Phases(progress, time.perf_counter))
+            done = await use_case.run(arguments.books, Phases(progress))
     for one in done:
         if arguments.json:
             print_json(asdict(one))

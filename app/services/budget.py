@@ -260,6 +260,7 @@ class MeteredRewriter:
 class MeteredGenerator:
     """A `Generator` whose answers are charged: the reported usage, or else the estimate."""
 
+    mode = AnswerMode.GENERATED
     generator: Generator
     budget: Budget
     price: Price
@@ -269,10 +270,6 @@ class MeteredGenerator:
     @property
     def model(self) -> str:
         return self.generator.model
-
-    @property
-    def mode(self) -> AnswerMode:
-        return self.generator.mode
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         reserved = self.price.of(self._estimate(request))

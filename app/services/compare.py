@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from time import process_time
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.report import Report
@@ -36,7 +37,7 @@ class StrategyResult:
     precision: float
     iou: float
     seconds: float
-    """Seconds of chunking, with the embedding that `semantic` needs."""
+    """CPU seconds of chunking, with the embedding that `semantic` needs."""
     relative_time: float = 1.0
     """`seconds` relative to `fixed`, or to the first strategy compared."""
 
@@ -51,13 +52,12 @@ class Workbench:
 
 @dataclass(frozen=True, slots=True)
 class CompareStrategies:
-    """The use case. `workbench` opens an empty index; `clock` returns CPU or wall seconds."""
+    """The use case. `workbench` opens an empty index."""
 
     read_book: Callable[[IngestRequest], Book]
     chunk_book: ChunkBook
     report: Callable[[Book, Sequence[Chunk], IngestRequest], Report]
     workbench: Callable[[], AbstractAsyncContextManager[Workbench]]
-    clock: Callable[[], float]
 
     async def run(
         self,
@@ -84,9 +84,9 @@ class CompareStrategies:
         questions: Sequence[Question],
         progress: ProgressReporter,
     ) -> StrategyResult:
-        started = self.clock()
+        started = process_time()
         chunks = await asyncio.to_thread(self.chunk_book, book, request)
-        seconds = self.clock() - started
+        seconds = process_time() - started
         report = self.report(book, chunks, request)
         async with self.workbench() as bench:
             await _with_chunks(bench.ingest, book, chunks).run(request, progress)

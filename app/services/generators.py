@@ -65,9 +65,8 @@ class GeneratedQuote:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorReplaced:
-    """The first generator wrote nothing; the following events come from the second one."""
+    """The model wrote nothing; the following events are the quotations that replace its answer."""
 
-    mode: AnswerMode
     failed: str = ""
     """Entry of `degraded` if it failed; "" if it found no answer in the context."""
 
@@ -141,19 +140,13 @@ class Similarity(Protocol):
 class ExtractiveGenerator:
     """Quotes the best passages; NO_ANSWER if no passage matches the question."""
 
+    model = ""
+    mode = AnswerMode.EXTRACTIVE
     split_sentences: SplitSentences
     similarity: Similarity
     paragraphs: ParagraphScorer | None = None
     """Scores the paragraphs in the languages that it reads; otherwise `similarity` does."""
     rules: Set[Rule] = ALL_RULES
-
-    @property
-    def model(self) -> str:
-        return ""
-
-    @property
-    def mode(self) -> AnswerMode:
-        return AnswerMode.EXTRACTIVE
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         extracted = await self._extracted(request)
@@ -213,6 +206,7 @@ class FallbackGenerator:
     answer although the score reaches the answer threshold.
     """
 
+    mode = AnswerMode.GENERATED
     first: Generator
     second: Generator
     refusal: RefusalPolicy
@@ -220,10 +214,6 @@ class FallbackGenerator:
     @property
     def model(self) -> str:
         return self.first.model
-
-    @property
-    def mode(self) -> AnswerMode:
-        return self.first.mode
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         written = False
@@ -271,7 +261,7 @@ class FallbackGenerator:
                         return
                     else:
                         failed = ""
-                    yield GeneratorReplaced(self.second.mode, failed)
+                    yield GeneratorReplaced(failed)
                     written = True
                 if isinstance(event, GeneratedEnd) and isinstance(given_up, GeneratedEnd):
                     event = replace(event, usage=given_up.usage)  # noqa: PLW2901

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from time import perf_counter
 from typing import Protocol
 
 from app.domain.book_id import BookId
@@ -73,9 +74,8 @@ class ChunkBook(Protocol):
 class IngestBook:
     """The ingest use case.
 
-    `clock` returns seconds, for the report only. `stamp` hashes the book's files and the program
-    that reads them; "" if unknown. `encoder` identifies the sparse encoder. `billed` returns the
-    number of tokens billed so far.
+    `stamp` hashes the book's files and the program that reads them; "" if unknown. `encoder`
+    identifies the sparse encoder. `billed` returns the number of tokens billed so far.
     """
 
     read_book: ReadBook
@@ -87,7 +87,6 @@ class IngestBook:
     index: BookStore
     memory: LastRunStore
     count_tokens: Callable[[str], int]
-    clock: Callable[[], float]
     stamp: Callable[[IngestRequest], str]
     context_embedder: ContextEmbedder | None = None
     """The embedder if it supports late chunking, else None."""
@@ -101,8 +100,8 @@ class IngestBook:
         Readers see the old generation until the last step. On an error the index is unchanged;
         vectors received so far stay in the cache.
         """
-        started = self.clock()
-        phases = Phases(progress, self.clock)
+        started = perf_counter()
+        phases = Phases(progress)
         source = await asyncio.to_thread(self.stamp, request)
         report = await self._recall(request, source)
         if report is None:
@@ -113,7 +112,7 @@ class IngestBook:
                 await self._remember(plan, report, request, source)
         return replace(
             report,
-            seconds=round(self.clock() - started, 3),
+            seconds=round(perf_counter() - started, 3),
             phases=phases.seconds,
             dry_run=request.dry_run,
         )

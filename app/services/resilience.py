@@ -232,6 +232,7 @@ class GuardedRewriter:
 class GuardedGenerator:
     """A `Generator` with a time limit on its first event; the adapter limits the rest."""
 
+    mode = AnswerMode.GENERATED
     generator: Generator
     breaker: CircuitBreaker
     first_seconds: float
@@ -240,10 +241,6 @@ class GuardedGenerator:
     @property
     def model(self) -> str:
         return self.generator.model
-
-    @property
-    def mode(self) -> AnswerMode:
-        return self.generator.mode
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         with self.breaker.call():

@@ -108,7 +108,7 @@ async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
     )
     writer = BackupFileWriter(file)
     try:
-        return await use_case.run(writer, file.parent, Phases(Silent(), lambda: 0.0))
+        return await use_case.run(writer, file.parent, Phases(Silent()))
     finally:
         writer.discard()
 
@@ -119,7 +119,7 @@ async def restore(index: BookStore, home: Path, file: Path) -> Restored:
         use_case = Restore(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
         plan = await use_case.plan(reader.contents.books)
         state = reader.contents.state
-        return await use_case.run(reader, plan, state, Phases(Silent(), lambda: 0.0))
+        return await use_case.run(reader, plan, state, Phases(Silent()))
     finally:
         reader.close()
 
