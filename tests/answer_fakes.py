@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
-from app.adapters.local_embedder import inner_products
 from app.adapters.sentences import split_sentences
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.answerability import RefusalPolicy
@@ -17,7 +16,6 @@ from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFea
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.languages import STOP_WORDS
 from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Turn
 from app.domain.terms import words
 from app.services.analyse_question import AnalysedQuery
@@ -40,9 +38,14 @@ from app.services.page_locator import PageLocator
 from app.services.ports import VectorIndex
 from app.services.quote_links import LinkQuotes
 from app.services.retrieve import RetrievalResult, Retrieve
-from app.services.similarity import SimilarityEncoder
 from app.services.vocabulary import BookVocabulary
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder, retrieving
+from tests.retrieval_fakes import (
+    FakeEmbedder,
+    FakeIndex,
+    FakeSparse,
+    retrieving,
+    similarity_encoder,
+)
 
 _BM25 = Bm25Encoder()
 
@@ -127,10 +130,6 @@ def in_order(*passages: Passage) -> list[Passage]:
     return placed
 
 
-def similarity_encoder() -> SimilarityEncoder:
-    return SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
-
-
 @dataclass
 class SpyRetriever:
     """Searches for real, in memory, and remembers what it was asked."""
@@ -161,9 +160,7 @@ class World:
         self.index = FakeIndex(chunks)
         self.sparse = FakeSparse()
         embedder = FakeEmbedder(error=self.error)
-        self.retriever = SpyRetriever(
-            retrieving(embedder, self.sparse, self.index, similarity=similarity_encoder())
-        )
+        self.retriever = SpyRetriever(retrieving(embedder, self.sparse, self.index))
 
     def answering(
         self,
@@ -196,9 +193,9 @@ def answering_over(
     """The use case as bootstrap makes it, without a model."""
     analysis = retriever.retrieve.analysis
     lexical, bounds = analysis.lexical, analysis.bounds
-    scorer = AnswerabilityScorer(
-        similarity_encoder(), FeatureReranker(lexical.ordered_terms).terms_of
-    )
+    vectors = similarity_encoder()
+    reranker = FeatureReranker(lexical.ordered_terms, vectors)
+    scorer = AnswerabilityScorer(vectors, reranker.terms_of)
     extractive = ExtractiveGenerator(split_sentences, scorer.vectors)
     consult = ConsultBook(
         retrieve=retriever,

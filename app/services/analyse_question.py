@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.intents import Intent, SmallTalk, intent_of
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse, single_letters
 from app.domain.book_id import BookId
 from app.domain.errors import (
@@ -47,8 +46,8 @@ class RescoringInput:
     """A question in one language, as the second stage of the search compares it with chunks."""
 
     terms: QuestionTerms
-    vector: Vector | None
-    """Vector to compare with headings; None without the local model."""
+    vector: Vector
+    """Vector of the local model, to compare with headings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +75,7 @@ class AnalyseQuestion:
     embedder: Embedder
     lexical: LexicalEncoder
     bounds: TermUpperBounds
-    similarity: SimilarityEncoder | None = None
-    """The local model. Answers need it; a search works without."""
+    similarity: SimilarityEncoder
     rewriter: QuestionRewriter | None = None
     """Rewrites a follow-up as a standalone question; if None, rules do (`standalone`)."""
     cognates: FindCognates | None = None
@@ -85,10 +83,6 @@ class AnalyseQuestion:
     multilingual: bool = False
     """Whether `embedder` has one vector space for all languages. Then a hybrid search for a
     question in another language than the book's uses vectors alone."""
-
-    def intent(self, question: str) -> Intent | SmallTalk | None:
-        """Return the intent of a question; None for an ordinary question."""
-        return intent_of(tuple(words(question)))
 
     async def of_query(self, query: SearchQuery) -> AnalysedQuery:
         """Return the terms and vectors to search for.
@@ -119,7 +113,8 @@ class AnalyseQuestion:
         )
         if query.mode is SearchMode.DENSE:
             return replace(found, sparse=dict.fromkeys(found.books))
-        found = self._with_sparse(found)
+        sparse = {one: self._sparse(asked, one) for one in found.books}
+        found = replace(found, sparse=sparse)
         if query.mode is SearchMode.SPARSE:
             return found
         return await self.in_languages(found, found.books)
@@ -158,18 +153,13 @@ class AnalyseQuestion:
         added = {
             language: RescoringInput(
                 QuestionTerms(found, weights, self.lexical.definition_targets(text, language)),
-                await self.similarity.question(asked.texts.embedded, language)
-                if self.similarity
-                else None,
+                await self.similarity.question(asked.texts.embedded, language),
             )
             for language, found in terms.items()
         }
         return replace(asked, rescoring={**asked.rescoring, **added})
 
     async def _reading(self, text: str, language: str, books: Sequence[BookId]) -> Reading:
-        if self.similarity is None:
-            message = "answers need a similarity encoder"
-            raise TypeError(message)
         letters: frozenset[int] = frozenset()
         if language not in BY_CHARACTERS:
             found = single_letters(words(text))
@@ -205,7 +195,7 @@ class AnalyseQuestion:
         self, query: SearchQuery, language: str
     ) -> tuple[Standalone, tuple[str, ...]]:
         if not query.history:
-            return _unchanged(query.question), ()
+            return Standalone(query.question, query.question, query.question), ()
         degraded: tuple[str, ...] = ()
         if self.rewriter is not None and query.rewrite:
             try:
@@ -249,19 +239,12 @@ class AnalyseQuestion:
             return None, (failed,)
         return vector, ()
 
-    def _with_sparse(self, asked: AnalysedQuery) -> AnalysedQuery:
-        return replace(asked, sparse={one: self._sparse(asked.texts, one) for one in asked.books})
-
     def _sparse(self, asked: Standalone, language: str) -> SparseVector | None:
         background = [
             (self.lexical.query_vector(turn, language), weight) for turn, weight in asked.background
         ]
         terms = blend(self.lexical.question_vector(asked.lexical, language), background)
         return terms if terms.indices else None
-
-
-def _unchanged(question: str) -> Standalone:
-    return Standalone(question, question, question)
 
 
 def _by_language(books: Sequence[BookManifest]) -> Mapping[str, tuple[BookId, ...]]:

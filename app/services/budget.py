@@ -214,15 +214,13 @@ class MeteredEmbedder:
     ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
         least = self.meter.price.of(Units(input_tokens=1))
         day = await self.meter.budget.reserve(least)
-        batches = self.embedder.embed_batches(texts)
         try:
-            async for batch in batches:
-                yield batch
-                await self.meter.settle(day, least)
-                day = await self.meter.budget.reserve(least)
+            async with aclosing(self.embedder.embed_batches(texts)) as batches:
+                async for batch in batches:
+                    yield batch
+                    await self.meter.settle(day, least)
+                    day = await self.meter.budget.reserve(least)
         finally:
-            if isinstance(batches, AsyncGenerator):
-                await batches.aclose()
             await self.meter.settle(day)
 
     async def embed_query(self, text: str) -> Vector:

@@ -223,8 +223,9 @@ class FallbackGenerator:
                 async for event in events:
                     written = written or (isinstance(event, GeneratedText) and bool(event.text))
                     if isinstance(event, GeneratedEnd):
-                        if not written:
-                            _require_answer(event)
+                        if not written and event.finish_reason != NO_ANSWER:
+                            message = "the generator wrote nothing"
+                            raise ProviderUnavailable(message)
                         if written or request.answerability < self.refusal.answer_threshold:
                             yield event
                             return
@@ -247,28 +248,18 @@ class FallbackGenerator:
         self, request: GenerationRequest, given_up: GeneratedEnd | ProviderError
     ) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield the events of `second`; if it has no answer, the end of `first` or its failure."""
-        written = False
-        async with aclosing(self.second.generate(request)) as events:
-            async for event in events:
-                if not written:
-                    if isinstance(given_up, ProviderError):
-                        nothing = isinstance(event, GeneratedEnd)
-                        if nothing and not isinstance(given_up, BudgetSpent):
-                            raise given_up
-                        failed = degraded_by(_log, "answer.generator_failed", "generator", given_up)
-                    elif isinstance(event, GeneratedEnd):
-                        yield given_up
-                        return
-                    else:
-                        failed = ""
-                    yield GeneratorReplaced(failed)
-                    written = True
-                if isinstance(event, GeneratedEnd) and isinstance(given_up, GeneratedEnd):
-                    event = replace(event, usage=given_up.usage)  # noqa: PLW2901
+        quoted = [event async for event in self.second.generate(request)]
+        nothing, failed = isinstance(quoted[0], GeneratedEnd), ""
+        if isinstance(given_up, ProviderError):
+            if nothing and not isinstance(given_up, BudgetSpent):
+                raise given_up
+            failed = degraded_by(_log, "answer.generator_failed", "generator", given_up)
+        elif nothing:
+            yield given_up
+            return
+        yield GeneratorReplaced(failed)
+        for event in quoted:
+            if isinstance(event, GeneratedEnd) and isinstance(given_up, GeneratedEnd):
+                yield replace(event, usage=given_up.usage)
+            else:
                 yield event
-
-
-def _require_answer(end: GeneratedEnd) -> None:
-    if end.finish_reason != NO_ANSWER:
-        message = "the generator wrote nothing"
-        raise ProviderUnavailable(message)

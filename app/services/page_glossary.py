@@ -21,7 +21,7 @@ from app.domain.glossary import (
 )
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
-from app.services.book_scope import books_asked, readers_editions, require_all
+from app.services.book_scope import books_of_page, require_all
 from app.services.ports import BookManifest, VectorIndex
 
 _CACHED_BOOKS = 50
@@ -69,10 +69,7 @@ class LookUpTerms:
         could not be read.
         """
         key, damaged = page_key(page), None
-        editions = await readers_editions(self.index, (book,) if book else (), page)
-        books = await books_asked(self.index, editions)
-        # The book whose site the URL belongs to comes first.
-        for manifest in sorted(books, key=lambda one: not page.startswith(one.base_url)):
+        for manifest in await books_of_page(self.index, page, book):
             try:
                 terms = await self._terms(await self._glossary(manifest), key)
             except StorageError as error:

@@ -5,7 +5,15 @@ Every method raises only errors of `app.domain.errors`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -36,7 +44,7 @@ class Embedder(Protocol):
         """Return one vector for each text, in order; the adapter splits any number into batches."""
         ...
 
-    def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
+    def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[tuple[int, list[Vector]], None]:
         """Yield (position of the batch's first text, its vectors) as batches finish, in any order.
 
         Every text gets its vector, or an error is raised.

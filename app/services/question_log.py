@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -80,11 +81,11 @@ class QuestionLog:
     _cleaned: datetime | None = field(default=None, init=False)
 
     async def recorded(
-        self, request: AskRequest, events: AsyncIterator[AnswerEvent]
+        self, request: AskRequest, events: AsyncGenerator[AnswerEvent, None]
     ) -> AsyncGenerator[AnswerEvent, None]:
         """Yield the events, the last with the `answer_id`, and log the answer."""
         record = current() or Recording()
-        try:
+        async with aclosing(events):
             async for event in events:
                 if isinstance(event, Finished):
                     answer = replace(event.answer, answer_id=self.new_id())
@@ -92,9 +93,6 @@ class QuestionLog:
                     yield Finished(answer)
                 else:
                     yield event
-        finally:
-            if isinstance(events, AsyncGenerator):
-                await events.aclose()
 
     async def give(self, feedback: Feedback, books: Sequence[str] = ()) -> None:
         """Store a reader's feedback.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -127,14 +127,14 @@ async def in_time(work: Awaitable[T], seconds: float, what: str) -> T:
 
 
 async def stream_with_deadline(
-    events: AsyncIterator[T], seconds: float, what: str
+    events: AsyncGenerator[T, None], seconds: float, what: str
 ) -> AsyncGenerator[T, None]:
     """Yield the events. ProviderUnavailable if they do not end within `seconds`.
 
     The time that the consumer takes counts as well.
     """
     deadline = asyncio.get_running_loop().time() + seconds
-    try:
+    async with aclosing(events):
         while True:
             try:
                 async with asyncio.timeout_at(deadline) as limit:
@@ -146,9 +146,6 @@ async def stream_with_deadline(
                     raise _too_slow(what, seconds) from error
                 raise
             yield event
-    finally:
-        if isinstance(events, AsyncGenerator):
-            await events.aclose()
 
 
 def _too_slow(what: str, seconds: float) -> ProviderUnavailable:
@@ -181,7 +178,7 @@ class GuardedEmbedder:
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         return await self.embedder.embed_documents(texts)
 
-    def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
+    def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[tuple[int, list[Vector]], None]:
         return self.embedder.embed_batches(texts)
 
     async def embed_query(self, text: str) -> Vector:

@@ -170,7 +170,7 @@ class Stream:
     hangs: bool = False
     closed: bool = False
 
-    async def events(self) -> AsyncIterator[int]:
+    async def events(self) -> AsyncGenerator[int, None]:
         try:
             for number in range(self.count):
                 yield number
