@@ -17,6 +17,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Turn
+from app.domain.retrieval.standalone import Standalone
 from app.domain.terms import words
 from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import AnswerQuestion
@@ -136,12 +137,12 @@ class SpyRetriever:
 
     retrieve: Retrieve
     asked: list[SearchQuery] = field(default_factory=list)
-    found: list[RetrievalResult] = field(default_factory=list)
+    texts: list[Standalone] = field(default_factory=list)
 
     async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         self.asked.append(asked.query)
-        self.found.append(await self.retrieve.find(asked))
-        return self.found[-1]
+        self.texts.append(asked.texts)
+        return await self.retrieve.find(asked)
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]:
         return await self.retrieve.context(hits, token_budget)

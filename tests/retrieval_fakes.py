@@ -25,6 +25,7 @@ from app.services.ports import (
     BookManifest,
     Damage,
     Embedder,
+    QuestionEmbedder,
     Reranker,
     SparseEncoder,
     VectorIndex,
@@ -269,7 +270,7 @@ def similarity_encoder() -> SimilarityEncoder:
 
 
 def retrieving(
-    embedder: Embedder,
+    embedder: QuestionEmbedder,
     sparse: SparseEncoder,
     index: VectorIndex,
     reranker: Reranker | None = None,

@@ -29,7 +29,7 @@ from app.domain.terms import words
 from app.services.book_scope import books_asked
 from app.services.cognates import FindCognates
 from app.services.lexical import LexicalEncoder
-from app.services.ports import BookManifest, Embedder, QuestionRewriter, VectorIndex
+from app.services.ports import BookManifest, QuestionEmbedder, QuestionRewriter, VectorIndex
 from app.services.provider_failures import degraded_by, require_vector
 from app.services.recording import stage
 from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
@@ -53,15 +53,14 @@ class RescoringInput:
 @dataclass(frozen=True, slots=True)
 class AnalysedQuery:
     query: SearchQuery
-    question: str
-    """The query's question, made standalone if there is a history."""
     texts: Standalone
-    """The texts that are encoded, with cognates."""
-    dense: Vector | None = None
+    """The question, made standalone if there is a history, and the texts that are encoded, with
+    cognates."""
+    dense: Vector | None
     """None in sparse mode, and if the embedder failed."""
-    sparse: Mapping[str, SparseVector | None] = field(default_factory=dict)
+    sparse: Mapping[str, SparseVector | None]
     """BM25 terms by language of the books; None in dense mode, and if the texts have no terms."""
-    books: Mapping[str, tuple[BookId, ...]] = field(default_factory=dict)
+    books: Mapping[str, tuple[BookId, ...]]
     """The books in scope, by language: each language has its own stems and stop words."""
     rescoring: Mapping[str, RescoringInput] = field(default_factory=dict)
     """By language; empty unless the search is hybrid."""
@@ -72,7 +71,7 @@ class AnalysedQuery:
 @dataclass(frozen=True, slots=True)
 class AnalyseQuestion:
     index: VectorIndex
-    embedder: Embedder
+    embedder: QuestionEmbedder
     lexical: LexicalEncoder
     bounds: TermUpperBounds
     similarity: SimilarityEncoder
@@ -95,7 +94,6 @@ class AnalyseQuestion:
             raise QuestionError(EMPTY_QUESTION)
         books = await self._in_scope(query.filter)
         asked, degraded = await self._standalone(query, books[0].language)
-        question = asked.question
         language = language_of_words(tuple(words(asked.lexical)), books[0].language)
         if language != books[0].language:
             if self.multilingual and query.mode is SearchMode.HYBRID:
@@ -103,21 +101,11 @@ class AnalyseQuestion:
             else:
                 asked = await self._with_cognates(asked, language, books)
         dense, failed = await self._embed(asked.embedded, query.mode)
-        found = AnalysedQuery(
-            query,
-            question,
-            asked,
-            dense,
-            books=_by_language(books),
-            degraded=(*degraded, *failed),
-        )
-        if query.mode is SearchMode.DENSE:
-            return replace(found, sparse=dict.fromkeys(found.books))
-        sparse = {one: self._sparse(asked, one) for one in found.books}
-        found = replace(found, sparse=sparse)
-        if query.mode is SearchMode.SPARSE:
-            return found
-        return await self.in_languages(found, found.books)
+        scope = _by_language(books)
+        dense_only = query.mode is SearchMode.DENSE
+        sparse = {one: None if dense_only else self._sparse(asked, one) for one in scope}
+        found = AnalysedQuery(query, asked, dense, sparse, scope, degraded=(*degraded, *failed))
+        return await self.in_languages(found, scope) if query.mode is SearchMode.HYBRID else found
 
     async def of_answer(
         self, question: str, asked: AnalysedQuery, language: str, *, selected: bool = False
@@ -127,7 +115,7 @@ class AnalyseQuestion:
         `selected`: the searched text contains text that the reader selected, instead of earlier
         turns.
         """
-        searched_for, books = asked.question, asked.query.filter.books
+        searched_for, books = asked.texts.question, asked.query.filter.books
         terms = cache(partial(self.lexical.terms, language=language))
         bounds = await self.bounds.of(terms(searched_for), books)
         found = analyse(

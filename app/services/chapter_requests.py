@@ -244,7 +244,7 @@ class ConsultChapters:
         return Consultation(
             request,
             replace(scope, books=(chunks[0].book,)),
-            RetrievalResult(hits, request.question),
+            RetrievalResult(hits),
             hits[:FOLLOWED_UP],
             analysis,
             score=1.0,

@@ -22,6 +22,7 @@ from app.domain.evaluation.retrieval_metrics import (
 )
 from app.domain.percentile import percentile
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchMode, SearchQuery
+from app.services.phases import Advance, ignore
 from app.services.retrieve import Retrieve
 
 STANDARD_DEPTH = 5
@@ -126,7 +127,7 @@ class Evaluate:
         self,
         questions: Sequence[Question],
         request: EvaluationRequest,
-        advance: Callable[[int], None] = lambda _: None,
+        advance: Advance = ignore,
     ) -> Evaluation:
         """Search for each question; call `advance(1)` after each. Raises what `Retrieve` raises."""
         scorer = None if all(one.answerable for one in questions) else self.scorer

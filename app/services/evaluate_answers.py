@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answer import Answer, AnswerMode, Citation, Confidence
@@ -23,6 +23,7 @@ from app.domain.evaluation.paired_bootstrap import Share
 from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
 from app.services.answer_question import AnswerQuestion
 from app.services.evaluate import STANDARD_DEPTH, ask_request, by_kind
+from app.services.phases import Advance, ignore
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ async def evaluate_answers(
     questions: Sequence[Question],
     book: BookId | None = None,
     k: int = ANSWER_CHUNKS,
-    advance: Callable[[int], None] = lambda _: None,
+    advance: Advance = ignore,
 ) -> AnswerEvaluation:
     """Answer each question; call `advance(1)` after each. `book` None asks all books.
 
@@ -149,7 +150,7 @@ async def measure_helpfulness(
     answering: AnswerQuestion,
     questions: Sequence[Question],
     book: BookId | None = None,
-    advance: Callable[[int], None] = lambda _: None,
+    advance: Advance = ignore,
 ) -> list[Helpfulness]:
     """Answer each question from its own book, or from `book`; call `advance(1)` after each.
 

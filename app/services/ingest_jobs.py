@@ -40,7 +40,6 @@ Work: TypeAlias = Callable[[Report], Awaitable[IngestReport]]
 class IngestJobs:
     """Runs one ingest at a time, and keeps the state of the last one of each book."""
 
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _states: dict[BookId, JobState] = field(default_factory=dict, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition, init=False)
@@ -54,7 +53,7 @@ class IngestJobs:
     def start(self, book: BookId, work: Work, last: Callable[[], None]) -> JobState:
         """Start a job; `last` is called at its end. Raises IndexBusy."""
         self.require_free()
-        self._states[book] = JobState(book, "running", self.now())
+        self._states[book] = JobState(book, "running", datetime.now(UTC))
         self._task = asyncio.create_task(self._run(book, work, last))
         return self._states[book]
 
@@ -104,8 +103,8 @@ class IngestJobs:
             raise
         finally:
             last()
-            state = self._states[book]
-            self._states[book] = replace(state, ended_at=self.now(), **ended)  # type: ignore[arg-type]
+            now, state = datetime.now(UTC), self._states[book]
+            self._states[book] = replace(state, ended_at=now, **ended)  # type: ignore[arg-type]
             await self._notify()
 
     async def _notify(self) -> None:

@@ -143,6 +143,9 @@ class LedgerUpdate:
 class IngestPlan:
     """What an ingest will do. `missing` are the vector keys to embed, in reading order."""
 
+    request: IngestRequest
+    source: str
+    """Hash of the book's files and of the program; "" if unknown."""
     book: Book
     chunks: Sequence[Chunk]
     fingerprint: str
@@ -156,8 +159,8 @@ class IngestPlan:
     faults: list[str]
     """Damage found in the published generation."""
 
-    def report(self, request: IngestRequest) -> IngestReport:
-        book, cost = self.book, self.cost
+    def report(self) -> IngestReport:
+        book, cost, excluded = self.book, self.cost, self.request.exclude_kinds
         kinds = Counter(block.kind for block in book.blocks())
         return IngestReport(
             book=book.id,
@@ -166,9 +169,7 @@ class IngestPlan:
             files=len(book.documents),
             blocks={kind.value: count for kind, count in sorted(kinds.items())},
             chunks=len(self.chunks),
-            added=self.changes.added,
-            changed=self.changes.changed,
-            removed=self.changes.removed,
+            **asdict(self.changes),
             embedded=cost.texts,
             reused=0 if self.unchanged else len(self.chunks) - cost.texts,
             tokens=cost.tokens,
@@ -178,9 +179,7 @@ class IngestPlan:
             faults=self.faults,
             unchanged=self.unchanged,
             generation=self.published.generation if self.published else 0,
-            excluded={
-                kind.value: kinds[kind] for kind in sorted(request.exclude_kinds & kinds.keys())
-            },
+            excluded={kind.value: kinds[kind] for kind in sorted(excluded & kinds.keys())},
             warnings=[*map(str, book.warnings), *self.warnings],
             orphans=list(book.orphans),
         )

@@ -31,14 +31,20 @@ from app.domain.retrieval.query import (
 )
 
 
-class Embedder(Protocol):
-    """Embeds texts. `model` and `dimension` identify the vector space."""
+class QuestionEmbedder(Protocol):
+    """Embeds questions. `model` and `dimension` identify the vector space."""
 
     @property
     def model(self) -> str: ...
 
     @property
     def dimension(self) -> int: ...
+
+    async def embed_query(self, text: str) -> Vector: ...
+
+
+class Embedder(QuestionEmbedder, Protocol):
+    """Embeds the texts of a book, too."""
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text, in order; the adapter splits any number into batches."""
@@ -50,8 +56,6 @@ class Embedder(Protocol):
         Every text gets its vector, or an error is raised.
         """
         ...
-
-    async def embed_query(self, text: str) -> Vector: ...
 
 
 class ContextEmbedder(Embedder, Protocol):

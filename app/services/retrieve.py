@@ -42,8 +42,6 @@ class RetrievalResult:
     """
 
     hits: tuple[Hit, ...]
-    question: str
-    """The query: the question, made standalone if there is a history."""
     degraded: tuple[str, ...] = ()
 
 
@@ -75,10 +73,10 @@ class Retrieve:
         hits = await self._fetch_and_rescore(asked, fused, reranker)
         degraded = (*asked.degraded, *await degraded_books(self.index, query.filter.books))
         if reranker is not None:
-            hits, failed = await self._rerank(reranker, asked.question, query.k, hits)
+            hits, failed = await self._rerank(reranker, asked.texts.question, query.k, hits)
             degraded += failed
         # A spent budget may stop several steps, but is listed once.
-        return RetrievalResult(hits[: query.k], asked.question, tuple(dict.fromkeys(degraded)))
+        return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)))
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
         """Return the hits' paragraphs, each once, within the budget. Raises StorageError.
