@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -64,7 +64,7 @@ async def _report(key: SiteKey, rag: Application, book: BookId | None, days: int
     reports = _reports(rag)
     if rag.question_log:
         await rag.question_log.written()
-    since = reports.now() - timedelta(days=days)
+    since = datetime.now(UTC) - timedelta(days=days)
     if book:
         chosen: BookId | None = allowed(key, book)
     else:

@@ -42,7 +42,8 @@ class IngestJobs:
 
     _states: dict[BookId, JobState] = field(default_factory=dict, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
-    _changed: asyncio.Condition = field(default_factory=asyncio.Condition, init=False)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    """Set at the next change of a state."""
 
     def require_free(self) -> None:
         """Raise IndexBusy while a job runs."""
@@ -70,9 +71,8 @@ class IngestJobs:
                 yield state
             if state.state != "running":
                 return
-            async with self._changed:
-                if self._states.get(book) is seen:
-                    await self._changed.wait()
+            if self._states.get(book) is seen:
+                await self._changed.wait()
 
     async def close(self) -> None:
         """Cancel the running job; the index stays as it was."""
@@ -81,14 +81,8 @@ class IngestJobs:
             await asyncio.wait({self._task})
 
     async def _run(self, book: BookId, work: Work, last: Callable[[], None]) -> None:
-        pending: set[asyncio.Task[None]] = set()
-
         def report(phase: str, done: int, total: int, unit: str) -> None:
-            state = self._states[book]
-            self._states[book] = replace(state, phase=phase, done=done, total=total, unit=unit)
-            notified = asyncio.ensure_future(self._notify())
-            pending.add(notified)
-            notified.add_done_callback(pending.discard)
+            self._change(book, phase=phase, done=done, total=total, unit=unit)
 
         ended: dict[str, object] = {"state": "failed"}
         try:
@@ -103,10 +97,9 @@ class IngestJobs:
             raise
         finally:
             last()
-            now, state = datetime.now(UTC), self._states[book]
-            self._states[book] = replace(state, ended_at=now, **ended)  # type: ignore[arg-type]
-            await self._notify()
+            self._change(book, ended_at=datetime.now(UTC), **ended)
 
-    async def _notify(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
+    def _change(self, book: BookId, **fields: object) -> None:
+        self._states[book] = replace(self._states[book], **fields)  # type: ignore[arg-type]
+        self._changed.set()
+        self._changed = asyncio.Event()

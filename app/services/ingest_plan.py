@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from app.domain.book_id import BookId
@@ -206,35 +205,25 @@ def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> C
     new = [chunk for chunk in chunks if chunk.chunk_id not in before]
     replaced: set[str] = set()
     for chunk in new:
-        replaced.update(islice(_free(chunk.paragraph_ids, holders, replaced), 1))
+        for paragraph in chunk.paragraph_ids:
+            held = holders.get(paragraph, [])
+            while held and held[-1] in replaced:
+                held.pop()
+            if held:
+                replaced.add(held[-1])
+                break
     return Changes(len(new) - len(replaced), len(replaced), len(gone) - len(replaced))
-
-
-def _free(
-    paragraphs: Iterable[str], holders: Mapping[str, list[str]], replaced: Set[str]
-) -> Iterator[str]:
-    """Yield the holders of these paragraphs that are not replaced yet.
-
-    Replaced holders are removed from the lists.
-    """
-    for paragraph in paragraphs:
-        held = holders.get(paragraph, [])
-        while held:
-            if held[-1] not in replaced:
-                yield held[-1]
-            held.pop()
 
 
 def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
     """Map each paragraph id to the chunks that contain it, those that only repeat it first."""
-    places = sorted(
+    places = [
         (place, chunk_id, paragraph)
         for chunk_id, held in chunks.items()
         for place, paragraph in enumerate(held)
-    )
-    places.reverse()
+    ]
     holders: dict[str, list[str]] = {}
-    for _, chunk_id, paragraph in places:
+    for _, chunk_id, paragraph in sorted(places, reverse=True):
         holders.setdefault(paragraph, []).append(chunk_id)
     return holders
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+import secrets
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from app.domain.answer import Answer, AnswerEvent, AnswerMode, Finished
@@ -72,9 +73,6 @@ class QuestionLog:
     index: BookStore
     keep_days: int
     """Days until answers are deleted; 0: never."""
-    now: Callable[[], datetime]
-    """UTC."""
-    new_id: Callable[[], str]
     _waiting: asyncio.Queue[LoggedAnswer] = field(
         default_factory=lambda: asyncio.Queue(MOST_WAITING), init=False
     )
@@ -88,7 +86,7 @@ class QuestionLog:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, Finished):
-                    answer = replace(event.answer, answer_id=self.new_id())
+                    answer = replace(event.answer, answer_id=secrets.token_hex(8))
                     await self._enqueue(request, answer, record)
                     yield Finished(answer)
                 else:
@@ -134,7 +132,7 @@ class QuestionLog:
                     self._waiting.task_done()
 
     async def _clean(self) -> None:
-        now = self.now()
+        now = datetime.now(UTC)
         if not self.keep_days or (self._cleaned and now - self._cleaned < CLEANED_EVERY):
             return
         await self.store.delete(Selected(before=now - timedelta(days=self.keep_days)))
@@ -148,18 +146,14 @@ class QuestionLog:
             _log.error("question_log.failed", extra={"reason": str(error) or "too many waiting"})
 
     def _entry(
-        self,
-        request: AskRequest,
-        answer: Answer,
-        record: Recording,
-        books: BookList,
+        self, request: AskRequest, answer: Answer, record: Recording, books: BookList
     ) -> LoggedAnswer:
         book = _book_of(request, answer, books)
         manifest = books.get(BookId(book)) if book else None
         small_talk = answer.mode is AnswerMode.SMALL_TALK
         return LoggedAnswer(
             id=answer.answer_id,
-            asked_at=self.now(),
+            asked_at=datetime.now(UTC),
             book=book,
             book_version=manifest.book_version if manifest else "",
             # Text that is not a question may be a name or a greeting: it is not stored.

@@ -14,7 +14,6 @@ from array import array
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -100,12 +99,7 @@ def ledger() -> Ledger:
 
 
 async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
-    use_case = BackUp(
-        index,
-        SqliteLedgers(home / "ledger"),
-        SqliteStateFiles(home),
-        lambda: datetime(2026, 1, 1, tzinfo=UTC),
-    )
+    use_case = BackUp(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
     writer = BackupFileWriter(file)
     try:
         return await use_case.run(writer, file.parent, Phases(Silent()))
