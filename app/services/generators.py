@@ -240,26 +240,24 @@ class FallbackGenerator:
             if written or (refusable and not isinstance(error, BudgetSpent)):
                 raise
             given_up = error
-        async with aclosing(self._quoted(request, given_up)) as events:
-            async for event in events:
-                yield event
+        for replacing in await self._quoted(request, given_up):
+            yield replacing
 
     async def _quoted(
         self, request: GenerationRequest, given_up: GeneratedEnd | ProviderError
-    ) -> AsyncGenerator[GeneratorEvent, None]:
-        """Yield the events of `second`; if it has no answer, the end of `first` or its failure."""
+    ) -> list[GeneratorEvent]:
+        """Return the events of `second`; if it has no answer, the end of `first` or its failure."""
         quoted = [event async for event in self.second.generate(request)]
-        nothing, failed = isinstance(quoted[0], GeneratedEnd), ""
+        nothing = isinstance(quoted[0], GeneratedEnd)
         if isinstance(given_up, ProviderError):
             if nothing and not isinstance(given_up, BudgetSpent):
                 raise given_up
             failed = degraded_by(_log, "answer.generator_failed", "generator", given_up)
-        elif nothing:
-            yield given_up
-            return
-        yield GeneratorReplaced(failed)
-        for event in quoted:
-            if isinstance(event, GeneratedEnd) and isinstance(given_up, GeneratedEnd):
-                yield replace(event, usage=given_up.usage)
-            else:
-                yield event
+            return [GeneratorReplaced(failed), *quoted]
+        if nothing:
+            return [given_up]
+        usage = given_up.usage
+        billed = [
+            replace(one, usage=usage) if isinstance(one, GeneratedEnd) else one for one in quoted
+        ]
+        return [GeneratorReplaced(), *billed]
