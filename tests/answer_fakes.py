@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.sentences import split_sentences
-from app.adapters.vectors import inner_products
 from app.domain.answer import AnswerMode, Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ExtractionInput
@@ -17,8 +16,8 @@ from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFea
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.languages import STOP_WORDS
 from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Turn
+from app.domain.retrieval.standalone import Standalone
 from app.domain.terms import words
 from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import AnswerQuestion
@@ -40,9 +39,14 @@ from app.services.page_locator import PageLocator
 from app.services.ports import VectorIndex
 from app.services.quote_links import LinkQuotes
 from app.services.retrieve import RetrievalResult, Retrieve
-from app.services.similarity import SimilarityEncoder
 from app.services.vocabulary import BookVocabulary
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, local_embedder, retrieving
+from tests.retrieval_fakes import (
+    FakeEmbedder,
+    FakeIndex,
+    FakeSparse,
+    retrieving,
+    similarity_encoder,
+)
 
 _BM25 = Bm25Encoder()
 
@@ -127,22 +131,18 @@ def in_order(*passages: Passage) -> list[Passage]:
     return placed
 
 
-def similarity_encoder() -> SimilarityEncoder:
-    return SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
-
-
 @dataclass
 class SpyRetriever:
     """Searches for real, in memory, and remembers what it was asked."""
 
     retrieve: Retrieve
     asked: list[SearchQuery] = field(default_factory=list)
-    found: list[RetrievalResult] = field(default_factory=list)
+    texts: list[Standalone] = field(default_factory=list)
 
     async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         self.asked.append(asked.query)
-        self.found.append(await self.retrieve.find(asked))
-        return self.found[-1]
+        self.texts.append(asked.texts)
+        return await self.retrieve.find(asked)
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]:
         return await self.retrieve.context(hits, token_budget)
@@ -161,9 +161,7 @@ class World:
         self.index = FakeIndex(chunks)
         self.sparse = FakeSparse()
         embedder = FakeEmbedder(error=self.error)
-        self.retriever = SpyRetriever(
-            retrieving(embedder, self.sparse, self.index, similarity=similarity_encoder())
-        )
+        self.retriever = SpyRetriever(retrieving(embedder, self.sparse, self.index))
 
     def answering(
         self,
@@ -196,9 +194,9 @@ def answering_over(
     """The use case as bootstrap makes it, without a model."""
     analysis = retriever.retrieve.analysis
     lexical, bounds = analysis.lexical, analysis.bounds
-    scorer = AnswerabilityScorer(
-        similarity_encoder(), FeatureReranker(lexical.ordered_terms).terms_of
-    )
+    vectors = similarity_encoder()
+    reranker = FeatureReranker(lexical.ordered_terms, vectors)
+    scorer = AnswerabilityScorer(vectors, reranker.terms_of)
     extractive = ExtractiveGenerator(split_sentences, scorer.vectors)
     consult = ConsultBook(
         retrieve=retriever,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,7 +77,9 @@ class CountingEmbedder:
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         return [vector async for _, page in self.embed_batches(texts) for vector in page]
 
-    async def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
+    async def embed_batches(
+        self, texts: Sequence[str]
+    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
         for number, start in enumerate(range(0, len(texts), self.batch)):
             if number == self.fails_after:
                 message = "the service is away"

@@ -6,13 +6,15 @@ import asyncio
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 
+from app.adapters.vectors import inner_products
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.languages import STOP_WORDS
 from app.domain.links import page_key
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.analyse_question import AnalyseQuestion
@@ -23,6 +25,7 @@ from app.services.ports import (
     BookManifest,
     Damage,
     Embedder,
+    QuestionEmbedder,
     Reranker,
     SparseEncoder,
     VectorIndex,
@@ -112,7 +115,9 @@ class FakeEmbedder:
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         return [_embed(text) for text in texts]
 
-    async def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
+    async def embed_batches(
+        self, texts: Sequence[str]
+    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
         yield 0, [_embed(text) for text in texts]
 
     async def embed_query(self, text: str) -> Vector:
@@ -260,22 +265,25 @@ async def local_embedder() -> Embedder:
     return FakeEmbedder()
 
 
+def similarity_encoder() -> SimilarityEncoder:
+    return SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
+
+
 def retrieving(
-    embedder: Embedder,
+    embedder: QuestionEmbedder,
     sparse: SparseEncoder,
     index: VectorIndex,
     reranker: Reranker | None = None,
     count_tokens: Callable[[str], int] = lambda text: len(text.split()),
     *,
-    similarity: SimilarityEncoder | None = None,
     feature_reranker: bool = False,
 ) -> Retrieve:
     """The use case as bootstrap makes it, over these parts."""
-    lexical = LexicalEncoder(sparse)
+    lexical, similarity = LexicalEncoder(sparse), similarity_encoder()
     return Retrieve(
         AnalyseQuestion(index, embedder, lexical, TermUpperBounds(index), similarity),
         index,
         reranker,
         count_tokens,
-        FeatureReranker(lexical.ordered_terms) if feature_reranker else None,
+        FeatureReranker(lexical.ordered_terms, similarity) if feature_reranker else None,
     )

@@ -89,6 +89,7 @@ class OpenAIGenerator:
     Closing the iterator that `generate` returns closes the connection.
     """
 
+    mode = AnswerMode.GENERATED
     client: httpx.AsyncClient
     model: str
     timeout_seconds: float = 60.0
@@ -103,10 +104,6 @@ class OpenAIGenerator:
     """In seconds."""
     rewrites: Bill = field(default_factory=Bill, compare=False)
     """Usage of `rewrite`; the usage of an answer is in its end event."""
-
-    @property
-    def mode(self) -> AnswerMode:
-        return AnswerMode.GENERATED
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations, then one end.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -33,7 +33,7 @@ async def _report(
         raise AnswerNotFound(message)
     if rag.question_log:
         await rag.question_log.written()
-    since = rag.reports.now() - timedelta(days=days)
+    since = datetime.now(UTC) - timedelta(days=days)
     if book:
         chosen: BookId | None = allowed(key, book)
     else:

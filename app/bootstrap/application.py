@@ -202,7 +202,7 @@ async def application(
             answer=answer,
             evaluate=Evaluate(retrieve, time.perf_counter, answer, settings.context_tokens),
             glossary=answer.chapters.glossary,
-            suggestions=SuggestForPage(index, retrieve.analysis.lexical.terms),
+            suggestions=SuggestForPage(index, retrieve.analysis.lexical),
             describe=DescribeBook(index),
             paragraphs=ReadParagraph(index, cite),
             check_model=writer.check if writer else None,
@@ -241,7 +241,7 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
         cognates=FindCognates(vocabulary),
         multilingual=isinstance(parts.embedder, E5Embedder),
     )
-    feature_reranker = FeatureReranker(lexical.ordered_terms, vectors=similarity)
+    feature_reranker = FeatureReranker(lexical.ordered_terms, similarity)
     retrieve = Retrieve(
         analysis=analysis,
         index=index,
@@ -307,7 +307,6 @@ def _ingest(parts: _Parts, ledgers: SqliteLedgers) -> IngestBook:
         index=parts.index,
         memory=FileLastRunStore(settings.home / "runs"),
         count_tokens=parts.count_tokens,
-        clock=time.perf_counter,
         stamp=partial(source_stamp, state=settings.home),
         tariff=tariff_of(settings, embedder),
         encoder=f"{parts.sparse.fingerprint} {LEXICAL_FINGERPRINT}",

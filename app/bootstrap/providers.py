@@ -42,7 +42,7 @@ from app.services.budget import (
     MeteredRewriter,
 )
 from app.services.generators import Generator, ParagraphScorer
-from app.services.ports import BookStore, Embedder, QuestionRewriter, Reranker
+from app.services.ports import BookStore, Embedder, QuestionEmbedder, QuestionRewriter, Reranker
 from app.services.resilience import (
     CircuitBreaker,
     GuardedEmbedder,
@@ -182,7 +182,7 @@ def metered(settings: Settings, embedder: OwnEmbedder) -> Embedder:
     return MeteredEmbedder(embedder, Meter(budget(settings), Price(usd), embedder.bill))
 
 
-def asked_in_time(settings: Settings, embedder: Embedder) -> Embedder:
+def asked_in_time(settings: Settings, embedder: Embedder) -> QuestionEmbedder:
     """Return the embedder for questions, with a time limit and a circuit breaker."""
     if not isinstance(embedder, MeteredEmbedder):
         return embedder

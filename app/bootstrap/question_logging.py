@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from app.adapters.vectors import cluster, inner_products
@@ -39,7 +37,6 @@ def question_reports(store: QuestionStore, index: BookStore) -> ReportQuestions:
         index=index,
         similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products),
         cluster=cluster,
-        now=lambda: datetime.now(UTC),
     )
 
 
@@ -54,8 +51,6 @@ async def question_log(settings: Settings, index: BookStore) -> AsyncIterator[Qu
         store=store,
         index=index,
         keep_days=settings.question_log_days,
-        now=lambda: datetime.now(UTC),
-        new_id=lambda: secrets.token_hex(8),
     )
     writer = asyncio.create_task(log.write())
     try:

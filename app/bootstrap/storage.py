@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -69,7 +68,7 @@ async def backing_up(settings: Settings) -> AsyncIterator[BackUp]:
     """Open index, ledgers and state files without an embedder."""
     async with index_only(settings) as index:
         files = SqliteStateFiles(settings.home)
-        yield BackUp(index, ledger_store(settings), files, lambda: datetime.now(UTC))
+        yield BackUp(index, ledger_store(settings), files)
 
 
 @asynccontextmanager

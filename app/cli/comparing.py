@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -53,9 +52,7 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
 
     async with application(settings, embedded_for) as app:
         remark(f"embedder: {app.embedder.model}; {len(questions)} questions")
-        use_case = CompareStrategies(
-            read_source, app.ingest.chunk_book, chunk_report, workbench, time.process_time
-        )
+        use_case = CompareStrategies(read_source, app.ingest.chunk_book, chunk_report, workbench)
         with TerminalProgress() as progress:
             rows = await use_case.run(request, questions, arguments.strategies, progress)
     _write_rows(arguments, rows)

@@ -26,7 +26,7 @@ from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.paired_bootstrap import CONFIDENCE, Difference, compare_runs
 from app.domain.retrieval.query import SearchMode
 from app.services.evaluate import STANDARD_DEPTH, Evaluation, EvaluationRequest, ask_request
-from app.services.evaluate_answers import AnswerEvaluation, EvaluateAnswers
+from app.services.evaluate_answers import AnswerEvaluation, evaluate_answers
 from app.settings import Settings
 
 
@@ -117,9 +117,8 @@ async def _answers(
     arguments: argparse.Namespace,
     advance: Callable[[int], None],
 ) -> AnswerEvaluation:
-    use_case = EvaluateAnswers(app.answer)
     k = arguments.k or ANSWER_CHUNKS
-    return await use_case.run(questions, arguments.book, k, advance)
+    return await evaluate_answers(app.answer, questions, arguments.book, k, advance)
 
 
 def _print(summary: Mapping[str, float], refusal: RefusalCurve | None) -> None:

@@ -16,8 +16,8 @@ from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import Helpfulness, Outcome, summary
 from app.domain.retrieval.query import SearchMode
-from app.services.evaluate import STANDARD_DEPTH
-from app.services.evaluate_answers import EvaluateHelpful
+from app.services.evaluate import STANDARD_DEPTH, by_kind
+from app.services.evaluate_answers import measure_helpfulness
 from app.settings import Settings
 
 _Row: TypeAlias = tuple[str, ...]
@@ -32,19 +32,19 @@ async def evaluate_helpful(arguments: argparse.Namespace, settings: Settings) ->
     questions = chosen_questions(arguments, "--helpful")
     async with application(settings) as app:
         with asking(questions) as advance:
-            found = await EvaluateHelpful(app.answer).run(questions, arguments.book, advance)
+            found = await measure_helpfulness(app.answer, questions, arguments.book, advance)
         run = run_of("helpful", arguments, app, questions, STANDARD_DEPTH)
     if arguments.json:
         print_json(
             {
-                **found.summary(),
+                **summary(found),
                 "run": asdict(run),
-                "by_kind": found.by_kind(),
-                "questions": [_row(one) for one in found.results],
+                "by_kind": by_kind(found, summary),
+                "questions": [_row(one) for one in found],
             }
         )
     else:
-        print("\n".join(aligned([_HEAD, *_rows(found.results)])))
+        print("\n".join(aligned([_HEAD, *_rows(found)])))
 
 
 def chosen_questions(arguments: argparse.Namespace, option: str) -> Sequence[Question]:
@@ -96,8 +96,7 @@ def _rows(results: Sequence[Helpfulness]) -> Iterator[_Row]:
     """Yield one row per kind and a total, for answerable and then for unanswerable questions."""
     for answerable, total in ((True, "all answerable"), (False, "all unanswerable")):
         part = [one for one in results if one.question.answerable is answerable]
-        for kind in sorted({one.question.kind for one in part}):
-            of_kind = summary([one for one in part if one.question.kind == kind])
+        for kind, of_kind in by_kind(part, summary).items():
             yield _cells(kind, of_kind, answerable=answerable)
         if part:
             yield _cells(total, summary(part), answerable=answerable)

@@ -93,7 +93,7 @@ def duration(seconds: float) -> str:
 def phases(*, quiet: bool = False) -> Iterator[Phases]:
     """Yield the phases of a long run; their progress is shown on stderr."""
     with TerminalProgress(quiet=quiet) as progress:
-        yield Phases(progress, time.perf_counter)
+        yield Phases(progress)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from app.domain.chunking.report import Report
 from app.domain.document import Block, Book
 from app.domain.edition import ONLY
 from app.services.ingest import IngestRequest
+from app.services.phases import ignore
 from app.settings import Settings
 
 
@@ -101,7 +102,7 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
     from app.bootstrap.application import application  # noqa: PLC0415
 
     async with application(settings, request.strategy) as app:
-        return list(await asyncio.to_thread(app.ingest.chunk_book, book, request))
+        return list(await asyncio.to_thread(app.ingest.chunk_book, book, request, ignore))
 
 
 def _report(report: Report) -> dict[str, object]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.intents import Intent, SmallTalk, intent_of
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse, single_letters
 from app.domain.book_id import BookId
 from app.domain.errors import (
@@ -30,7 +29,7 @@ from app.domain.terms import words
 from app.services.book_scope import books_asked
 from app.services.cognates import FindCognates
 from app.services.lexical import LexicalEncoder
-from app.services.ports import BookManifest, Embedder, QuestionRewriter, VectorIndex
+from app.services.ports import BookManifest, QuestionEmbedder, QuestionRewriter, VectorIndex
 from app.services.provider_failures import degraded_by, require_vector
 from app.services.recording import stage
 from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
@@ -47,22 +46,21 @@ class RescoringInput:
     """A question in one language, as the second stage of the search compares it with chunks."""
 
     terms: QuestionTerms
-    vector: Vector | None
-    """Vector to compare with headings; None without the local model."""
+    vector: Vector
+    """Vector of the local model, to compare with headings."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnalysedQuery:
     query: SearchQuery
-    question: str
-    """The query's question, made standalone if there is a history."""
     texts: Standalone
-    """The texts that are encoded, with cognates."""
-    dense: Vector | None = None
+    """The question, made standalone if there is a history, and the texts that are encoded, with
+    cognates."""
+    dense: Vector | None
     """None in sparse mode, and if the embedder failed."""
-    sparse: Mapping[str, SparseVector | None] = field(default_factory=dict)
+    sparse: Mapping[str, SparseVector | None]
     """BM25 terms by language of the books; None in dense mode, and if the texts have no terms."""
-    books: Mapping[str, tuple[BookId, ...]] = field(default_factory=dict)
+    books: Mapping[str, tuple[BookId, ...]]
     """The books in scope, by language: each language has its own stems and stop words."""
     rescoring: Mapping[str, RescoringInput] = field(default_factory=dict)
     """By language; empty unless the search is hybrid."""
@@ -73,11 +71,10 @@ class AnalysedQuery:
 @dataclass(frozen=True, slots=True)
 class AnalyseQuestion:
     index: VectorIndex
-    embedder: Embedder
+    embedder: QuestionEmbedder
     lexical: LexicalEncoder
     bounds: TermUpperBounds
-    similarity: SimilarityEncoder | None = None
-    """The local model. Answers need it; a search works without."""
+    similarity: SimilarityEncoder
     rewriter: QuestionRewriter | None = None
     """Rewrites a follow-up as a standalone question; if None, rules do (`standalone`)."""
     cognates: FindCognates | None = None
@@ -85,10 +82,6 @@ class AnalyseQuestion:
     multilingual: bool = False
     """Whether `embedder` has one vector space for all languages. Then a hybrid search for a
     question in another language than the book's uses vectors alone."""
-
-    def intent(self, question: str) -> Intent | SmallTalk | None:
-        """Return the intent of a question; None for an ordinary question."""
-        return intent_of(tuple(words(question)))
 
     async def of_query(self, query: SearchQuery) -> AnalysedQuery:
         """Return the terms and vectors to search for.
@@ -101,7 +94,6 @@ class AnalyseQuestion:
             raise QuestionError(EMPTY_QUESTION)
         books = await self._in_scope(query.filter)
         asked, degraded = await self._standalone(query, books[0].language)
-        question = asked.question
         language = language_of_words(tuple(words(asked.lexical)), books[0].language)
         if language != books[0].language:
             if self.multilingual and query.mode is SearchMode.HYBRID:
@@ -109,20 +101,11 @@ class AnalyseQuestion:
             else:
                 asked = await self._with_cognates(asked, language, books)
         dense, failed = await self._embed(asked.embedded, query.mode)
-        found = AnalysedQuery(
-            query,
-            question,
-            asked,
-            dense,
-            books=_by_language(books),
-            degraded=(*degraded, *failed),
-        )
-        if query.mode is SearchMode.DENSE:
-            return replace(found, sparse=dict.fromkeys(found.books))
-        found = self._with_sparse(found)
-        if query.mode is SearchMode.SPARSE:
-            return found
-        return await self.in_languages(found, found.books)
+        scope = _by_language(books)
+        dense_only = query.mode is SearchMode.DENSE
+        sparse = {one: None if dense_only else self._sparse(asked, one) for one in scope}
+        found = AnalysedQuery(query, asked, dense, sparse, scope, degraded=(*degraded, *failed))
+        return await self.in_languages(found, scope) if query.mode is SearchMode.HYBRID else found
 
     async def of_answer(
         self, question: str, asked: AnalysedQuery, language: str, *, selected: bool = False
@@ -132,7 +115,7 @@ class AnalyseQuestion:
         `selected`: the searched text contains text that the reader selected, instead of earlier
         turns.
         """
-        searched_for, books = asked.question, asked.query.filter.books
+        searched_for, books = asked.texts.question, asked.query.filter.books
         terms = cache(partial(self.lexical.terms, language=language))
         bounds = await self.bounds.of(terms(searched_for), books)
         found = analyse(
@@ -158,18 +141,13 @@ class AnalyseQuestion:
         added = {
             language: RescoringInput(
                 QuestionTerms(found, weights, self.lexical.definition_targets(text, language)),
-                await self.similarity.question(asked.texts.embedded, language)
-                if self.similarity
-                else None,
+                await self.similarity.question(asked.texts.embedded, language),
             )
             for language, found in terms.items()
         }
         return replace(asked, rescoring={**asked.rescoring, **added})
 
     async def _reading(self, text: str, language: str, books: Sequence[BookId]) -> Reading:
-        if self.similarity is None:
-            message = "answers need a similarity encoder"
-            raise TypeError(message)
         letters: frozenset[int] = frozenset()
         if language not in BY_CHARACTERS:
             found = single_letters(words(text))
@@ -205,7 +183,7 @@ class AnalyseQuestion:
         self, query: SearchQuery, language: str
     ) -> tuple[Standalone, tuple[str, ...]]:
         if not query.history:
-            return _unchanged(query.question), ()
+            return Standalone(query.question, query.question, query.question), ()
         degraded: tuple[str, ...] = ()
         if self.rewriter is not None and query.rewrite:
             try:
@@ -249,19 +227,12 @@ class AnalyseQuestion:
             return None, (failed,)
         return vector, ()
 
-    def _with_sparse(self, asked: AnalysedQuery) -> AnalysedQuery:
-        return replace(asked, sparse={one: self._sparse(asked.texts, one) for one in asked.books})
-
     def _sparse(self, asked: Standalone, language: str) -> SparseVector | None:
         background = [
             (self.lexical.query_vector(turn, language), weight) for turn, weight in asked.background
         ]
         terms = blend(self.lexical.question_vector(asked.lexical, language), background)
         return terms if terms.indices else None
-
-
-def _unchanged(question: str) -> Standalone:
-    return Standalone(question, question, question)
 
 
 def _by_language(books: Sequence[BookManifest]) -> Mapping[str, tuple[BookId, ...]]:

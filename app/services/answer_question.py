@@ -25,7 +25,7 @@ from app.domain.answering.exercises import Solutions, read_first
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
-from app.domain.answering.intents import Intent, SmallTalk
+from app.domain.answering.intents import Intent, SmallTalk, intent_of
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -121,7 +121,7 @@ class AnswerQuestion:
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
-        intent = self.consult.intent(request.question)
+        intent = intent_of(tuple(words(request.question)))
         if isinstance(intent, SmallTalk):
             for event in _reply(intent.reply, AnswerMode.SMALL_TALK):
                 yield event
@@ -189,21 +189,15 @@ class AnswerQuestion:
             raise QuestionError(EMPTY_QUESTION)
         require_length(question, self.max_question_chars)
 
-    async def _answered(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
+    def _answered(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
+        """Return the events of the answer."""
         solutions = read.request.solutions
         if read.refused:
-            for event in refusal(read):
-                yield event
-        elif read.exercise and solutions is Solutions.HIDE:
-            for event in self._to_read_first(read):
-                yield event
-        else:
-            hint = read.exercise and solutions is Solutions.HINT
-            quotes = hint or read.verbatim
-            written = self._written(self.extractive if quotes else self.generator, read)
-            async with aclosing(written) as events:
-                async for event in events:
-                    yield event
+            return _each(refusal(read))
+        if read.exercise and solutions is Solutions.HIDE:
+            return _each(self._to_read_first(read))
+        quotes = read.verbatim or (read.exercise and solutions is Solutions.HINT)
+        return self._written(self.extractive if quotes else self.generator, read)
 
     async def _written(
         self, generator: Generator, read: Consultation
@@ -264,6 +258,11 @@ class AnswerQuestion:
             language,
             translated=analysis.asked_in != language,
         )
+
+
+async def _each(events: Iterator[AnswerEvent]) -> AsyncGenerator[AnswerEvent, None]:
+    for event in events:
+        yield event
 
 
 async def _events(

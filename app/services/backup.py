@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -103,7 +103,6 @@ class BackUp:
     index: BookStore
     ledgers: LedgerStore
     files: StateFiles
-    now: Callable[[], datetime]
 
     async def run(self, writer: BackupWriter, scratch: Path, phases: Phases) -> BackedUp:
         """Write everything. StorageError if index or disk fail, or if no book can be read.
@@ -117,7 +116,7 @@ class BackUp:
         if faults and not books:
             raise StorageError(next(iter(faults.values())))
         state, unread = await asyncio.to_thread(self._state, writer, scratch)
-        created_at = self.now().isoformat(timespec="seconds")
+        created_at = datetime.now(UTC).isoformat(timespec="seconds")
         size = await asyncio.to_thread(writer.finish, created_at)
         return BackedUp(created_at, size, tuple(books), state, (*faults.values(), *unread))
 

@@ -11,6 +11,13 @@ from app.services.ports import BookCatalogue, BookManifest
 from app.services.recording import failed_step
 
 
+def require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> None:
+    """BookNotFound if one of these books is not indexed."""
+    for book in books:
+        if book not in indexed:
+            raise BookNotFound.among(book, indexed)
+
+
 async def books_asked(index: BookCatalogue, books: Sequence[BookId] = ()) -> list[BookManifest]:
     """Return these books, or the default editions of all, without those that cannot be read.
 
@@ -21,7 +28,7 @@ async def books_asked(index: BookCatalogue, books: Sequence[BookId] = ()) -> lis
     missing = [book for book in books if book not in known]
     if missing or not asked:
         damaged = await index.damaged()
-        _require_indexed(missing, {*known, *damaged})
+        require_indexed(missing, {*known, *damaged})
         if not asked and damaged:
             first = next(iter(missing or damaged))
             raise StorageError(damaged[first].reason)
@@ -46,10 +53,15 @@ async def readers_editions(
     return tuple(here if here and here.name == book else book for book in names)
 
 
-def _require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> None:
-    for book in books:
-        if book not in indexed:
-            raise BookNotFound.among(book, indexed)
+async def books_of_page(index: BookCatalogue, page: str, book: BookId | None) -> list[BookManifest]:
+    """Return the books that may have a page, given by URL or path: `book`, or all.
+
+    Each in the edition of the page; the book whose site the URL belongs to comes first. Raises as
+    `books_asked` does.
+    """
+    editions = await readers_editions(index, (book,) if book else (), page)
+    books = await books_asked(index, editions)
+    return sorted(books, key=lambda one: not page.startswith(one.base_url))
 
 
 async def require_all(index: BookCatalogue, books: Sequence[BookId] = ()) -> None:

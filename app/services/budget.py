@@ -214,15 +214,13 @@ class MeteredEmbedder:
     ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
         least = self.meter.price.of(Units(input_tokens=1))
         day = await self.meter.budget.reserve(least)
-        batches = self.embedder.embed_batches(texts)
         try:
-            async for batch in batches:
-                yield batch
-                await self.meter.settle(day, least)
-                day = await self.meter.budget.reserve(least)
+            async with aclosing(self.embedder.embed_batches(texts)) as batches:
+                async for batch in batches:
+                    yield batch
+                    await self.meter.settle(day, least)
+                    day = await self.meter.budget.reserve(least)
         finally:
-            if isinstance(batches, AsyncGenerator):
-                await batches.aclose()
             await self.meter.settle(day)
 
     async def embed_query(self, text: str) -> Vector:
@@ -260,6 +258,7 @@ class MeteredRewriter:
 class MeteredGenerator:
     """A `Generator` whose answers are charged: the reported usage, or else the estimate."""
 
+    mode = AnswerMode.GENERATED
     generator: Generator
     budget: Budget
     price: Price
@@ -269,10 +268,6 @@ class MeteredGenerator:
     @property
     def model(self) -> str:
         return self.generator.model
-
-    @property
-    def mode(self) -> AnswerMode:
-        return self.generator.mode
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         reserved = self.price.of(self._estimate(request))

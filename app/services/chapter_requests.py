@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 
 from cachetools import LRUCache
 
@@ -218,14 +218,9 @@ class ConsultChapters:
 
     def _budgeted(self, section: Sequence[ContextPassage]) -> list[ContextPassage]:
         """Return the blocks at the start of a section that fit the token budget; at least one."""
-        left = self.consult.context_tokens
-        kept: list[ContextPassage] = []
-        for one in section:
-            left -= one.tokens
-            if kept and left < 0:
-                break
-            kept.append(one)
-        return kept
+        totals = accumulate(one.tokens for one in section)
+        fitting = sum(total <= self.consult.context_tokens for total in totals)
+        return list(section[: max(fitting, 1)])
 
     def _consultation(
         self,
@@ -244,7 +239,7 @@ class ConsultChapters:
         return Consultation(
             request,
             replace(scope, books=(chunks[0].book,)),
-            RetrievalResult(hits, request.question),
+            RetrievalResult(hits),
             hits[:FOLLOWED_UP],
             analysis,
             score=1.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Sequence, Set
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import ConfigError, ProviderError
@@ -52,7 +52,7 @@ async def _embed_all(
     context_embedder: ContextEmbedder | None,
 ) -> AsyncIterator[tuple[Sequence[str], Sequence[Vector]]]:
     wanted = set(keys)
-    documents = list(_documents(wanted, chunks))
+    documents = _documents(wanted, chunks)
     pooled = {chunk.vector_key for document in documents for chunk in document}
     alone = [key for key in keys if key not in pooled]
     async for start, vectors in embedder.embed_batches(alone):
@@ -89,14 +89,14 @@ def _document_texts(document: Sequence[Chunk]) -> tuple[list[str], list[int]]:
     return texts, positions
 
 
-def _documents(wanted: Set[str], chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
-    """Yield the chunks of each late-chunked document with a wanted key, equal documents once."""
+def _documents(wanted: Set[str], chunks: Sequence[Chunk]) -> list[Sequence[Chunk]]:
+    """Return the chunks of each late-chunked document with a wanted key, equal documents once."""
     documents: dict[tuple[str, str], list[Chunk]] = {}
     for chunk in chunks:
         if chunk.pooled_within:
             documents.setdefault((chunk.pooled_within, chunk.file), []).append(chunk)
-    seen: set[str] = set()
+    found: dict[str, Sequence[Chunk]] = {}
     for (within, _), document in documents.items():
-        if within not in seen and any(chunk.vector_key in wanted for chunk in document):
-            seen.add(within)
-            yield document
+        if any(chunk.vector_key in wanted for chunk in document):
+            found.setdefault(within, document)
+    return list(found.values())

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from time import process_time
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.report import Report
 from app.domain.document import Book
 from app.domain.evaluation.gold_question import Question
 from app.services.evaluate import Evaluate, EvaluationRequest
-from app.services.ingest import ChunkBook, IngestBook, IngestRequest
+from app.services.ingest import ChunkBook, IngestBook, IngestRequest, ReadBook
 from app.services.phases import Advance, ProgressReporter, ignore
 
 
@@ -36,7 +37,7 @@ class StrategyResult:
     precision: float
     iou: float
     seconds: float
-    """Seconds of chunking, with the embedding that `semantic` needs."""
+    """CPU seconds of chunking, with the embedding that `semantic` needs."""
     relative_time: float = 1.0
     """`seconds` relative to `fixed`, or to the first strategy compared."""
 
@@ -51,13 +52,12 @@ class Workbench:
 
 @dataclass(frozen=True, slots=True)
 class CompareStrategies:
-    """The use case. `workbench` opens an empty index; `clock` returns CPU or wall seconds."""
+    """The use case. `workbench` opens an empty index."""
 
-    read_book: Callable[[IngestRequest], Book]
+    read_book: ReadBook
     chunk_book: ChunkBook
     report: Callable[[Book, Sequence[Chunk], IngestRequest], Report]
     workbench: Callable[[], AbstractAsyncContextManager[Workbench]]
-    clock: Callable[[], float]
 
     async def run(
         self,
@@ -67,7 +67,7 @@ class CompareStrategies:
         progress: ProgressReporter,
     ) -> list[StrategyResult]:
         """Return one row for each strategy, in the given order."""
-        book = self.read_book(request)
+        book = self.read_book(request, ignore)
         rows = [
             await self._row(
                 book, replace(request, strategy=name, book=book.id), questions, progress
@@ -84,9 +84,9 @@ class CompareStrategies:
         questions: Sequence[Question],
         progress: ProgressReporter,
     ) -> StrategyResult:
-        started = self.clock()
-        chunks = await asyncio.to_thread(self.chunk_book, book, request)
-        seconds = self.clock() - started
+        started = process_time()
+        chunks = await asyncio.to_thread(self.chunk_book, book, request, ignore)
+        seconds = process_time() - started
         report = self.report(book, chunks, request)
         async with self.workbench() as bench:
             await _with_chunks(bench.ingest, book, chunks).run(request, progress)
@@ -116,15 +116,11 @@ class CompareStrategies:
 def _with_chunks(ingest: IngestBook, book: Book, chunks: Sequence[Chunk]) -> IngestBook:
     """Return an ingest that reuses these chunks, so that `semantic` embeds sentences only once."""
 
-    def read(request: IngestRequest, advance: Advance = ignore) -> Book:  # noqa: ARG001 - ReadBook's
+    def read(_: IngestRequest, advance: Advance) -> Book:
         advance(len(book.documents))
         return book
 
-    def chunk(
-        book: Book,
-        request: IngestRequest,  # noqa: ARG001 - ChunkBook's
-        advance: Advance = ignore,
-    ) -> Sequence[Chunk]:
+    def chunk(_: Book, __: IngestRequest, advance: Advance) -> Sequence[Chunk]:
         advance(len(book.documents))
         return chunks
 

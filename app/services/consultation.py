@@ -11,7 +11,6 @@ from app.domain.answer import Confidence
 from app.domain.answering.answerability import RefusalPolicy, answerability
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
 from app.domain.answering.extractive import ExtractiveAnswer, whole
-from app.domain.answering.intents import Intent, SmallTalk
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import (
     NEEDS_PAGE,
@@ -104,10 +103,6 @@ class ConsultBook:
     context_tokens: int = 3_000
     """Token budget of the context."""
 
-    def intent(self, question: str) -> Intent | SmallTalk | None:
-        """Return the intent of a question that may need no search; None for an ordinary one."""
-        return self.analysis.intent(question)
-
     async def read(self, request: AskRequest) -> Consultation:
         """Return the context for a question. Raises QuestionError and the errors of retrieval.
 
@@ -139,11 +134,6 @@ class ConsultBook:
         unrecognised = self.refusal.model and not analysis.in_book_language
         other_language = unrecognised or analysis.asked_in != analysis.features.language
         return self.refusal.confidence(read.score, other_language=other_language)
-
-    def _is_better(self, other: Consultation, read: Consultation) -> bool:
-        """Whether the other consultation has a better confidence and score."""
-        better = self._confidence(other) is not self._confidence(read)
-        return better and other.score > read.score
 
     async def locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
         """Return the reader's page, None if unknown, and the filter for the scope."""
@@ -207,7 +197,10 @@ class ConsultBook:
         if expanded == question:
             return read
         other = await self._search(replace(read.request, question=expanded), read.scope)
-        return replace(read, score=other.score) if self._is_better(other, read) else read
+        better = other.score > read.score
+        if better and self._confidence(other) is not self._confidence(read):
+            return replace(read, score=other.score)
+        return read
 
     async def _with_context(self, read: Consultation, page: PageLocation | None) -> Consultation:
         """Rank the hits for the answer and assemble their paragraphs."""

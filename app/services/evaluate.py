@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import fsum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.calibration import RefusalCurve, refusal_curve
@@ -22,7 +22,8 @@ from app.domain.evaluation.retrieval_metrics import (
 )
 from app.domain.percentile import percentile
 from app.domain.retrieval.query import ContextPassage, SearchFilter, SearchMode, SearchQuery
-from app.services.retrieve import RetrievalResult, Retrieve
+from app.services.phases import Advance, ignore
+from app.services.retrieve import Retrieve
 
 STANDARD_DEPTH = 5
 """Depth of recall and hit rate that every evaluation reports in addition to its k."""
@@ -74,16 +75,32 @@ class Evaluation:
         return _summary(self.results)
 
     def by_kind(self) -> Mapping[str, Mapping[str, float]]:
-        kinds = sorted({result.question.kind for result in self.results})
-        return {
-            kind: _summary([one for one in self.results if one.question.kind == kind])
-            for kind in kinds
-        }
+        return by_kind(self.results, _summary)
 
     def refusal(self) -> RefusalCurve | None:
         """Return the refusals by threshold; None if all questions are answerable."""
         judged = [(one.question.answerable, one.answerability) for one in self.results]
         return refusal_curve(judged, self.policy)
+
+
+class _Result(Protocol):
+    """The result of one question."""
+
+    @property
+    def question(self) -> Question: ...
+
+
+R = TypeVar("R", bound=_Result)
+
+
+def by_kind(
+    results: Sequence[R], summary: Callable[[tuple[R, ...]], Mapping[str, float]]
+) -> Mapping[str, Mapping[str, float]]:
+    """Return the summary of the results of each kind of question, by kind."""
+    kinds = sorted({one.question.kind for one in results})
+    return {
+        kind: summary(tuple(one for one in results if one.question.kind == kind)) for kind in kinds
+    }
 
 
 class QuestionScorer(Protocol):
@@ -110,7 +127,7 @@ class Evaluate:
         self,
         questions: Sequence[Question],
         request: EvaluationRequest,
-        advance: Callable[[int], None] = lambda _: None,
+        advance: Advance = ignore,
     ) -> Evaluation:
         """Search for each question; call `advance(1)` after each. Raises what `Retrieve` raises."""
         scorer = None if all(one.answerable for one in questions) else self.scorer
@@ -135,12 +152,11 @@ class Evaluate:
             if one.question.answerable and not one.first_page_hit
             for file in one.question.gold_files
         }
-        scope = scope_of(Question("", "", ""), request.book)
+        books = (request.book,) if request.book else ()
         missing = []
         for file, question in lost.items():
-            query = SearchQuery(
-                question.question, k=1, filter=replace(scope, files=(file,)), rerank=False
-            )
+            scope = SearchFilter(books=books, files=(file,))
+            query = SearchQuery(question.question, k=1, filter=scope, rerank=False)
             if not (await self.retrieve.search(query)).hits:
                 missing.append(file)
         return tuple(missing)
@@ -165,7 +181,7 @@ class Evaluate:
             else None,
             milliseconds=elapsed * 1000,
             degraded=bool(found.degraded),
-            found=_first_link(found),
+            found=found.hits[0].chunk.deep_link_url if found.hits else "",
         )
 
 
@@ -193,10 +209,6 @@ def _query(question: Question, request: EvaluationRequest) -> SearchQuery:
         rerank=request.rerank,
         rewrite=request.rewrite,
     )
-
-
-def _first_link(found: RetrievalResult) -> str:
-    return found.hits[0].chunk.deep_link_url if found.hits else ""
 
 
 def _measures(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answer import Answer, AnswerMode, Citation, Confidence
@@ -18,12 +18,12 @@ from app.domain.evaluation.helpfulness import (
     has_facts,
     outcome_of,
     shown_text,
-    summary,
 )
 from app.domain.evaluation.paired_bootstrap import Share
 from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
 from app.services.answer_question import AnswerQuestion
-from app.services.evaluate import STANDARD_DEPTH, ask_request
+from app.services.evaluate import STANDARD_DEPTH, ask_request, by_kind
+from app.services.phases import Advance, ignore
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +81,19 @@ class AnswerEvaluation:
         unanswerable.
         """
         shares = [one.shares() for one in self.results]
+        quality = ("citation_precision", "answer_coverage", "refusal_precision", "refusal_recall")
+        mistakes = ("answerable_refused", "answerable_uncertain", "unanswerable_answered")
         return {
             "n": len(self.results),
             "answerable": sum(one.question.answerable for one in self.results),
-            "citation_precision": _share("citation_precision", shares),
-            "answer_coverage": _share("answer_coverage", shares),
-            "refusal_precision": _share("refusal_precision", shares),
-            "refusal_recall": _share("refusal_recall", shares),
+            **{name: _share(name, shares) for name in quality},
             "refused": sum(one.refused for one in self.results),
             "degraded": sum(one.degraded for one in self.results),
-            "answerable_refused": _share("answerable_refused", shares),
-            "answerable_uncertain": _share("answerable_uncertain", shares),
-            "unanswerable_answered": _share("unanswerable_answered", shares),
+            **{name: _share(name, shares) for name in mistakes},
         }
 
     def by_kind(self) -> Mapping[str, Mapping[str, float]]:
-        kinds = sorted({one.question.kind for one in self.results})
-        return {kind: self._of(kind).summary() for kind in kinds}
-
-    def _of(self, kind: str) -> AnswerEvaluation:
-        results = tuple(one for one in self.results if one.question.kind == kind)
-        return replace(self, results=results)
+        return by_kind(self.results, lambda some: replace(self, results=some).summary())
 
     def refusal(self) -> RefusalCurve | None:
         """Return the refusals by threshold; None unless there are questions of both kinds."""
@@ -109,32 +101,26 @@ class AnswerEvaluation:
         return refusal_curve(judged, self.policy)
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluateAnswers:
-    """The use case that evaluates answers."""
+async def evaluate_answers(
+    answering: AnswerQuestion,
+    questions: Sequence[Question],
+    book: BookId | None = None,
+    k: int = ANSWER_CHUNKS,
+    advance: Advance = ignore,
+) -> AnswerEvaluation:
+    """Answer each question; call `advance(1)` after each. `book` None asks all books.
 
-    answer: AnswerQuestion
-
-    async def run(
-        self,
-        questions: Sequence[Question],
-        book: BookId | None = None,
-        k: int = ANSWER_CHUNKS,
-        advance: Callable[[int], None] = lambda _: None,
-    ) -> AnswerEvaluation:
-        """Answer each question; call `advance(1)` after each. `book` None asks all books.
-
-        Raises what `AnswerQuestion` raises.
-        """
-        # The score costs another search, so it is skipped if no question is unanswerable.
-        judging = not all(one.answerable for one in questions)
-        results = []
-        for question in questions:
-            request = replace(ask_request(question, book), k=k)
-            score = await self.answer.answerability(request) if judging else None
-            results.append(_judged(question, await self.answer.answer(request), score))
-            advance(1)
-        return AnswerEvaluation(tuple(results), self.answer.refusal, k)
+    Raises what `AnswerQuestion` raises.
+    """
+    # The score costs another search, so it is skipped if no question is unanswerable.
+    judging = not all(one.answerable for one in questions)
+    results = []
+    for question in questions:
+        request = replace(ask_request(question, book), k=k)
+        score = await answering.answerability(request) if judging else None
+        results.append(_judged(question, await answering.answer(request), score))
+        advance(1)
+    return AnswerEvaluation(tuple(results), answering.refusal, k)
 
 
 def _judged(question: Question, answer: Answer, answerability: float | None) -> AnsweredQuestion:
@@ -160,62 +146,42 @@ def _share(name: str, shares: Sequence[Mapping[str, Share]]) -> float:
     return round(sum(parts) / sum(wholes), 4) if sum(wholes) else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class HelpfulEvaluation:
-    results: tuple[Helpfulness, ...]
+async def measure_helpfulness(
+    answering: AnswerQuestion,
+    questions: Sequence[Question],
+    book: BookId | None = None,
+    advance: Advance = ignore,
+) -> list[Helpfulness]:
+    """Answer each question from its own book, or from `book`; call `advance(1)` after each.
 
-    def summary(self) -> Mapping[str, float]:
-        """Means over the questions that a metric applies to; see `helpfulness.summary`."""
-        return summary(self.results)
+    Raises InputError if an answerable question has no key facts, and what `AnswerQuestion` raises.
+    """
+    for question in questions:
+        if question.answerable and not question.key_facts:
+            message = f"question {question.id!r} is answerable, but has no key_facts"
+            raise InputError(message)
+    results = []
+    for question in questions:
+        results.append(await _measured(answering, question, book or question.book))
+        advance(1)
+    return results
 
-    def by_kind(self) -> Mapping[str, Mapping[str, float]]:
-        kinds = sorted({one.question.kind for one in self.results})
-        return {
-            kind: summary([one for one in self.results if one.question.kind == kind])
-            for kind in kinds
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class EvaluateHelpful:
-    """The use case."""
-
-    answer: AnswerQuestion
-
-    async def run(
-        self,
-        questions: Sequence[Question],
-        book: BookId | None = None,
-        advance: Callable[[int], None] = lambda _: None,
-    ) -> HelpfulEvaluation:
-        """Answer each question from its own book, or from `book`; call `advance(1)` after each.
-
-        Raises InputError if an answerable question has no key facts, and what `AnswerQuestion`
-        raises.
-        """
-        for question in questions:
-            if question.answerable and not question.key_facts:
-                message = f"question {question.id!r} is answerable, but has no key_facts"
-                raise InputError(message)
-        results = []
-        for question in questions:
-            results.append(await self._measured(question, book or question.book))
-            advance(1)
-        return HelpfulEvaluation(tuple(results))
-
-    async def _measured(self, question: Question, book: BookId | None) -> Helpfulness:
-        request = ask_request(question, book)
-        # A separate search, because the answer does not contain its hits.
-        found = (await self.answer.consult.read(request)).found
-        ranking = [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in found.hits]
-        answer = await self.answer.answer(request)
-        shown = shown_text(answer)
-        return Helpfulness(
-            question=question,
-            outcome=outcome_of(answer),
-            words=len(shown.split()),
-            facts_shown=bool(shown) and has_facts(shown, question.key_facts),
-            found=finds_gold(question, ranking[:STANDARD_DEPTH]),
-            cited=any(cites_gold(question, one) for one in answer.citations),
-            degraded=bool(answer.degraded),
-        )
+async def _measured(
+    answering: AnswerQuestion, question: Question, book: BookId | None
+) -> Helpfulness:
+    request = ask_request(question, book)
+    # A separate search, because the answer does not contain its hits.
+    found = (await answering.consult.read(request)).found
+    ranking = [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in found.hits]
+    answer = await answering.answer(request)
+    shown = shown_text(answer)
+    return Helpfulness(
+        question=question,
+        outcome=outcome_of(answer),
+        words=len(shown.split()),
+        facts_shown=bool(shown) and has_facts(shown, question.key_facts),
+        found=finds_gold(question, ranking[:STANDARD_DEPTH]),
+        cited=any(cites_gold(question, one) for one in answer.citations),
+        degraded=bool(answer.degraded),
+    )

@@ -25,9 +25,8 @@ _CACHED_CHUNKS = 5_000
 class FeatureReranker:
     terms: Callable[[str, str], list[int]]
     """Text and language -> ids of its terms in order, with repeats."""
+    vectors: SimilarityEncoder
     weights: RescoringWeights = field(default_factory=RescoringWeights)
-    vectors: SimilarityEncoder | None = None
-    """None: headings are compared only by their terms."""
     _known: LRUCache[tuple[str, str, str], ChunkTerms] = field(
         default_factory=lambda: LRUCache(_CACHED_CHUNKS), init=False, compare=False, repr=False
     )
@@ -52,20 +51,17 @@ class FeatureReranker:
     async def _similar(
         self, asked: Mapping[str, RescoringInput], hits: Sequence[Hit]
     ) -> list[float]:
-        """Return the cosine of the question and each hit's heading path; empty without a model."""
-        if self.vectors is None:
-            return []
+        """Return the cosine of the question and each hit's heading path; 0 without a path."""
         paths: dict[str, list[str]] = {}
         for hit in hits:
             paths.setdefault(hit.chunk.language, []).append(_heading_path(hit.chunk))
         cosines = {
-            language: await self.vectors.similarities(vector, [*filter(None, texts)], language)
+            language: await self.vectors.similarities(
+                asked[language].vector, [*filter(None, texts)], language
+            )
             for language, texts in paths.items()
-            if (vector := asked[language].vector) is not None
         }
-        return [
-            cosines.get(hit.chunk.language, {}).get(_heading_path(hit.chunk), 0.0) for hit in hits
-        ]
+        return [cosines[hit.chunk.language].get(_heading_path(hit.chunk), 0.0) for hit in hits]
 
     def terms_of(self, chunk: Chunk) -> ChunkTerms:
         """The terms of a chunk, cached."""

@@ -65,9 +65,8 @@ class GeneratedQuote:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorReplaced:
-    """The first generator wrote nothing; the following events come from the second one."""
+    """The model wrote nothing; the following events are the quotations that replace its answer."""
 
-    mode: AnswerMode
     failed: str = ""
     """Entry of `degraded` if it failed; "" if it found no answer in the context."""
 
@@ -141,19 +140,13 @@ class Similarity(Protocol):
 class ExtractiveGenerator:
     """Quotes the best passages; NO_ANSWER if no passage matches the question."""
 
+    model = ""
+    mode = AnswerMode.EXTRACTIVE
     split_sentences: SplitSentences
     similarity: Similarity
     paragraphs: ParagraphScorer | None = None
     """Scores the paragraphs in the languages that it reads; otherwise `similarity` does."""
     rules: Set[Rule] = ALL_RULES
-
-    @property
-    def model(self) -> str:
-        return ""
-
-    @property
-    def mode(self) -> AnswerMode:
-        return AnswerMode.EXTRACTIVE
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         extracted = await self._extracted(request)
@@ -213,6 +206,7 @@ class FallbackGenerator:
     answer although the score reaches the answer threshold.
     """
 
+    mode = AnswerMode.GENERATED
     first: Generator
     second: Generator
     refusal: RefusalPolicy
@@ -220,10 +214,6 @@ class FallbackGenerator:
     @property
     def model(self) -> str:
         return self.first.model
-
-    @property
-    def mode(self) -> AnswerMode:
-        return self.first.mode
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         written = False
@@ -233,8 +223,9 @@ class FallbackGenerator:
                 async for event in events:
                     written = written or (isinstance(event, GeneratedText) and bool(event.text))
                     if isinstance(event, GeneratedEnd):
-                        if not written:
-                            _require_answer(event)
+                        if not written and event.finish_reason != NO_ANSWER:
+                            message = "the generator wrote nothing"
+                            raise ProviderUnavailable(message)
                         if written or request.answerability < self.refusal.answer_threshold:
                             yield event
                             return
@@ -249,36 +240,24 @@ class FallbackGenerator:
             if written or (refusable and not isinstance(error, BudgetSpent)):
                 raise
             given_up = error
-        async with aclosing(self._quoted(request, given_up)) as events:
-            async for event in events:
-                yield event
+        for replacing in await self._quoted(request, given_up):
+            yield replacing
 
     async def _quoted(
         self, request: GenerationRequest, given_up: GeneratedEnd | ProviderError
-    ) -> AsyncGenerator[GeneratorEvent, None]:
-        """Yield the events of `second`; if it has no answer, the end of `first` or its failure."""
-        written = False
-        async with aclosing(self.second.generate(request)) as events:
-            async for event in events:
-                if not written:
-                    if isinstance(given_up, ProviderError):
-                        nothing = isinstance(event, GeneratedEnd)
-                        if nothing and not isinstance(given_up, BudgetSpent):
-                            raise given_up
-                        failed = degraded_by(_log, "answer.generator_failed", "generator", given_up)
-                    elif isinstance(event, GeneratedEnd):
-                        yield given_up
-                        return
-                    else:
-                        failed = ""
-                    yield GeneratorReplaced(self.second.mode, failed)
-                    written = True
-                if isinstance(event, GeneratedEnd) and isinstance(given_up, GeneratedEnd):
-                    event = replace(event, usage=given_up.usage)  # noqa: PLW2901
-                yield event
-
-
-def _require_answer(end: GeneratedEnd) -> None:
-    if end.finish_reason != NO_ANSWER:
-        message = "the generator wrote nothing"
-        raise ProviderUnavailable(message)
+    ) -> list[GeneratorEvent]:
+        """Return the events of `second`; if it has no answer, the end of `first` or its failure."""
+        quoted = [event async for event in self.second.generate(request)]
+        nothing = isinstance(quoted[0], GeneratedEnd)
+        if isinstance(given_up, ProviderError):
+            if nothing and not isinstance(given_up, BudgetSpent):
+                raise given_up
+            failed = degraded_by(_log, "answer.generator_failed", "generator", given_up)
+            return [GeneratorReplaced(failed), *quoted]
+        if nothing:
+            return [given_up]
+        usage = given_up.usage
+        billed = [
+            replace(one, usage=usage) if isinstance(one, GeneratedEnd) else one for one in quoted
+        ]
+        return [GeneratorReplaced(), *billed]

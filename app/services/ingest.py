@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from time import perf_counter
+from typing import TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -35,7 +36,7 @@ from app.services.ingest_plan import (
     fingerprint,
 )
 from app.services.lexical import chunk_vector
-from app.services.phases import Advance, Phases, ProgressReporter, ignore
+from app.services.phases import Advance, Phases, ProgressReporter
 from app.services.ports import (
     BookManifest,
     BookStore,
@@ -55,27 +56,18 @@ WRITE_BATCH = 256
 """Chunks with vectors in memory at a time."""
 
 
-class ReadBook(Protocol):
-    """Reads a book; calls `advance` with the number of files read since the last call."""
-
-    def __call__(self, request: IngestRequest, advance: Advance = ignore) -> Book: ...
-
-
-class ChunkBook(Protocol):
-    """Chunks a book; calls `advance` with the number of documents done since the last call."""
-
-    def __call__(
-        self, book: Book, request: IngestRequest, advance: Advance = ignore
-    ) -> Sequence[Chunk]: ...
+ReadBook: TypeAlias = Callable[[IngestRequest, Advance], Book]
+"""Reads a book; calls `Advance` with the number of files read since the last call."""
+ChunkBook: TypeAlias = Callable[[Book, IngestRequest, Advance], Sequence[Chunk]]
+"""Chunks a book; calls `Advance` with the number of documents done since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestBook:
     """The ingest use case.
 
-    `clock` returns seconds, for the report only. `stamp` hashes the book's files and the program
-    that reads them; "" if unknown. `encoder` identifies the sparse encoder. `billed` returns the
-    number of tokens billed so far.
+    `stamp` hashes the book's files and the program that reads them; "" if unknown. `encoder`
+    identifies the sparse encoder. `billed` returns the number of tokens billed so far.
     """
 
     read_book: ReadBook
@@ -87,7 +79,6 @@ class IngestBook:
     index: BookStore
     memory: LastRunStore
     count_tokens: Callable[[str], int]
-    clock: Callable[[], float]
     stamp: Callable[[IngestRequest], str]
     context_embedder: ContextEmbedder | None = None
     """The embedder if it supports late chunking, else None."""
@@ -101,24 +92,24 @@ class IngestBook:
         Readers see the old generation until the last step. On an error the index is unchanged;
         vectors received so far stay in the cache.
         """
-        started = self.clock()
-        phases = Phases(progress, self.clock)
+        started = perf_counter()
+        phases = Phases(progress)
         source = await asyncio.to_thread(self.stamp, request)
         report = await self._recall(request, source)
         if report is None:
-            plan = await self._plan(request, phases)
-            report = plan.report(request)
+            plan = await self._plan(request, source, phases)
+            report = plan.report()
             if not request.dry_run:
-                report = await self._carry_out(plan, report, request, phases, source)
-                await self._remember(plan, report, request, source)
+                report = await self._carry_out(plan, report, phases)
+                await self._remember(plan, report)
         return replace(
             report,
-            seconds=round(self.clock() - started, 3),
+            seconds=round(perf_counter() - started, 3),
             phases=phases.seconds,
             dry_run=request.dry_run,
         )
 
-    async def _plan(self, request: IngestRequest, phases: Phases) -> IngestPlan:
+    async def _plan(self, request: IngestRequest, source: str, phases: Phases) -> IngestPlan:
         """Determine what to do, without changing anything."""
         book, ids = await self._read(request, phases)
         chunks = await self._chunk(book, request, phases)
@@ -137,6 +128,8 @@ class IngestBook:
             missing = [] if unchanged else await self._missing(chunks)
             counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
         return IngestPlan(
+            request=request,
+            source=source,
             book=book,
             chunks=chunks,
             fingerprint=digest,
@@ -203,12 +196,7 @@ class IngestBook:
         return [f"{what}: only lexical search finds the rest of them"]
 
     async def _carry_out(
-        self,
-        plan: IngestPlan,
-        report: IngestReport,
-        request: IngestRequest,
-        phases: Phases,
-        source: str,
+        self, plan: IngestPlan, report: IngestReport, phases: Phases
     ) -> IngestReport:
         if plan.unchanged:
             # The ledger can differ from an unchanged book, after a rollback for example.
@@ -216,7 +204,7 @@ class IngestBook:
                 await self.ledgers.save(plan.book.id, plan.ids.ledger)
             return report
         billed_before = self.billed()
-        published = await self._publish(plan, request, phases, source)
+        published = await self._publish(plan, phases)
         billed = self.billed() - billed_before
         return replace(
             report,
@@ -225,12 +213,10 @@ class IngestBook:
             usd=self.tariff.price(billed) if billed else report.usd,
         )
 
-    async def _publish(
-        self, plan: IngestPlan, request: IngestRequest, phases: Phases, source: str
-    ) -> BookManifest:
+    async def _publish(self, plan: IngestPlan, phases: Phases) -> BookManifest:
         writer = await self.index.begin(plan.book.id, self.embedder.dimension)
         try:
-            await self._refuse_if_overtaken(plan, request, source)
+            await self._refuse_if_overtaken(plan)
             await self._embed(plan, phases)
             await self._write(writer, plan.chunks, phases)
             with phases.phase("publish"):
@@ -238,17 +224,15 @@ class IngestBook:
                 # run dies in between, the next one gives equal texts the same ids.
                 if plan.ids.new:
                     await self.ledgers.save(plan.book.id, plan.ids.ledger)
-                return await writer.publish(self._manifest(plan, request))
+                return await writer.publish(self._manifest(plan))
         finally:
             await writer.abandon()
 
-    async def _refuse_if_overtaken(
-        self, plan: IngestPlan, request: IngestRequest, source: str
-    ) -> None:
+    async def _refuse_if_overtaken(self, plan: IngestPlan) -> None:
         """Raise BookError if the files changed during this run, IndexBusy if the ledger did."""
-        if await asyncio.to_thread(self.stamp, request) != source:
+        if await asyncio.to_thread(self.stamp, plan.request) != plan.source:
             message = "files changed during the ingest: run it again"
-            raise BookError(message, str(request.folder))
+            raise BookError(message, str(plan.request.folder))
         if await self.ledgers.revision(plan.book.id) != plan.ids.revision:
             message = (
                 f"another ingest wrote book {plan.book.id!r} while this one read it: "
@@ -296,8 +280,8 @@ class IngestBook:
             for chunk, vector in zip(chunks, vectors, strict=True)
         ]
 
-    def _manifest(self, plan: IngestPlan, request: IngestRequest) -> BookManifest:
-        book, chunks = plan.book, plan.chunks
+    def _manifest(self, plan: IngestPlan) -> BookManifest:
+        book, chunks, request = plan.book, plan.chunks, plan.request
         return BookManifest(
             book=book.id,
             title=book.title,
@@ -336,13 +320,11 @@ class IngestBook:
                 return last.report
         return None
 
-    async def _remember(
-        self, plan: IngestPlan, report: IngestReport, request: IngestRequest, source: str
-    ) -> None:
-        if not source:
+    async def _remember(self, plan: IngestPlan, report: IngestReport) -> None:
+        if not plan.source:
             return
         last = LastRun(
-            stamp=self._stamp(request, source),
+            stamp=self._stamp(plan.request, plan.source),
             ledger=await self.ledgers.revision(plan.book.id),
             fingerprint=plan.fingerprint,
             report=report.of_the_next_run(),

@@ -40,10 +40,10 @@ Work: TypeAlias = Callable[[Report], Awaitable[IngestReport]]
 class IngestJobs:
     """Runs one ingest at a time, and keeps the state of the last one of each book."""
 
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _states: dict[BookId, JobState] = field(default_factory=dict, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
-    _changed: asyncio.Condition = field(default_factory=asyncio.Condition, init=False)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    """Set at the next change of a state."""
 
     def require_free(self) -> None:
         """Raise IndexBusy while a job runs."""
@@ -54,7 +54,7 @@ class IngestJobs:
     def start(self, book: BookId, work: Work, last: Callable[[], None]) -> JobState:
         """Start a job; `last` is called at its end. Raises IndexBusy."""
         self.require_free()
-        self._states[book] = JobState(book, "running", self.now())
+        self._states[book] = JobState(book, "running", datetime.now(UTC))
         self._task = asyncio.create_task(self._run(book, work, last))
         return self._states[book]
 
@@ -71,9 +71,8 @@ class IngestJobs:
                 yield state
             if state.state != "running":
                 return
-            async with self._changed:
-                if self._states.get(book) is seen:
-                    await self._changed.wait()
+            if self._states.get(book) is seen:
+                await self._changed.wait()
 
     async def close(self) -> None:
         """Cancel the running job; the index stays as it was."""
@@ -82,14 +81,8 @@ class IngestJobs:
             await asyncio.wait({self._task})
 
     async def _run(self, book: BookId, work: Work, last: Callable[[], None]) -> None:
-        pending: set[asyncio.Task[None]] = set()
-
         def report(phase: str, done: int, total: int, unit: str) -> None:
-            state = self._states[book]
-            self._states[book] = replace(state, phase=phase, done=done, total=total, unit=unit)
-            notified = asyncio.ensure_future(self._notify())
-            pending.add(notified)
-            notified.add_done_callback(pending.discard)
+            self._change(book, phase=phase, done=done, total=total, unit=unit)
 
         ended: dict[str, object] = {"state": "failed"}
         try:
@@ -104,10 +97,9 @@ class IngestJobs:
             raise
         finally:
             last()
-            state = self._states[book]
-            self._states[book] = replace(state, ended_at=self.now(), **ended)  # type: ignore[arg-type]
-            await self._notify()
+            self._change(book, ended_at=datetime.now(UTC), **ended)
 
-    async def _notify(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
+    def _change(self, book: BookId, **fields: object) -> None:
+        self._states[book] = replace(self._states[book], **fields)  # type: ignore[arg-type]
+        self._changed.set()
+        self._changed = asyncio.Event()

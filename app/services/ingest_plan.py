@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from app.domain.book_id import BookId
@@ -143,6 +142,9 @@ class LedgerUpdate:
 class IngestPlan:
     """What an ingest will do. `missing` are the vector keys to embed, in reading order."""
 
+    request: IngestRequest
+    source: str
+    """Hash of the book's files and of the program; "" if unknown."""
     book: Book
     chunks: Sequence[Chunk]
     fingerprint: str
@@ -156,8 +158,8 @@ class IngestPlan:
     faults: list[str]
     """Damage found in the published generation."""
 
-    def report(self, request: IngestRequest) -> IngestReport:
-        book, cost = self.book, self.cost
+    def report(self) -> IngestReport:
+        book, cost, excluded = self.book, self.cost, self.request.exclude_kinds
         kinds = Counter(block.kind for block in book.blocks())
         return IngestReport(
             book=book.id,
@@ -166,9 +168,7 @@ class IngestPlan:
             files=len(book.documents),
             blocks={kind.value: count for kind, count in sorted(kinds.items())},
             chunks=len(self.chunks),
-            added=self.changes.added,
-            changed=self.changes.changed,
-            removed=self.changes.removed,
+            **asdict(self.changes),
             embedded=cost.texts,
             reused=0 if self.unchanged else len(self.chunks) - cost.texts,
             tokens=cost.tokens,
@@ -178,9 +178,7 @@ class IngestPlan:
             faults=self.faults,
             unchanged=self.unchanged,
             generation=self.published.generation if self.published else 0,
-            excluded={
-                kind.value: kinds[kind] for kind in sorted(request.exclude_kinds & kinds.keys())
-            },
+            excluded={kind.value: kinds[kind] for kind in sorted(excluded & kinds.keys())},
             warnings=[*map(str, book.warnings), *self.warnings],
             orphans=list(book.orphans),
         )
@@ -207,35 +205,25 @@ def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> C
     new = [chunk for chunk in chunks if chunk.chunk_id not in before]
     replaced: set[str] = set()
     for chunk in new:
-        replaced.update(islice(_free(chunk.paragraph_ids, holders, replaced), 1))
+        for paragraph in chunk.paragraph_ids:
+            held = holders.get(paragraph, [])
+            while held and held[-1] in replaced:
+                held.pop()
+            if held:
+                replaced.add(held[-1])
+                break
     return Changes(len(new) - len(replaced), len(replaced), len(gone) - len(replaced))
-
-
-def _free(
-    paragraphs: Iterable[str], holders: Mapping[str, list[str]], replaced: Set[str]
-) -> Iterator[str]:
-    """Yield the holders of these paragraphs that are not replaced yet.
-
-    Replaced holders are removed from the lists.
-    """
-    for paragraph in paragraphs:
-        held = holders.get(paragraph, [])
-        while held:
-            if held[-1] not in replaced:
-                yield held[-1]
-            held.pop()
 
 
 def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
     """Map each paragraph id to the chunks that contain it, those that only repeat it first."""
-    places = sorted(
+    places = [
         (place, chunk_id, paragraph)
         for chunk_id, held in chunks.items()
         for place, paragraph in enumerate(held)
-    )
-    places.reverse()
+    ]
     holders: dict[str, list[str]] = {}
-    for _, chunk_id, paragraph in places:
+    for _, chunk_id, paragraph in sorted(places, reverse=True):
         holders.setdefault(paragraph, []).append(chunk_id)
     return holders
 

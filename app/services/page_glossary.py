@@ -21,7 +21,7 @@ from app.domain.glossary import (
 )
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
-from app.services.book_scope import books_asked, readers_editions, require_all
+from app.services.book_scope import books_of_page, require_all
 from app.services.ports import BookManifest, VectorIndex
 
 _CACHED_BOOKS = 50
@@ -69,10 +69,7 @@ class LookUpTerms:
         could not be read.
         """
         key, damaged = page_key(page), None
-        editions = await readers_editions(self.index, (book,) if book else (), page)
-        books = await books_asked(self.index, editions)
-        # The book whose site the URL belongs to comes first.
-        for manifest in sorted(books, key=lambda one: not page.startswith(one.base_url)):
+        for manifest in await books_of_page(self.index, page, book):
             try:
                 terms = await self._terms(await self._glossary(manifest), key)
             except StorageError as error:
@@ -90,13 +87,12 @@ class LookUpTerms:
         async with self._reading:
             known = self._read.get(manifest.book)
             if known is None or known.manifest != manifest:
-                known = self._read[manifest.book] = await self._read_glossary(manifest)
+                entries = SearchFilter(books=(manifest.book,), kinds=(BlockKind.GLOSSARY_ENTRY,))
+                chunks = await self.index.matching(entries)
+                # In a thread: 2,000 entries take a second, and a page about 10 ms.
+                known = await asyncio.to_thread(_glossary_of, manifest, chunks)
+                self._read[manifest.book] = known
             return known
-
-    async def _read_glossary(self, manifest: BookManifest) -> _GlossaryCache:
-        entries = SearchFilter(books=(manifest.book,), kinds=(BlockKind.GLOSSARY_ENTRY,))
-        # In a thread: 2,000 entries take a second, and a page about 10 ms.
-        return await asyncio.to_thread(_glossary_of, manifest, await self.index.matching(entries))
 
     async def _terms(self, glossary: _GlossaryCache, page: str) -> tuple[TermOnPage, ...] | None:
         """Return the terms on a page; None if the book has no such page."""

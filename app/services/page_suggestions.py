@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
@@ -13,8 +14,8 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.domain.terms import Terms
-from app.services.book_scope import books_asked, readers_editions, require_all
+from app.services.book_scope import books_of_page, require_all
+from app.services.lexical import LexicalEncoder
 from app.services.ports import VectorIndex
 
 
@@ -32,8 +33,7 @@ class SuggestForPage:
     """The use case; no provider is called."""
 
     index: VectorIndex
-    terms: Callable[[str, str], frozenset[int]]
-    """Text and language -> ids of the text's terms."""
+    lexical: LexicalEncoder
 
     async def on_page(self, page: str, book: BookId | None = None) -> PageSuggestions | None:
         """Return suggestions for a page, given by URL or path; None if no book has it.
@@ -42,13 +42,9 @@ class SuggestForPage:
         could not be read.
         """
         key = page_key(page)
-        editions = await readers_editions(self.index, (book,) if book else (), page)
-        books = await books_asked(self.index, editions)
-        # The book whose site the URL belongs to comes first.
-        for manifest in sorted(books, key=lambda one: not page.startswith(one.base_url)):
+        for manifest in await books_of_page(self.index, page, book):
             on_page = SearchFilter(books=(manifest.book,), pages=(key,))
-            chunks = await self.index.matching(on_page)
-            if chunks:
+            if chunks := await self.index.matching(on_page):
                 return await asyncio.to_thread(self._of, manifest.book, chunks)
         if not book:
             await require_all(self.index)
@@ -59,14 +55,14 @@ class SuggestForPage:
         return PageSuggestions(
             book,
             tuple(islice(self._questions(ordered), MAX_SUGGESTIONS)),
-            tuple(_exercises(ordered)),
+            _exercises(ordered),
         )
 
     def _questions(self, chunks: Iterable[Chunk]) -> Iterator[str]:
         """Yield at most one question for each section."""
         asked: set[tuple[str, ...]] = set()
         for chunk in chunks:
-            terms = _in_language(self.terms, chunk.language)
+            terms = partial(self.lexical.terms, language=chunk.language)
             for passage in chunk.passages:
                 if passage.heading_path in asked:
                     continue
@@ -77,14 +73,10 @@ class SuggestForPage:
                     yield question
 
 
-def _in_language(terms: Callable[[str, str], frozenset[int]], language: str) -> Terms:
-    return lambda text: terms(text, language)
-
-
-def _exercises(chunks: Iterable[Chunk]) -> Iterator[Passage]:
-    """Each exercise once: chunks may overlap."""
-    seen: set[str] = set()
+def _exercises(chunks: Iterable[Chunk]) -> tuple[Passage, ...]:
+    """Return each exercise once: chunks may overlap."""
+    found: dict[str, Passage] = {}
     for passage in (passage for chunk in chunks for passage in chunk.passages):
-        if passage.kind is BlockKind.EXERCISE and passage.paragraph_id not in seen:
-            seen.add(passage.paragraph_id)
-            yield passage
+        if passage.kind is BlockKind.EXERCISE:
+            found.setdefault(passage.paragraph_id, passage)
+    return tuple(found.values())

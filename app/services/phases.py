@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Protocol, TypeAlias
 
 Advance: TypeAlias = Callable[[int], None]
@@ -29,14 +30,13 @@ class Phases:
     """Runs phases; `seconds` gets the duration of each one that ended."""
 
     progress: ProgressReporter
-    clock: Callable[[], float]
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def phase(self, name: str, total: int = 0, unit: str = "") -> Iterator[Advance]:
         """Yield a function to call with the amount done; `total` 0 means unknown."""
         self.progress.start(name, total, unit)
-        started = self.clock()
+        started = perf_counter()
         yield lambda amount: self.progress.advance(name, amount)
-        self.seconds[name] = round(self.clock() - started, 3)
+        self.seconds[name] = round(perf_counter() - started, 3)
         self.progress.finish(name)

@@ -5,7 +5,15 @@ Every method raises only errors of `app.domain.errors`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -23,8 +31,8 @@ from app.domain.retrieval.query import (
 )
 
 
-class Embedder(Protocol):
-    """Embeds texts. `model` and `dimension` identify the vector space."""
+class QuestionEmbedder(Protocol):
+    """Embeds questions. `model` and `dimension` identify the vector space."""
 
     @property
     def model(self) -> str: ...
@@ -32,18 +40,22 @@ class Embedder(Protocol):
     @property
     def dimension(self) -> int: ...
 
+    async def embed_query(self, text: str) -> Vector: ...
+
+
+class Embedder(QuestionEmbedder, Protocol):
+    """Embeds the texts of a book, too."""
+
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text, in order; the adapter splits any number into batches."""
         ...
 
-    def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
+    def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[tuple[int, list[Vector]], None]:
         """Yield (position of the batch's first text, its vectors) as batches finish, in any order.
 
         Every text gets its vector, or an error is raised.
         """
         ...
-
-    async def embed_query(self, text: str) -> Vector: ...
 
 
 class ContextEmbedder(Embedder, Protocol):

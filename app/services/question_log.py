@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+import secrets
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from app.domain.answer import Answer, AnswerEvent, AnswerMode, Finished
@@ -71,30 +73,24 @@ class QuestionLog:
     index: BookStore
     keep_days: int
     """Days until answers are deleted; 0: never."""
-    now: Callable[[], datetime]
-    """UTC."""
-    new_id: Callable[[], str]
     _waiting: asyncio.Queue[LoggedAnswer] = field(
         default_factory=lambda: asyncio.Queue(MOST_WAITING), init=False
     )
     _cleaned: datetime | None = field(default=None, init=False)
 
     async def recorded(
-        self, request: AskRequest, events: AsyncIterator[AnswerEvent]
+        self, request: AskRequest, events: AsyncGenerator[AnswerEvent, None]
     ) -> AsyncGenerator[AnswerEvent, None]:
         """Yield the events, the last with the `answer_id`, and log the answer."""
         record = current() or Recording()
-        try:
+        async with aclosing(events):
             async for event in events:
                 if isinstance(event, Finished):
-                    answer = replace(event.answer, answer_id=self.new_id())
+                    answer = replace(event.answer, answer_id=secrets.token_hex(8))
                     await self._enqueue(request, answer, record)
                     yield Finished(answer)
                 else:
                     yield event
-        finally:
-            if isinstance(events, AsyncGenerator):
-                await events.aclose()
 
     async def give(self, feedback: Feedback, books: Sequence[str] = ()) -> None:
         """Store a reader's feedback.
@@ -136,7 +132,7 @@ class QuestionLog:
                     self._waiting.task_done()
 
     async def _clean(self) -> None:
-        now = self.now()
+        now = datetime.now(UTC)
         if not self.keep_days or (self._cleaned and now - self._cleaned < CLEANED_EVERY):
             return
         await self.store.delete(Selected(before=now - timedelta(days=self.keep_days)))
@@ -150,18 +146,14 @@ class QuestionLog:
             _log.error("question_log.failed", extra={"reason": str(error) or "too many waiting"})
 
     def _entry(
-        self,
-        request: AskRequest,
-        answer: Answer,
-        record: Recording,
-        books: BookList,
+        self, request: AskRequest, answer: Answer, record: Recording, books: BookList
     ) -> LoggedAnswer:
         book = _book_of(request, answer, books)
         manifest = books.get(BookId(book)) if book else None
         small_talk = answer.mode is AnswerMode.SMALL_TALK
         return LoggedAnswer(
             id=answer.answer_id,
-            asked_at=self.now(),
+            asked_at=datetime.now(UTC),
             book=book,
             book_version=manifest.book_version if manifest else "",
             # Text that is not a question may be a name or a greeting: it is not stored.

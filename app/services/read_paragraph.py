@@ -30,16 +30,15 @@ class ReadParagraph:
 
     async def read(self, paragraph_id: str, books: tuple[BookId, ...] = ()) -> ParagraphText | None:
         """Search these books, or all; None if the id was never used there. Raises BookNotFound."""
-        found = await self._stored(paragraph_id, books)
+        if stored := await self._stored(paragraph_id, books):
+            return stored
         for book in books or (None,):
-            if found is not None:
-                break
             target = await self.cite.find(paragraph_id, book)
-            if target is not None and not target.gone:
-                found = await self._stored(target.paragraph_id, (target.book,))
-            if target is not None and found is None:
-                found = ParagraphText(target.paragraph_id, target.book, target.url)
-        return found
+            if target is not None:
+                current = target.paragraph_id
+                found = None if target.gone else await self._stored(current, (target.book,))
+                return found or ParagraphText(current, target.book, target.url)
+        return None
 
     async def _stored(self, paragraph_id: str, books: tuple[BookId, ...]) -> ParagraphText | None:
         of_it = SearchFilter(books=books, paragraph_ids=(paragraph_id,))
@@ -51,7 +50,6 @@ class ReadParagraph:
         ]
         if not parts:
             return None
-        first = parts[0]
+        book, passage = parts[0].book, parts[0].passage
         text = "\n\n".join("".join(framed_block(one.passage)) for one in parts)
-        passage = first.passage
-        return ParagraphText(paragraph_id, first.book, passage.url, passage.heading_path, text)
+        return ParagraphText(paragraph_id, book, passage.url, passage.heading_path, text)

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from time import perf_counter
-from types import TracebackType
 
 from app.domain.answer import Answer
 from app.domain.cost import NOTHING, Units
@@ -127,44 +126,27 @@ def recording(request_id: str = "") -> Iterator[Recording]:
         _current.reset(token)
 
 
-class stage:  # noqa: N801 - used like a function, in `with`
+@contextmanager
+def stage(name: str) -> Iterator[None]:
     """Add the duration of the block to a stage of the current recording.
 
     Inside another stage, the block counts as part of that stage. The block must not yield to a
     consumer, because the consumer's time would be included.
     """
-
-    __slots__ = ("_began", "_name", "_record")
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        record = _current.get()
-        if record is None or record.in_stage:
-            self._record = None
-            return
-        self._record = record
-        record.in_stage = True
-        self._began = perf_counter()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        record = self._record
-        if record is None:
-            return
-        now = perf_counter()
+    record = _current.get()
+    if record is None or record.in_stage:
+        yield
+        return
+    record.in_stage = True
+    began = perf_counter()
+    try:
+        yield
+    finally:
+        ended = perf_counter()
         record.in_stage = False
-        span = record.spans.get(self._name)
-        if span is None:
-            record.spans[self._name] = Span(self._began, now, now - self._began)
-        else:
-            span.ended = now
-            span.seconds += now - self._began
+        span = record.spans.setdefault(name, Span(began, ended, 0.0))
+        span.ended = ended
+        span.seconds += ended - began
 
 
 def failed_step(step: str, code: str, reason: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from app.domain.answer import Confidence
 from app.domain.book_id import BookId
@@ -32,16 +32,14 @@ class ReportQuestions:
     similarity: SimilarityEncoder
     cluster: Callable[[Sequence[Vector], float], list[int]]
     """(vectors, minimum cosine) -> the number of each vector's cluster."""
-    now: Callable[[], datetime]
-    """UTC."""
 
     async def run(self, book: str, since: datetime) -> OwnerReport:
         """Report on a book, "" for all. Raises BookNotFound, StorageError."""
         answers = await self.answers(book, since)
         asked = [one for one in answers if is_question(one) and one.question.strip()]
         clusters = await self._clusters(asked, await self.language(book))
-        until = self.now()
-        return await asyncio.to_thread(owner_report, book, since, until, answers, clusters)
+        now = datetime.now(UTC)
+        return await asyncio.to_thread(owner_report, book, since, now, answers, clusters)
 
     async def most_asked(self, books: Sequence[BookId], since: datetime) -> BookId | None:
         """Return the book with most questions, the first of several with as many.
@@ -75,7 +73,7 @@ class ReportQuestions:
         by_text: dict[str, list[LoggedAnswer]] = {}
         for one in answers:
             by_text.setdefault(" ".join(one.question.casefold().split()), []).append(one)
-        texts = [text for text, _ in Counter({t: len(a) for t, a in by_text.items()}).most_common()]
+        texts = sorted(by_text, key=lambda text: -len(by_text[text]))
         said = [without_words(text, FUNCTION_WORDS.get(language, ())) or text for text in texts]
         vectors = await self.similarity.texts(said, language)
         numbers = await asyncio.to_thread(self.cluster, vectors, SAME_MEANING)

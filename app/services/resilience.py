@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -21,7 +21,7 @@ from app.domain.answer import AnswerMode
 from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 from app.domain.retrieval.query import Turn, Vector
 from app.services.generators import GeneratedEnd, GenerationRequest, Generator, GeneratorEvent
-from app.services.ports import Embedder, QuestionRewriter, Reranker
+from app.services.ports import QuestionEmbedder, QuestionRewriter, Reranker
 from app.services.provider_failures import require_vector
 from app.services.recording import looked_up
 
@@ -117,53 +117,53 @@ class CircuitBreaker:
 
 async def in_time(work: Awaitable[T], seconds: float, what: str) -> T:
     """Return the result of `work`. ProviderUnavailable, with `what`, if it takes longer."""
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            return await work
-    except TimeoutError as error:
-        if limit.expired():
-            raise _too_slow(what, seconds) from error
-        raise
+    async with _until(_now() + seconds, seconds, what):
+        return await work
 
 
 async def stream_with_deadline(
-    events: AsyncIterator[T], seconds: float, what: str
+    events: AsyncGenerator[T, None], seconds: float, what: str
 ) -> AsyncGenerator[T, None]:
     """Yield the events. ProviderUnavailable if they do not end within `seconds`.
 
     The time that the consumer takes counts as well.
     """
-    deadline = asyncio.get_running_loop().time() + seconds
-    try:
+    deadline = _now() + seconds
+    async with aclosing(events):
         while True:
-            try:
-                async with asyncio.timeout_at(deadline) as limit:
-                    event = await anext(events)
-            except StopAsyncIteration:
+            async with _until(deadline, seconds, what):
+                event = await anext(events, None)
+            if event is None:
                 return
-            except TimeoutError as error:
-                if limit.expired():
-                    raise _too_slow(what, seconds) from error
-                raise
             yield event
-    finally:
-        if isinstance(events, AsyncGenerator):
-            await events.aclose()
 
 
-def _too_slow(what: str, seconds: float) -> ProviderUnavailable:
-    return ProviderUnavailable(f"{what} took longer than {seconds:g} s")
+@asynccontextmanager
+async def _until(deadline: float, seconds: float, what: str) -> AsyncGenerator[None, None]:
+    """Raise ProviderUnavailable if the block does not end by the deadline, which `seconds` set."""
+    try:
+        async with asyncio.timeout_at(deadline) as limit:
+            yield
+    except TimeoutError as error:
+        if limit.expired():
+            message = f"{what} took longer than {seconds:g} s"
+            raise ProviderUnavailable(message) from error
+        raise
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 @dataclass(slots=True)
 class GuardedEmbedder:
-    """An `Embedder` with a time limit and a circuit breaker for questions; an ingest has neither.
+    """A `QuestionEmbedder` with a time limit and a circuit breaker; an ingest has neither.
 
     Vectors of recent questions are cached, since a class often asks the same ones: a cached
     question is answered while the circuit is open, and does not count as a success.
     """
 
-    embedder: Embedder
+    embedder: QuestionEmbedder
     breaker: CircuitBreaker
     seconds: float
     _vectors: LRUCache[str, Vector] = field(
@@ -177,12 +177,6 @@ class GuardedEmbedder:
     @property
     def dimension(self) -> int:
         return self.embedder.dimension
-
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        return await self.embedder.embed_documents(texts)
-
-    def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
-        return self.embedder.embed_batches(texts)
 
     async def embed_query(self, text: str) -> Vector:
         known = self._vectors.get(text)
@@ -232,6 +226,7 @@ class GuardedRewriter:
 class GuardedGenerator:
     """A `Generator` with a time limit on its first event; the adapter limits the rest."""
 
+    mode = AnswerMode.GENERATED
     generator: Generator
     breaker: CircuitBreaker
     first_seconds: float
@@ -240,10 +235,6 @@ class GuardedGenerator:
     @property
     def model(self) -> str:
         return self.generator.model
-
-    @property
-    def mode(self) -> AnswerMode:
-        return self.generator.mode
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         with self.breaker.call():

@@ -22,10 +22,7 @@ from app.domain.retrieval.query import (
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.book_scope import degraded_books
 from app.services.feature_reranker import DEPTH, FeatureReranker
-from app.services.ports import (
-    Reranker,
-    VectorIndex,
-)
+from app.services.ports import Reranker, VectorIndex
 from app.services.provider_failures import degraded_by
 from app.services.recording import stage
 
@@ -45,8 +42,6 @@ class RetrievalResult:
     """
 
     hits: tuple[Hit, ...]
-    question: str
-    """The query: the question, made standalone if there is a history."""
     degraded: tuple[str, ...] = ()
 
 
@@ -72,14 +67,16 @@ class Retrieve:
         with stage("search"):
             found = await self._candidates(asked, max(CANDIDATES, query.k))
             fused = fuse(found, self.fusion, self.dense_weight)
-        reranker = self._reranker_for(query)
+        # A search in sparse mode calls no provider.
+        rerank = query.rerank and query.mode is not SearchMode.SPARSE
+        reranker = self.reranker if rerank else None
         hits = await self._fetch_and_rescore(asked, fused, reranker)
         degraded = (*asked.degraded, *await degraded_books(self.index, query.filter.books))
         if reranker is not None:
-            hits, failed = await self._rerank(reranker, asked.question, query.k, hits)
+            hits, failed = await self._rerank(reranker, asked.texts.question, query.k, hits)
             degraded += failed
         # A spent budget may stop several steps, but is listed once.
-        return RetrievalResult(hits[: query.k], asked.question, tuple(dict.fromkeys(degraded)))
+        return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)))
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
         """Return the hits' paragraphs, each once, within the budget. Raises StorageError.
@@ -106,10 +103,6 @@ class Retrieve:
             dense=_best([one.dense for one in found], limit),
             sparse=_best([one.sparse for one in found], limit),
         )
-
-    def _reranker_for(self, query: SearchQuery) -> Reranker | None:
-        """Return the reranker; None if it is off, or in sparse mode, which calls no provider."""
-        return self.reranker if query.rerank and query.mode is not SearchMode.SPARSE else None
 
     async def _fetch_and_rescore(
         self, asked: AnalysedQuery, fused: Sequence[Fused], reranker: Reranker | None

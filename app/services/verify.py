@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound, StorageError
+from app.domain.errors import StorageError
+from app.services.book_scope import require_indexed
 from app.services.ports import BookStore, EmbeddingCache, LedgerStore
 
 
@@ -41,9 +42,7 @@ class VerifyBooks:
         writes one. Ledgers and the cache are not repaired: their faults say what to do.
         """
         known = {*await self.index.books(), *await self.index.damaged()}
-        for book in books:
-            if book not in known:
-                raise BookNotFound.among(book, known)
+        require_indexed(books, known)
         found = []
         for book in books or sorted(known):
             found.append(await self._check_index(book, repair=repair))

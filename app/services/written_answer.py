@@ -68,7 +68,7 @@ class WrittenAnswer:
             return
         yield from self.start()
         if isinstance(event, GeneratorReplaced):
-            self.mode = event.mode
+            self.mode = AnswerMode.EXTRACTIVE
             if event.failed:
                 self.degraded = tuple(dict.fromkeys((*self.degraded, event.failed)))
                 found = replace(self.read.found, degraded=self.degraded)

@@ -37,7 +37,7 @@ from app.domain.evaluation.helpfulness import Helpfulness, finds_gold, has_facts
 from app.domain.evaluation.paired_bootstrap import Difference, Share, paired_bootstrap
 from app.domain.evaluation.retrieval_metrics import Retrieved
 from app.services.evaluate import STANDARD_DEPTH, ask_request
-from app.services.evaluate_answers import EvaluateHelpful
+from app.services.evaluate_answers import measure_helpfulness
 from app.services.ports import Embedder
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -181,8 +181,8 @@ async def measured(
             for shown, count in SHOWN.items():
                 rows = theirs.setdefault(f"{by}, {shown}", {})
                 rows[question.id] = measures(question, ranking, count, room)
-    found = await EvaluateHelpful(app.answer).run(questions)
-    return found.results, theirs
+    found = await measure_helpfulness(app.answer, questions)
+    return found, theirs
 
 
 def report(questions: Sequence[Question], systems: Mapping[str, Mapping[str, Measures]]) -> None:

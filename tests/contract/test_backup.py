@@ -14,7 +14,6 @@ from array import array
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -100,15 +99,10 @@ def ledger() -> Ledger:
 
 
 async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
-    use_case = BackUp(
-        index,
-        SqliteLedgers(home / "ledger"),
-        SqliteStateFiles(home),
-        lambda: datetime(2026, 1, 1, tzinfo=UTC),
-    )
+    use_case = BackUp(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
     writer = BackupFileWriter(file)
     try:
-        return await use_case.run(writer, file.parent, Phases(Silent(), lambda: 0.0))
+        return await use_case.run(writer, file.parent, Phases(Silent()))
     finally:
         writer.discard()
 
@@ -119,7 +113,7 @@ async def restore(index: BookStore, home: Path, file: Path) -> Restored:
         use_case = Restore(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
         plan = await use_case.plan(reader.contents.books)
         state = reader.contents.state
-        return await use_case.run(reader, plan, state, Phases(Silent(), lambda: 0.0))
+        return await use_case.run(reader, plan, state, Phases(Silent()))
     finally:
         reader.close()
 

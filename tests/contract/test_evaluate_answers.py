@@ -1,4 +1,4 @@
-"""The use case EvaluateAnswers, and `eval --answers`."""
+"""The use case `evaluate_answers`, and `eval --answers`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.evaluation.gold_question import GoldSpan, Question
-from app.services.evaluate_answers import EvaluateAnswers
+from app.services.evaluate_answers import evaluate_answers
 from tests.answer_fakes import World, passage
 from tests.command_line import runner
 
@@ -33,8 +33,8 @@ ANSWERED_ANYWAY = question("answered", ASKED, None)
 
 
 def summary(questions: Sequence[Question]) -> Mapping[str, float]:
-    use_case = EvaluateAnswers(World((LIGHT, LEAVES)).answering())
-    return asyncio.run(use_case.run(questions)).summary()
+    answering = World((LIGHT, LEAVES)).answering()
+    return asyncio.run(evaluate_answers(answering, questions)).summary()
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_citations_and_refusals_are_judged(
 
 def test_progress_is_told_after_each_question() -> None:
     steps: list[int] = []
-    use_case = EvaluateAnswers(World((LIGHT,)).answering())
-    asyncio.run(use_case.run([RIGHT, UNANSWERABLE], advance=steps.append))
+    answering = World((LIGHT,)).answering()
+    asyncio.run(evaluate_answers(answering, [RIGHT, UNANSWERABLE], advance=steps.append))
     assert steps == [1, 1]
 
 

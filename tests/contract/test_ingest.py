@@ -22,7 +22,7 @@ from app.domain.errors import BookError, IndexBusy, ProviderUnavailable
 from app.domain.ledger import Ledger, LedgerParagraph, renew
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
-from app.services.phases import Advance, ignore
+from app.services.phases import Advance
 from app.services.ports import BookManifest
 from tests.ingesting import BOOK, Bench, bench, edit, make_book, page, prose, state_of
 from tests.serving import Silent
@@ -44,7 +44,7 @@ def play(home: Path, scenario: Scenario) -> None:
     asyncio.run(run())
 
 
-def must_not_read(request: IngestRequest, advance: Advance = ignore) -> Book:
+def must_not_read(request: IngestRequest, advance: Advance) -> Book:
     raise AssertionError("the book was read")
 
 
@@ -293,8 +293,8 @@ def test_a_run_that_was_overtaken_while_it_read_does_not_undo_the_other(
         loop = asyncio.get_running_loop()
         quick, versions = run.use_case, []
 
-        def read_slowly(request: IngestRequest, advance: Advance = ignore) -> Book:
-            read = quick.read_book(request)
+        def read_slowly(request: IngestRequest, advance: Advance) -> Book:
+            read = quick.read_book(request, advance)
             edit(book / "page0.md", "Page0 part1", "Newer words")
             newer = asyncio.run_coroutine_threadsafe(quick.run(request, Silent()), loop)
             versions.append(newer.result().book_version)
@@ -314,12 +314,10 @@ def test_a_ledger_that_was_replaced_meanwhile_is_not_overwritten(home: Path, boo
         loop = asyncio.get_running_loop()
         quick = run.use_case
 
-        def chunk_slowly(
-            book: Book, request: IngestRequest, advance: Advance = ignore
-        ) -> Sequence[Chunk]:
+        def chunk_slowly(book: Book, request: IngestRequest, advance: Advance) -> Sequence[Chunk]:
             saving = run.app.ledgers.save(BookId(BOOK), imported)
             asyncio.run_coroutine_threadsafe(saving, loop).result()
-            return quick.chunk_book(book, request)
+            return quick.chunk_book(book, request, advance)
 
         _, imported = renew(Ledger(), [paragraph(LONG)])
         run.use_case = replace(quick, chunk_book=chunk_slowly)

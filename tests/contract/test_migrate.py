@@ -43,7 +43,7 @@ SIZES = {"lamps": 30, "other": 20}
 
 
 def phases() -> Phases:
-    return Phases(Silent(), lambda: 0.0)
+    return Phases(Silent())
 
 
 @asynccontextmanager

@@ -127,8 +127,8 @@ def test_follow_up_is_searched_together_with_the_question_before_it() -> None:
     history = (Turn("user", "What is photosynthesis?"), Turn("assistant", "A process."))
     request = AskRequest("And in chloroplasts?", history=history)
     answer = asyncio.run(world.answering().answer(request))
-    (found, *_) = world.retriever.found
-    assert found.question == "What is photosynthesis?\nAnd in chloroplasts?"
+    (asked, *_) = world.retriever.texts
+    assert asked.question == "What is photosynthesis?\nAnd in chloroplasts?"
     assert "It takes place in chloroplasts." in answer.answer
 
 

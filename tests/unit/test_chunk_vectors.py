@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from array import array
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
@@ -21,7 +21,9 @@ class Faulty(FakeEmbedder):
 
     vector: Vector
 
-    async def embed_batches(self, texts: Sequence[str]) -> AsyncIterator[tuple[int, list[Vector]]]:
+    async def embed_batches(
+        self, texts: Sequence[str]
+    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
         async for start, vectors in super().embed_batches(texts):
             yield start, [*vectors[:-1], self.vector]
 

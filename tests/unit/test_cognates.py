@@ -94,7 +94,6 @@ def test_a_question_in_another_language_finds_the_book_s_own_words() -> None:
     within = replace(plain, analysis=replace(plain.analysis, cognates=finder(index)))
     found = asyncio.run(within.search(query))
     assert found.hits[0].chunk.text_content == "innate immunity"
-    assert found.question == QUESTION
 
 
 def test_a_question_in_the_book_s_language_is_searched_as_it_is() -> None:
@@ -104,7 +103,7 @@ def test_a_question_in_the_book_s_language_is_searched_as_it_is() -> None:
     asked = asyncio.run(within.of_query(SearchQuery("What is innat and how does it work?")))
     assert asked.texts.lexical == "What is innat and how does it work?"
     asked = asyncio.run(within.of_query(SearchQuery(QUESTION)))
-    assert asked.texts.lexical == f"{QUESTION} innate"
+    assert (asked.texts.question, asked.texts.lexical) == (QUESTION, f"{QUESTION} innate")
 
 
 @pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.SPARSE])

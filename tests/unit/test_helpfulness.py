@@ -23,7 +23,8 @@ from app.domain.evaluation.helpfulness import (
     summary,
 )
 from app.domain.evaluation.retrieval_metrics import Retrieved
-from app.services.evaluate_answers import EvaluateHelpful, HelpfulEvaluation
+from app.services.evaluate import by_kind
+from app.services.evaluate_answers import measure_helpfulness
 from tests.answer_fakes import World, passage
 
 LIGHT = passage("Photosynthesis turns light energy into chemical energy.", "p-light")
@@ -41,9 +42,8 @@ LOST = replace(ASKED, id="lost", question=FOREIGN.question)
 NEAR = replace(FOREIGN, id="near", question=ASKED.question)
 
 
-def measured(*questions: Question) -> HelpfulEvaluation:
-    use_case = EvaluateHelpful(World((LIGHT,)).answering())
-    return asyncio.run(use_case.run(questions))
+def measured(*questions: Question) -> list[Helpfulness]:
+    return asyncio.run(measure_helpfulness(World((LIGHT,)).answering(), questions))
 
 
 @pytest.mark.parametrize(
@@ -109,13 +109,13 @@ def test_shown_are_the_passages_or_what_a_model_wrote_and_in_a_refusal_nothing()
 def test_each_failure_has_its_cause(
     question: Question, outcome: Outcome, failure: UnhelpfulReason | None
 ) -> None:
-    (one,) = measured(question).results
+    (one,) = measured(question)
     assert (one.outcome, one.failure) == (outcome, failure)
 
 
 def test_means_are_over_the_questions_that_a_metric_applies_to() -> None:
     found = measured(ASKED, BESIDE, LOST, FOREIGN, NEAR)
-    means = found.summary()
+    means = summary(found)
     assert {name: value for name, value in means.items() if value} == {
         "n": 5,
         "answerable": 3,
@@ -128,8 +128,8 @@ def test_means_are_over_the_questions_that_a_metric_applies_to() -> None:
         "unanswerable_answered": 0.5,
         "unanswerable_refused": 0.5,
     }
-    assert found.by_kind()["how"]["n"] == 3
-    assert found.by_kind()["off_topic"]["unanswerable_refused"] == 0.5
+    assert by_kind(found, summary)["how"]["n"] == 3
+    assert by_kind(found, summary)["off_topic"]["unanswerable_refused"] == 0.5
 
 
 def test_an_uncertain_answer_is_neither_answered_nor_a_failure() -> None:
@@ -139,7 +139,7 @@ def test_an_uncertain_answer_is_neither_answered_nor_a_failure() -> None:
 
 
 def test_the_summary_has_every_metric_in_order_whatever_was_asked() -> None:
-    for results in (measured(ASKED).results, measured(FOREIGN).results, ()):
+    for results in (measured(ASKED), measured(FOREIGN), ()):
         assert list(summary(results)) == ["n", "answerable", *METRICS, "degraded"]
 
 

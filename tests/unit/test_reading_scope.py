@@ -20,7 +20,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter
-from tests.answer_fakes import FakeGenerator, SpyRetriever, answering_over, similarity_encoder
+from tests.answer_fakes import FakeGenerator, SpyRetriever, answering_over
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk, retrieving
 
 PLACE = PageLocation(BookId("book"), "b.md", "Two", 1)
@@ -47,7 +47,7 @@ class Reader:
 
     def __init__(self, generator: FakeGenerator | None = None) -> None:
         index, sparse = FakeIndex(CHUNKS), FakeSparse()
-        retrieve = retrieving(FakeEmbedder(), sparse, index, similarity=similarity_encoder())
+        retrieve = retrieving(FakeEmbedder(), sparse, index)
         self.retriever = SpyRetriever(retrieve)
         answering = answering_over(index, self.retriever, sparse, refusal_threshold=0.0)
         self.places = answering.consult.places

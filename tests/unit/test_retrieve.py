@@ -346,8 +346,10 @@ ABOUT_TREES = (Turn("user", "Trees have one root"),)
 def test_a_model_makes_the_question_of_a_conversation_stand_alone(mode: SearchMode) -> None:
     rewriter = ScriptedRewriter("Are queues first in, first out?")
     query = SearchQuery("And the other?", mode=mode, history=ABOUT_TREES, k=1)
-    found = search(rewriting(rewriter), query)
-    assert (ids(found), found.question) == (["book-a.md-1"], rewriter.reply)
+    use_case = rewriting(rewriter)
+    asked = asyncio.run(use_case.analysis.of_query(query))
+    found = asyncio.run(use_case.find(asked))
+    assert (ids(found), asked.texts.question) == (["book-a.md-1"], rewriter.reply)
     assert rewriter.asked == [("And the other?", ABOUT_TREES)]
 
 

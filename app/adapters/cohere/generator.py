@@ -40,6 +40,7 @@ class CohereGenerator:
     that `generate` returns closes the connection, which ends the generation.
     """
 
+    mode = AnswerMode.GENERATED
     client: AsyncClientV2
     calls: Calls
     model: str
@@ -47,10 +48,6 @@ class CohereGenerator:
     max_tokens: int = 1_000
     rewrites: Bill = field(default_factory=Bill, compare=False)
     """Usage of `rewrite`; the usage of an answer is in its end event."""
-
-    @property
-    def mode(self) -> AnswerMode:
-        return AnswerMode.GENERATED
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations, then one end.
