@@ -54,8 +54,8 @@ class Doc:
     locale: str
     draft: bool
     unlisted: bool
-    address: tuple[tuple[str, str], ...] = ()
-    """Front matter fields that determine its path."""
+    address: tuple[str, ...]
+    """The values in its front matter that determine its path."""
 
 
 def order_docs(

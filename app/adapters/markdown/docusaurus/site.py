@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import PurePosixPath
+from typing import TypeAlias
+from urllib.parse import urlsplit
 
 from app.adapters.markdown.docusaurus.config_file import (
     SiteConfig,
@@ -37,7 +39,6 @@ from app.adapters.markdown.site_map import (
     inside,
     join_url,
     markdown_files,
-    site_base,
     table,
     under,
     walk,
@@ -57,10 +58,11 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     """Read the docs of the site whose configuration is in the folder or its `website/`."""
     file = find_config(library)
     config = read_config(library, file)
-    configured = ""
+    base = base_url
     if file and not base_url:
-        configured = configured_base(config.url, file, library.text(file) or "", warnings)
-    base = site_base(base_url, configured, config.base_path)
+        base = configured_base(config.url, file, library.text(file) or "", warnings)
+    if not urlsplit(base_url).path:
+        base = f"{base}/{config.base_path.strip('/')}".rstrip("/")
     docs = [_doc(library, config, file) for file in _doc_files(library, config)]
     dialect = replace(DIALECT, math=config.math or file is None)
     site = _Site(
@@ -74,6 +76,10 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         default,
         editions={edition: partial(site.settings, *parts) for edition, parts in editions.items()},
     )
+
+
+_ADDRESS = ("slug", "id")
+"""The front matter fields that determine a doc's path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +101,16 @@ class _Site:
         default = (self.config.latest, self.config.locale)
         versions = {doc.version for doc in self.docs} | {default[0]}
         locales = {doc.locale for doc in self.docs} | {default[1]}
-        found = product(versions, locales)
-        ordered = sorted(found, key=lambda one: (one != default, one))
-        several = [len(set(labels)) > 1 for labels in zip(*ordered, strict=True)]
 
-        def edition(parts: tuple[str, str]) -> Edition:
-            shown = ("next" if parts[0] == "current" else parts[0], parts[1])
-            in_id = [
-                label if part != own else ""
-                for label, part, own in zip(shown, parts, default, strict=True)
-            ]
-            names = [label if many else "" for label, many in zip(shown, several, strict=True)]
-            return Edition(names[0], names[1], (in_id[0], in_id[1]))
+        def edition(version: str, locale: str) -> Edition:
+            name = "next" if version == "current" else version
+            in_id = (name if version != default[0] else "", locale if locale != default[1] else "")
+            return Edition(
+                name if len(versions) > 1 else "", locale if len(locales) > 1 else "", in_id
+            )
 
-        return {edition(parts): parts for parts in ordered}
+        ordered = sorted(product(versions, locales), key=lambda one: (one != default, one))
+        return {edition(*parts): parts for parts in ordered}
 
     def settings(self, version: str, locale: str) -> SiteSettings:
         """Return the settings of an edition. Untranslated docs appear in the original language."""
@@ -119,7 +121,7 @@ class _Site:
             for doc in self.docs
             if (doc.version, doc.locale) == (version, own)
         }
-        built = _built_permalinks(self.library, config)
+        built = _built_docs(self.library, config)
         pages = {doc.file: _page(doc, config, base, built, locale) for doc in shown.values()}
         sidebars = _sidebar_file(self.library, config, version)
         ordered = order_docs(self.library, sidebars, list(shown.values()), self.warnings)
@@ -164,15 +166,12 @@ def _version_segments(config: SiteConfig, version: str) -> list[str]:
 
 
 def _doc_files(library: Library, config: SiteConfig) -> list[str]:
-    folders = [joined(config.folder, config.docs_path)]
-    folders += [joined(config.folder, name) for name in ("versioned_docs", "i18n")]
     files: list[str] = []
-    for folder in folders:
-        if not library.has_folder(folder):
-            continue
+    for name in (config.docs_path, "versioned_docs", "i18n"):
+        folder = joined(config.folder, name)
         for file in markdown_files(library, folder):
             inner = inside(folder, file)
-            if folder.endswith("i18n") and "docusaurus-plugin-content-docs" not in inner:
+            if name == "i18n" and "docusaurus-plugin-content-docs" not in inner:
                 continue
             if not any(part.startswith("_") for part in inner.split("/")):
                 files.append(file)
@@ -201,7 +200,7 @@ def _doc(library: Library, config: SiteConfig, file: str) -> Doc:
         locale,
         front.get("draft") is True,
         front.get("unlisted") is True,
-        (("slug", front_text(front, "slug")), ("id", front_text(front, "id"))),
+        tuple(front_text(front, key) for key in _ADDRESS),
     )
 
 
@@ -252,8 +251,9 @@ def _resolve(root: str, target: str) -> str:
 def _page(
     doc: Doc, config: SiteConfig, base: str, built: Mapping[str, BuiltDoc], locale: str
 ) -> SitePage:
-    found = built.get(f"@site/{inside(config.folder, doc.file)}")
-    path = found.path_in(config, doc, locale) if found else None
+    path = _built_path(
+        built.get(f"@site/{inside(config.folder, doc.file)}", {}), config, doc, locale
+    )
     if path is None:
         path = _route(doc, config, locale)
     return SitePage(
@@ -285,58 +285,37 @@ def _sidebar_file(library: Library, config: SiteConfig, version: str) -> str:
     return library.first(config.folder, candidates) or ""
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltDoc:
-    """A doc's metadata from an earlier build, in any locale."""
-
-    permalink: str
-    version: str
-    """ "" if the metadata does not say."""
-    front_matter: Mapping[str, object] | None
-
-    def path_in(self, config: SiteConfig, doc: Doc, locale: str) -> str | None:
-        """Return the doc's path in a locale, relative to the site's; None if the build is stale.
-
-        A build is stale if its version or front matter of the doc differs from the source, or if
-        its base path differs.
-        """
-        if self._is_stale(doc):
-            return None
-        parts, base = self.permalink.split("/"), ["", *segments(config.base_path)]
-        if parts[: len(base)] != base:
-            return None
-        rest = parts[len(base) :]
-        if rest[:1] and rest[0] in config.locales:
-            rest = rest[1:]
-        return "/".join(rest if locale == config.locale else [locale, *rest])
-
-    def _is_stale(self, doc: Doc) -> bool:
-        if self.version and self.version != doc.version:
-            return True
-        built = self.front_matter
-        if built is None:
-            return False
-        stated = {key: value for key, value in doc.address if value}
-        return stated != {key: str(built[key]) for key, _ in doc.address if built.get(key)}
+BuiltDoc: TypeAlias = Mapping[str, object]
+"""A doc's metadata from an earlier build, in any locale."""
 
 
-def _built_permalinks(library: Library, config: SiteConfig) -> dict[str, BuiltDoc]:
+def _built_path(built: BuiltDoc, config: SiteConfig, doc: Doc, locale: str) -> str | None:
+    """Return a built doc's path in a locale, relative to the site's; None if the build is stale.
+
+    A build is stale if its version or front matter of the doc differs from the source, or if its
+    base path differs.
+    """
+    permalink, version = string(built.get("permalink")), string(built.get("version"))
+    front = built.get("frontMatter")
+    if not permalink or version not in ("", doc.version):
+        return None
+    if isinstance(front, dict) and doc.address != tuple(str(front.get(k) or "") for k in _ADDRESS):
+        return None
+    parts, base = permalink.split("/"), ["", *segments(config.base_path)]
+    if parts[: len(base)] != base:
+        return None
+    rest = parts[len(base) :]
+    if rest[:1] and rest[0] in config.locales:
+        rest = rest[1:]
+    return "/".join(rest if locale == config.locale else [locale, *rest])
+
+
+def _built_docs(library: Library, config: SiteConfig) -> dict[str, BuiltDoc]:
     """Return metadata of an earlier build by source file."""
-    permalinks: dict[str, BuiltDoc] = {}
     folder = joined(config.folder, ".docusaurus/docusaurus-plugin-content-docs/default")
-    for file in walk(library, folder) if library.has_folder(folder) else ():
-        if not PurePosixPath(file).match("site-*.json"):
-            continue
-        loaded = table(parse_json(library.text(file) or ""))
-        source, permalink = loaded.get("source"), loaded.get("permalink")
-        if isinstance(source, str) and isinstance(permalink, str):
-            front = loaded.get("frontMatter")
-            permalinks[source] = BuiltDoc(
-                permalink,
-                string(loaded.get("version")),
-                front if isinstance(front, dict) else None,
-            )
-    return permalinks
+    files = (file for file in walk(library, folder) if PurePosixPath(file).match("site-*.json"))
+    found = (table(parse_json(library.text(file) or "")) for file in files)
+    return {string(built.get("source")): built for built in found}
 
 
 def _link_files(path: str, folder: str, root: str) -> Sequence[str]:

@@ -19,7 +19,6 @@ from app.adapters.markdown.site_map import (
     TableOfContents,
     configured_base,
     files_beside,
-    is_outside,
     summary_entries,
     table,
 )
@@ -124,17 +123,17 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         raise BookError(
             "no SUMMARY.md: mdBook needs one as table of contents", f"{source}/SUMMARY.md"
         )
-    base = base_url
     site_url = str(table(config, "output", "html").get("site-url") or "")
     if not base_url and ":" in site_url:  # may be only a path
-        base = configured_base(site_url, "book.toml", text, warnings)
+        base_url = configured_base(site_url, "book.toml", text, warnings)
+    folder = folder_of(summary)
     return SiteSettings(
-        base.rstrip("/"),
+        base_url,
         str(book.get("title") or ""),
-        str(book.get("language") or "").split("-")[0],
-        folder_of(summary),
+        str(book.get("language") or ""),
+        folder,
         _path,
-        TableOfContents(summary_entries(library.settings(summary)), summary),
+        TableOfContents(summary_entries(library.settings(summary)), folder, summary),
     )
 
 
@@ -146,11 +145,12 @@ def _path(file: str) -> str:
 
 def _link_files(path: str, folder: str, root: str) -> Sequence[str]:
     """Links may name HTML pages. Paths out of the book lead to other books: not checked."""
-    if is_outside(f"{folder}/{path}", root):
+    target = normpath(f"{folder}/{path}")
+    if root and not target.startswith(f"{root}/"):
         return []
     if not path.endswith(".html"):
         return files_beside(path, folder, root)
-    stem = normpath(f"{folder}/{path}").removesuffix(".html")
+    stem = target.removesuffix(".html")
     return [f"{stem}.md", f"{stem.removesuffix('index')}README.md"]
 
 

@@ -350,10 +350,14 @@ STYLE = SlugStyle(mkdocs_slug, _unique_mkdocs, SlugPolicy(raw_math=True), regist
 PYMDOWNX = replace(STYLE, slug=pymdownx_slug)
 
 
-def dialect_with(extensions: frozenset[str]) -> Dialect:
-    """Return the dialect of a site with these PyMdown extensions."""
+def dialect_with(extensions: frozenset[str], snippet_folders: tuple[str, ...]) -> Dialect:
+    """Return the dialect of a site with these PyMdown extensions.
+
+    `snippet_folders` are the folders and files that snippets are relative to.
+    """
     return replace(
         DIALECT,
+        includes=replace(DIALECT.includes, bases=snippet_folders),
         inline_rules=inline_rules(extensions & _INLINE_EXTENSIONS),
         rewrite_code_spans=without_languages if "inlinehilite" in extensions else None,
     )
