@@ -140,6 +140,15 @@ def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) 
     return loaded
 
 
+def yaml_table(text: str, file: str, first_line: int = 1) -> dict[str, object]:
+    """Parse YAML; {} if it is invalid or no table. FileRefused if it exceeds the budget."""
+    try:
+        loaded = load_yaml(text, file, first_line)
+    except UNREADABLE:
+        return {}
+    return loaded if isinstance(loaded, dict) else {}
+
+
 def load_settings(text: str, file: str, loader: type = LOADER) -> object:
     """Parse a settings file. BookError, with the line if known, if it is invalid YAML."""
     try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from posixpath import normpath
 
-from app.adapters.markdown.docusaurus.javascript import Value, read_literal
+from app.adapters.markdown.docusaurus.javascript import Value, parse_json, read_value, string
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.site_map import content_folder, table
 
@@ -74,7 +73,7 @@ def read_config(library: Library, path: str | None) -> SiteConfig:
         return _without_file(library)
     folder = folder_of(path)
     text = library.settings(path)
-    value = parse_json(text) if path.endswith(".json") else read_literal(text)
+    value = read_value(text, path)
     found = value if isinstance(value, dict) else {}
     docs = _docs_options(found)
     trailing = found.get("trailingSlash")
@@ -147,8 +146,8 @@ def _versions(docs: dict[str, Value], released: Value) -> tuple[str, ...]:
 
 
 def _has_math(path: str, text: str) -> bool:
-    words = ("remark-math", "remarkMath", *(["math"] if path.endswith("site.json") else []))
-    return any(word in text for word in words)
+    pattern = "math" if path.endswith("site.json") else "remark-math|remarkMath"
+    return re.search(pattern, text) is not None
 
 
 def _scan(text: str, key: str) -> str:
@@ -158,18 +157,6 @@ def _scan(text: str, key: str) -> str:
 
 def _strings(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def parse_json(text: str) -> Value:
-    try:
-        loaded: Value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return loaded
-
-
-def string(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def joined(folder: str, path: str) -> str:

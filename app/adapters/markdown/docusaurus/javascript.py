@@ -1,10 +1,11 @@
-"""A lenient reader of the object literals in JavaScript configuration files.
+"""Reads the values in JSON files, and, leniently, the object literals in JavaScript files.
 
 Nothing is executed: calls, spreads and other expressions read as None.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TypeAlias
 
@@ -27,7 +28,25 @@ _START = re.compile(
 )
 
 
-def read_literal(source: str) -> Value:
+def read_value(text: str, file: str) -> Value:
+    """Return the value in a JSON or JavaScript file; None if there is none."""
+    return parse_json(text) if file.endswith(".json") else _read_literal(text)
+
+
+def parse_json(text: str) -> Value:
+    try:
+        loaded: Value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return loaded
+
+
+def string(value: object) -> str:
+    """Return a value if it is a string, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def _read_literal(source: str) -> Value:
     """Return the largest object literal that the file exports or assigns, or None."""
     best: Value = None
     size = -1

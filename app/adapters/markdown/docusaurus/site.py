@@ -15,11 +15,10 @@ from app.adapters.markdown.docusaurus.config_file import (
     SiteConfig,
     find_config,
     joined,
-    parse_json,
     read_config,
     segments,
-    string,
 )
+from app.adapters.markdown.docusaurus.javascript import parse_json, string
 from app.adapters.markdown.docusaurus.sidebars import (
     Doc,
     is_folder_page,

@@ -26,7 +26,7 @@ from app.adapters.markdown.parser.block_rules import (
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.tags import HtmlTag
-from app.adapters.markdown.source import UNREADABLE, load_yaml
+from app.adapters.markdown.source import yaml_table
 
 _OPENING = re.compile(
     r"(?P<slashes>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|[ \t]*(?P<argument>[^\n]*))?$", re.M
@@ -92,14 +92,9 @@ def _options(state: StateBlock, line: int, last: int) -> tuple[int, dict[str, st
         stop += 1
     if stop == line or (stop < last and not state.isEmpty(stop)):
         return line, {}
-    try:
-        written = state.getLines(line, stop, state.blkIndent + 4, False)
-        loaded = load_yaml(written, state.env["file"], line + 1)
-    except UNREADABLE:
-        return line, {}
-    if not isinstance(loaded, dict):
-        return line, {}
-    return stop, {str(key): str(value) for key, value in loaded.items()}
+    written = state.getLines(line, stop, state.blkIndent + 4, False)
+    options = yaml_table(written, state.env["file"], line + 1)
+    return stop if options else line, {str(key): str(value) for key, value in options.items()}
 
 
 def _autodoc(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:

@@ -20,7 +20,7 @@ from app.adapters.markdown.parser.drafts import (
     RawDirective,
 )
 from app.adapters.markdown.parser.running_text import Text
-from app.adapters.markdown.source import UNREADABLE, load_yaml
+from app.adapters.markdown.source import yaml_table
 from app.domain.document import RUN_BOUNDARY, BlockKind
 from app.domain.reading_budget import BUDGET
 
@@ -90,13 +90,9 @@ def _yaml_options(state: StateBlock, line: int, last: int, options: dict[str, st
         close += 1
     if close >= last:
         return line
-    try:
-        written = "\n".join(_line(state, at) for at in range(line + 1, close))
-        loaded = load_yaml(written, state.env["file"], line + 2)
-    except UNREADABLE:
-        loaded = None
-    if isinstance(loaded, dict):
-        options.update({str(key): str(value) for key, value in loaded.items()})
+    written = "\n".join(_line(state, at) for at in range(line + 1, close))
+    loaded = yaml_table(written, state.env["file"], line + 2)
+    options.update({str(key): str(value) for key, value in loaded.items()})
     return close + 1
 
 

@@ -31,7 +31,7 @@ from app.adapters.markdown.site_map import (
     summary_entries,
     walk,
 )
-from app.adapters.markdown.source import UNREADABLE, load_yaml
+from app.adapters.markdown.source import UNREADABLE, load_yaml, yaml_table
 from app.domain.document import Site, SourceWarning
 
 _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
@@ -108,7 +108,7 @@ DIALECT = Dialect(
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
     """Read `_config.yml` and the table of contents: `_toctree.yml` or `SUMMARY.md`, if any."""
-    config = _config(library)
+    config = yaml_table(library.text("_config.yml") or "", "_config.yml")
     title = str(config.get("title") or "")
     toctrees = sorted(file for file in walk(library) if file.rpartition("/")[2] == "_toctree.yml")
     if toctrees:
@@ -138,15 +138,6 @@ def _is_site(library: Library) -> bool:
     """Whether this is the top of a site, which determines the URLs of its pages."""
     named = ("_config.yml", "_toctree.yml", "SUMMARY.md", "src/SUMMARY.md", "docs/SUMMARY.md")
     return bool(library.first("", named) or content_folder(library))
-
-
-def _config(library: Library) -> dict[str, object]:
-    text = library.text("_config.yml") or ""
-    try:
-        loaded = load_yaml(text, "_config.yml")
-    except UNREADABLE:
-        return {}
-    return loaded if isinstance(loaded, dict) else {}
 
 
 def _path(file: str, pretty: bool) -> str:
