@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from posixpath import normpath
@@ -76,37 +75,10 @@ def _unique_counted(base: str, used: dict[str, int]) -> str:
 
 def mdbook_slug(text: str) -> str:
     """As in mdBook's `normalize_id`: alphanumerics, `_` and `-` kept, each white space to `-`."""
-    kept = [
-        "-" if char.isspace() else char
-        for char in text.lower()
-        if char in "_-" or char.isspace() or char.isalnum() or _is_alphabetic_mark(char)
-    ]
-    return "".join(kept) or "section"
+    import regex  # noqa: PLC0415 - takes 30 ms
 
-
-_ALPHABETIC_MARKS = frozenset(
-    chr(code)
-    for first, last in (
-        (0x345, 0x345), (0x363, 0x36F), (0x610, 0x617), (0x653, 0x657), (0x659, 0x65F),
-        (0x6D6, 0x6DC), (0x6E1, 0x6E8), (0x6ED, 0x6ED), (0xC55, 0xC56), (0xE38, 0xE3A),
-    )
-    for code in range(first, last + 1)
-)  # fmt: skip
-_ODD_MARKS = re.compile(
-    "[\u0300-\u036f\u0610-\u0617\u0653-\u065f\u06d6-\u06ed\u0c55\u0c56\u0e38-\u0e3a\u0e47\u0e4c\u0e4e"
-    "\u0ecc\ufe00-\ufe0f]"
-)
-"""Marks whose combining class does not determine whether they are alphabetic."""
-
-
-def _is_alphabetic_mark(character: str) -> bool:
-    """Vowel signs count as alphabetic; viramas, nuktas and accents do not."""
-    if unicodedata.category(character) not in ("Mn", "Mc"):
-        return False
-    if _ODD_MARKS.match(character):
-        return character in _ALPHABETIC_MARKS
-    order = unicodedata.combining(character)
-    return order == 0 or 10 <= order <= 35
+    kept = regex.sub(r"[^\p{Alphabetic}\p{Number}\s_-]", "", text.lower())
+    return re.sub(r"\s", "-", kept) or "section"
 
 
 STYLE = SlugStyle(mdbook_slug, _unique_counted, registers_explicit=True)
