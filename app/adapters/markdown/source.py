@@ -89,12 +89,7 @@ def _load_yaml(body: str, file: str) -> dict[str, object] | None:
         loaded = load_yaml(body, file, 2)
     except UNREADABLE:
         return _load_lines(body)
-    if not isinstance(loaded, dict):
-        return None
-    return {
-        well_formed(str(key)): well_formed(value) if isinstance(value, str) else value
-        for key, value in loaded.items()
-    }
+    return {str(key): one for key, one in loaded.items()} if isinstance(loaded, dict) else None
 
 
 def _load_simple(body: str) -> dict[str, object] | None:
@@ -136,8 +131,18 @@ def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) 
     """
     check_size(len(text), BUDGET.settings, file)
     _count(text, file, first_line)
-    loaded: object = yaml.load(text, Loader=loader)  # noqa: S506 - safe loaders only
-    return loaded
+    return well_formed_value(yaml.load(text, Loader=loader))  # noqa: S506 - safe loaders only
+
+
+def well_formed_value(value: object) -> object:
+    """Replace the lone surrogates, which escapes can produce, in the texts of a loaded value."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, list):
+        return list(map(well_formed_value, value))
+    if isinstance(value, dict):
+        return {well_formed_value(key): well_formed_value(one) for key, one in value.items()}
+    return value
 
 
 def yaml_table(text: str, file: str, first_line: int = 1) -> dict[str, object]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from app.adapters.markdown.parser.tags import unescape_string
+from app.adapters.markdown.source import well_formed_value
 
 Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value] | None"
 
@@ -34,11 +35,11 @@ def read_value(text: str, file: str) -> Value:
 
 
 def parse_json(text: str) -> Value:
+    """Return the value in a JSON text; None if it is invalid."""
     try:
-        loaded: Value = json.loads(text)
+        return cast("Value", well_formed_value(json.loads(text)))
     except (ValueError, RecursionError):
         return None
-    return loaded
 
 
 def string(value: object) -> str:

@@ -147,13 +147,13 @@ class PageTokens:
 
     def _close(self, closes: str) -> None:
         """Close the innermost directive of this name and those left open in it."""
-        for position in range(len(self._open) - 1, -1, -1):
-            name = self._open[position][0]
-            if name == closes or (name.startswith(":::") and closes.startswith(name)):
-                last = len(self._open) - position
-                for _ in range(last):
-                    self._close_last()
-                return
+        matching = [
+            position
+            for position, (name, _) in enumerate(self._open)
+            if name == closes or (name.startswith(":::") and closes.startswith(name))
+        ]
+        while matching and len(self._open) > matching[-1]:
+            self._close_last()
 
     def _close_directives(self, level: int) -> None:
         """Close the directives left open at this level or deeper."""
@@ -203,12 +203,9 @@ class PageTokens:
     def _footnote_end(self, token: Token) -> None:
         self._shown.append(token.copy(meta=self._note.meta if self._note else {}, attrs={}))
 
-    def _skip(self, token: Token) -> None:
-        """Show nothing for a link definition."""
-
 
 _CONVERTERS: dict[str, Callable[[PageTokens, Token], None]] = {
-    "definition": PageTokens._skip,
+    "definition": lambda _page, _token: None,
     "directive": PageTokens._directive,
     "entry": PageTokens._entry,
     "footnote_open": PageTokens._footnote,
