@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.adapters.markdown.docusaurus.javascript import Value, read_value, string
 from app.adapters.markdown.includes import Library
-from app.adapters.markdown.site_map import TocEntry, chapters, line_of
+from app.adapters.markdown.site_map import TocEntry, chapters, line_of, table
 from app.adapters.markdown.source import UNREADABLE, load_yaml
 from app.domain.document import SourceWarning
 
@@ -48,7 +49,8 @@ class Doc:
     """Relative to the docs folder, with number prefixes."""
     stem: str
     label: str
-    position: float | None
+    position: float
+    """Among the pages of its folder; infinite if unknown."""
     version: str
     locale: str
     draft: bool
@@ -159,7 +161,7 @@ class _Tree:
         for doc in self._docs:
             is_own = bool(folder) and is_folder_page(doc.stem, folder)
             if doc.folder == folder and not is_own and not doc.unlisted:
-                yield _rank(doc.position), doc.stem, doc
+                yield doc.position, doc.stem, doc
 
     def _ranked_folders(self, folder: str) -> Iterator[tuple[float, str, Doc | str]]:
         """Yield position, name and path of a folder's subfolders."""
@@ -170,7 +172,7 @@ class _Tree:
             position = self._category(f"{prefix}{name}")[1]
             if position is None:
                 position = strip_number(name)[1]
-            yield _rank(position), name, f"{prefix}{name}"
+            yield math.inf if position is None else position, name, f"{prefix}{name}"
 
     def _add_subfolder(self, folder: str, depth: int) -> None:
         label = self._category(folder)[0]
@@ -182,28 +184,18 @@ class _Tree:
 
     def _category(self, folder: str) -> tuple[str, float | None]:
         """Return the label and position in a folder's `_category_` file."""
-        inside = (doc for doc in self._docs if f"{doc.folder}/".startswith(f"{folder}/"))
-        sample = next(inside, None)
-        if sample is None:
+        inside = next(doc for doc in self._docs if f"{doc.folder}/".startswith(f"{folder}/"))
+        base = inside.file.rsplit("/", inside.folder.count("/") - folder.count("/") + 1)[0]
+        names = ("_category_.json", "_category_.yml", "_category_.yaml")
+        file = self._library.first(base, names)
+        if file is None:
             return "", None
-        depth = len(sample.folder.split("/")) - len(folder.split("/"))
-        base = sample.file.rsplit("/", depth + 1)[0]
-        for name in ("_category_.json", "_category_.yml", "_category_.yaml"):
-            text = self._library.text(f"{base}/{name}")
-            if text is None:
-                continue
-            try:
-                loaded = load_yaml(text, f"{base}/{name}")
-            except UNREADABLE:
-                message = "is not YAML or JSON: label and position are unknown; correct it"
-                self._warnings.append(SourceWarning(message, f"{base}/{name}", 1))
-                continue
-            if isinstance(loaded, dict):
-                position = loaded.get("position")
-                number = float(position) if isinstance(position, (int, float)) else None
-                return str(loaded.get("label") or ""), number
-        return "", None
-
-
-def _rank(position: float | None) -> float:
-    return float("inf") if position is None else float(position)
+        try:
+            loaded = table(load_yaml(self._library.text(file) or "", file))
+        except UNREADABLE:
+            message = "is not YAML or JSON: label and position are unknown; correct it"
+            self._warnings.append(SourceWarning(message, file, 1))
+            return "", None
+        position = loaded.get("position")
+        number = float(position) if isinstance(position, (int, float)) else None
+        return str(loaded.get("label") or ""), number

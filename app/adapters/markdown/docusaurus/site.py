@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -225,11 +226,11 @@ def _front_matter(library: Library, file: str) -> dict[str, object]:
         return {}  # refused again when it is read as a page
 
 
-def _position(front: dict[str, object], number: int | None) -> float | None:
+def _position(front: dict[str, object], number: int | None) -> float:
     value = front.get("sidebar_position")
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
-    return float(number) if number is not None else None
+    return math.inf if number is None else float(number)
 
 
 def _slug(stem: str, folder: str, clean_folder: str, base_id: str, front_slug: str) -> str:

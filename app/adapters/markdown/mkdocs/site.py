@@ -185,9 +185,8 @@ def _path(file: str, pretty: bool) -> str:
 def _index_first(file: str) -> tuple[object, ...]:
     """Sort as MkDocs does: a folder's index, its files, its folders."""
     *folders, name = file.split("/")
-    key: list[object] = [(1, folder) for folder in folders]
-    key.append((0, "" if PurePosixPath(name).stem in ("index", "README") else name))
-    return tuple(key)
+    own = "" if PurePosixPath(name).stem in ("index", "README") else name
+    return (*((1, folder) for folder in folders), (0, own))
 
 
 def _nav_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
