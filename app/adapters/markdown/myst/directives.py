@@ -107,8 +107,7 @@ def _closing_line(state: StateBlock, fence: str, line: int, end: int) -> int:
     if line >= since and end <= until:
         return end
     character = fence[0]
-    at = line
-    while at < end:
+    for at in range(line, end):
         begin = state.bMarks[at] + state.tShift[at]
         if begin < state.eMarks[at]:
             if state.sCount[at] < state.blkIndent:
@@ -117,7 +116,6 @@ def _closing_line(state: StateBlock, fence: str, line: int, end: int) -> int:
                 text = state.src[begin : state.eMarks[at]].rstrip()
                 if len(text) >= len(fence) and not text.strip(character):
                     return at
-        at += 1
     unclosed[fence] = line, end
     return end
 
