@@ -16,9 +16,7 @@ from app.domain.errors import BookError, FileRefused
 from app.domain.long_text import Text, held, well_formed
 from app.domain.reading_budget import BUDGET, check_size
 
-_FRONT_MATTER = re.compile(
-    r"(?:﻿)?---[ \t]*(?:\r\n?|\n)(?P<body>.*?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M
-)
+_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?P<body>.*?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
 
 
 @dataclass(slots=True)
@@ -57,11 +55,7 @@ def line_breaks(text: str) -> array[int]:
 
 def make_source(text: str, file: str) -> SourceFile:
     """Parse the front matter of a decoded text; blank it in `flat`."""
-    flat = text
-    if "\r" in flat:
-        flat = flat.replace("\r\n", " \n").replace("\r", "\n")
-    if "\0" in flat:
-        flat = flat.replace("\0", "\ufffd")
+    flat = text.replace("\r\n", " \n").replace("\r", "\n").replace("\0", "\ufffd")
     front_matter: dict[str, object] = {}
     body_start = 0
     match = _FRONT_MATTER.match(flat)
@@ -69,8 +63,7 @@ def make_source(text: str, file: str) -> SourceFile:
         loaded = _load_front_matter(match["body"], file)
         if loaded is not None:
             front_matter, body_start = loaded, match.end()
-            blanked = "\n".join(" " * len(line) for line in flat[:body_start].split("\n"))
-            flat = blanked + flat[body_start:]
+            flat = re.sub(r"[^\n]", " ", flat[:body_start]) + flat[body_start:]
     if flat.startswith("\ufeff"):
         flat = " " + flat[1:]
     return SourceFile(file, text, flat, front_matter, body_start)

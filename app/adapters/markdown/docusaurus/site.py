@@ -28,7 +28,7 @@ from app.adapters.markdown.docusaurus.sidebars import (
     strip_numbers,
 )
 from app.adapters.markdown.docusaurus.syntax import DIALECT, STYLE
-from app.adapters.markdown.includes import Library
+from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
     SiteGenerator,
@@ -129,7 +129,7 @@ class _Site:
         return SiteSettings(
             base if is_default else join_url(base, "/".join(_root(config, version, locale))),
             config.title,
-            config.language if locale == config.locale else locale.split("-", maxsplit=1)[0],
+            config.language if locale == config.locale else locale,
             joined(config.folder, config.docs_path),
             pages=[
                 replace(pages[doc.file], title=doc.label, chapter=chapter)
@@ -182,11 +182,11 @@ def _doc(library: Library, config: SiteConfig, file: str) -> Doc:
     version, locale, inner = _edition(config, file)
     front = _front_matter(library, file)
     path = PurePosixPath(inner)
-    folder = "" if str(path.parent) == "." else str(path.parent)
+    folder = folder_of(inner)
     stem, number, clean = path.stem, None, folder
     if front.get("parse_number_prefixes") is not False:
         stem, number = strip_number(path.stem)
-        clean = strip_numbers(folder) if folder else folder
+        clean = strip_numbers(folder)
     base_id = front_text(front, "id") or stem
     return Doc(
         file,
@@ -206,8 +206,7 @@ def _doc(library: Library, config: SiteConfig, file: str) -> Doc:
 
 def _edition(config: SiteConfig, file: str) -> tuple[str, str, str]:
     """Return a doc's version and locale, and its path inside the docs folder of that edition."""
-    in_site = config.folder and file.startswith(config.folder + "/")
-    relative = inside(config.folder, file) if in_site else file
+    relative = file.removeprefix(f"{config.folder}/")
     if versioned := _VERSIONED.match(relative):
         return versioned["version"], config.locale, relative[versioned.end() :]
     if localized := _LOCALIZED.match(relative):
@@ -236,29 +235,21 @@ def _position(front: dict[str, object], number: int | None) -> float:
 def _slug(stem: str, folder: str, clean_folder: str, base_id: str, front_slug: str) -> str:
     if front_slug.startswith("/"):
         return front_slug
-    root = f"/{clean_folder}/" if clean_folder else "/"
-    if front_slug:
-        return _resolve(root, front_slug)
-    if is_folder_page(stem, folder):
-        return root
-    return _resolve(root, base_id)
-
-
-def _resolve(root: str, target: str) -> str:
-    return f"/{joined(root, target)}{'/' if target.endswith('/') else ''}"
+    if not front_slug and is_folder_page(stem, folder):
+        return f"/{clean_folder}/" if clean_folder else "/"
+    target = front_slug or base_id
+    return f"/{joined(clean_folder, target)}{'/' if target.endswith('/') else ''}"
 
 
 def _page(
     doc: Doc, config: SiteConfig, base: str, built: Mapping[str, BuiltDoc], locale: str
 ) -> SitePage:
-    path = _built_path(
-        built.get(f"@site/{inside(config.folder, doc.file)}", {}), config, doc, locale
-    )
+    found = built.get(f"@site/{inside(config.folder, doc.file)}", {})
+    path = _built_path(found, config, doc, locale)
     if path is None:
         path = _route(doc, config, locale)
-    return SitePage(
-        doc.file, join_url(base, path, encoded=True), doc.label, "", _language(doc, config)
-    )
+    language = config.language if doc.locale == config.locale else doc.locale
+    return SitePage(doc.file, join_url(base, path, encoded=True), doc.label, "", language)
 
 
 def _route(doc: Doc, config: SiteConfig, locale: str) -> str:
@@ -269,10 +260,6 @@ def _route(doc: Doc, config: SiteConfig, locale: str) -> str:
     if config.trailing_slash is None:
         return path
     return path.rstrip("/") + ("/" if config.trailing_slash else "")
-
-
-def _language(doc: Doc, config: SiteConfig) -> str:
-    return config.language if doc.locale == config.locale else doc.locale
 
 
 def _sidebar_file(library: Library, config: SiteConfig, version: str) -> str:
