@@ -109,10 +109,8 @@ def _localized(
 ) -> SiteSettings:
     """Return the settings of a locale: the pages it shows, below its own address."""
     docs, options = settings.folder, locales.options[locale]
-    files = {file: inside(docs, file) for file in markdown_files(library, docs)}
-    shown = {
-        path: under(docs, file) for path, file in locales.shown(locale, files.values()).items()
-    }
+    files = [inside(docs, file) for file in markdown_files(library, docs)]
+    shown = {path: under(docs, file) for path, file in locales.shown(locale, files).items()}
     paths = {file: path for path, file in shown.items()}
     is_default = locale == locales.default
     base = settings.base_url if is_default else join_url(settings.base_url, locale)
@@ -131,7 +129,9 @@ def _localized(
         language=(settings.language if is_default else "") or locale,
         path_of=path_of,
         contents=contents,
-        every_page=[SitePage(file, join_url(base, path_of(inside(docs, file)))) for file in paths],
+        every_page=[
+            SitePage(file, join_url(base, settings.path_of(path))) for file, path in paths.items()
+        ],
         sort_key=lambda file: _index_first(paths[file]),
     )
 
