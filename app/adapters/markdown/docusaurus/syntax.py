@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from app.adapters.markdown.includes import Library, Warn, folder_of
 from app.adapters.markdown.parser.anchors import BRACE_ID, COMMENT_ID, GITHUB, SlugPolicy
 from app.adapters.markdown.parser.block_rules import emit, line_end
-from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
+from app.adapters.markdown.parser.dialect import Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.tags import TagScanner, string_literal
 from app.adapters.markdown.source import SourceFile
@@ -131,12 +131,11 @@ class _Imports:
         return f"import {target} {refusal}" if refusal else f"import not found: {target}"
 
 
-_BLOCK_RULES: dict[str, BlockRule] = {"import": _esm, "export": _esm, "{": _expression}
 DIALECT = Dialect(
     directives=True,
     indented_code=False,
     heading_ids=(BRACE_ID, COMMENT_ID),
-    block_rules=tuple(_BLOCK_RULES.items()),
+    block_rules=(("import", _esm), ("export", _esm), ("{", _expression)),
     inline_rules=(InlineRule("expression", "{", _inline_expression),),
     visible_code=_without_highlights,
     imports=_Imports,

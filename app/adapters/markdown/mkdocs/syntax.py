@@ -182,18 +182,6 @@ def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> No
 
 _read_admonition = _container_rule(_ADMONITION, "!!!")
 _read_snippet = mark_rule(_SNIPPET, MarkupClass.INCLUDE, name="snippet")
-_BLOCK_RULES: dict[str, BlockRule] = {
-    "<": partial(html_block, opened=_dedent_element),
-    "!": _read_admonition,
-    "?": _read_admonition,
-    "=": _container_rule(_TAB, "===", name="tab"),
-    "-": first_of(_read_snippet, _snippets),
-    ";": _read_snippet,
-    "*": mark_rule(_ABBREVIATION, MarkupClass.REFERENCE_DEFINITION),
-    "[": mark_rule(_TABLE_OF_CONTENTS, MarkupClass.DIRECTIVE),
-    "/": _slash_block,
-    ":": first_of(_autodoc, stray_definition),
-}
 
 
 # --- inline marks -------------------------------------------------------------------------------
@@ -327,7 +315,18 @@ DIALECT = Dialect(
     math=True,
     definition_lists=True,
     closing_hashes=True,  # as Python-Markdown's attr_list does
-    block_rules=tuple(_BLOCK_RULES.items()),
+    block_rules=(
+        ("<", partial(html_block, opened=_dedent_element)),
+        ("!", _read_admonition),
+        ("?", _read_admonition),
+        ("=", _container_rule(_TAB, "===", name="tab")),
+        ("-", first_of(_read_snippet, _snippets)),
+        (";", _read_snippet),
+        ("*", mark_rule(_ABBREVIATION, MarkupClass.REFERENCE_DEFINITION)),
+        ("[", mark_rule(_TABLE_OF_CONTENTS, MarkupClass.DIRECTIVE)),
+        ("/", _slash_block),
+        (":", first_of(_autodoc, stray_definition)),
+    ),
     includes=IncludeStyle(
         begins="8<",
         directive=re.compile(

@@ -60,6 +60,7 @@ _SAMPLES = frozenset("test tests example examples template templates".split())
 _NUMFIG = re.compile(r"^numfig\s*=\s*True\b", re.M)
 _BIBLIOGRAPHIES = re.compile(r"^bibtex_bibfiles\s*=\s*\[(?P<files>[^\]]*)\]", re.M)
 _QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
+_DIRHTML = re.compile(r"^[ \t]*builder:\s*[\"']?dirhtml\b|-b[ \t=]*dirhtml\b", re.M)
 _CONF_VALUE = re.compile(
     r"^(?P<key>project|html_title|language|html_baseurl)\s*=\s*[\"']([^\"']*)", re.M
 )
@@ -186,11 +187,8 @@ def _folder_path(file: str) -> str:
 
 def _builds_folders(library: Library, folder: str) -> bool:
     """True if the site is built by `dirhtml`, as its makefile or Read the Docs's settings say."""
-    for name in (".readthedocs.yaml", ".readthedocs.yml", "Makefile", under(folder, "Makefile")):
-        text = library.text(name) or ""
-        if re.search(r"^[ \t]*builder:\s*[\"']?dirhtml\b|-b[ \t=]*dirhtml\b", text, re.M):
-            return True
-    return False
+    names = (".readthedocs.yaml", ".readthedocs.yml", "Makefile", under(folder, "Makefile"))
+    return any(_DIRHTML.search(library.text(name) or "") for name in names)
 
 
 def _stem(file: str) -> str:
