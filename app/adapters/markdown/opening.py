@@ -89,7 +89,7 @@ def _sites_in(path: Path, generators: Sequence[SiteGenerator]) -> set[Site]:
     if not path.is_dir():
         return set()
     library = Library(path)
-    return {one.site for one in generators if one.is_used_in(library)}
+    return {one.site for one in generators if one.find_config(library)}
 
 
 def _sites_above(
@@ -99,7 +99,7 @@ def _sites_above(
     places = [(library, one) for library in libraries for one in generators]
     # A SUMMARY.md, such as mdBook's, or a `_config.yml` says less than any other configuration.
     for library, generator in sorted(places, key=lambda place: place[1].site is Site.PLAIN):
-        if generator.is_used_in(library):
+        if generator.find_config(library):
             yield library, generator
 
 
@@ -144,6 +144,6 @@ def _site_of(library: Library) -> Site:
     found = (
         site
         for site, generator in _GENERATORS.items()
-        if generator.is_used_in(library) or generator.is_used_below(library)
+        if generator.find_config(library) or generator.find_config_below(library)
     )
     return next(found, Site.PLAIN)

@@ -115,16 +115,16 @@ class SiteGenerator:
     site: Site
     dialect: Dialect
     style: SlugStyle
-    is_used_in: Callable[[Library], bool]
-    """Whether the folder holds the generator's configuration."""
+    find_config: Callable[[Library], str | None]
+    """Returns the generator's configuration in the folder; None or "" if it holds none."""
     read_settings: Callable[[Library, str, list[SourceWarning]], SiteSettings]
     """`read(the book's files, --base-url or "", warnings)`."""
     link_files: Callable[[str, str, str], Sequence[str]] = files_beside
     """`link_files(path, folder, pages' folder)` -> the source files that a link may mean."""
     links_by_label: bool = False
     """Whether a link may name a label of another page without naming the page."""
-    is_used_below: Callable[[Library], bool] = lambda _: False
-    """Whether a folder in the folder holds it: searched only in a folder that is given."""
+    find_config_below: Callable[[Library], str | None] = lambda _: None
+    """The same in the folder's own folders: searched only in a folder that is given."""
     is_unsearchable: Callable[[dict[str, object]], bool] = lambda _: False
     """Whether a page's front matter excludes it from the site's search; such a page is not read."""
 

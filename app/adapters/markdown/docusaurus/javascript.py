@@ -60,8 +60,6 @@ def _read_literal(source: str) -> Value:
         read = reader.position
         if reader.position - match.end() > size:
             best, size = value, reader.position - match.end()
-    if best is None and source.lstrip()[:1] in ("{", "["):
-        best = _LiteralReader(source, 0).value(0)
     return best
 
 

@@ -314,7 +314,7 @@ GENERATOR = SiteGenerator(
     Site.DOCUSAURUS,
     replace(DIALECT, math=True),
     STYLE,
-    lambda library: find_config(library) is not None,
+    find_config,
     read_settings,
     _link_files,
 )

@@ -130,7 +130,7 @@ GENERATOR = SiteGenerator(
     Site.MDBOOK,
     DIALECT,
     STYLE,
-    lambda library: library.locate("", "book.toml") is not None,
+    lambda library: library.locate("", "book.toml"),
     read_settings,
     _link_files,
 )

@@ -234,7 +234,7 @@ GENERATOR = SiteGenerator(
     Site.MKDOCS,
     DIALECT,
     STYLE,
-    lambda library: bool(find_config(library)),
+    find_config,
     read_settings,
     is_unsearchable=lambda front: table(front, "search").get("exclude") is True,
 )

@@ -66,7 +66,7 @@ _CONF_VALUE = re.compile(
 )
 
 
-def find_config(library: Library) -> str:
+def _find_config(library: Library) -> str:
     """Return the path of the site's configuration file; "" if this is not a MyST site.
 
     In a repository the book may be in a subfolder: the topmost table of contents is used then.
@@ -88,7 +88,7 @@ def _is_toc_of_book(file: str) -> bool:
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
     """Read a Sphinx, Jupyter Book or mystmd site."""
-    file = find_config(library)
+    file = _find_config(library)
     text = library.settings(file) if file else ""
     site = _Site(library, base_url, warnings, file, folder_of(file), text)
     if file.endswith("myst.yml"):
@@ -350,9 +350,9 @@ GENERATOR = SiteGenerator(
     Site.MYST,
     DIALECT,
     STYLE,
-    lambda library: bool(_config_at_top(library)),
+    _config_at_top,
     read_settings,
     links_by_label=True,
-    is_used_below=lambda library: bool(find_config(library)),
+    find_config_below=_find_config,
     is_unsearchable=lambda front: "nosearch" in front,
 )

@@ -134,10 +134,10 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     )
 
 
-def _is_site(library: Library) -> bool:
-    """Whether this is the top of a site, which determines the URLs of its pages."""
+def _find_config(library: Library) -> str:
+    """Return the file or folder that makes this the top of a site, which determines its URLs."""
     named = ("_config.yml", "_toctree.yml", "SUMMARY.md", "src/SUMMARY.md", "docs/SUMMARY.md")
-    return bool(library.first("", named) or content_folder(library))
+    return library.first("", named) or content_folder(library)
 
 
 def _path(file: str, pretty: bool) -> str:
@@ -200,4 +200,4 @@ def _toctree_entries(items: object, chapter: str) -> list[tuple[TocEntry, str]]:
     return found
 
 
-GENERATOR = SiteGenerator(Site.PLAIN, DIALECT, GITHUB, _is_site, read_settings)
+GENERATOR = SiteGenerator(Site.PLAIN, DIALECT, GITHUB, _find_config, read_settings)
