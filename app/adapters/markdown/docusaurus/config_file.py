@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from posixpath import normpath
 
-from app.adapters.markdown.docusaurus.javascript import Value, parse_json, read_value, string
+from app.adapters.markdown.docusaurus.javascript import parse_json, read_value, string
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.site_map import content_folder, table
 
@@ -73,12 +73,11 @@ def read_config(library: Library, path: str | None) -> SiteConfig:
         return _without_file(library)
     folder = folder_of(path)
     text = library.settings(path)
-    value = read_value(text, path)
-    found = value if isinstance(value, dict) else {}
+    found = table(read_value(text, path))
     docs = _docs_options(found)
     trailing = found.get("trailingSlash")
 
-    def setting(options: dict[str, Value], key: str, default: str = "") -> str:
+    def setting(options: dict[str, object], key: str, default: str = "") -> str:
         return string(options.get(key)) or _scan(text, key) or default
 
     return SiteConfig(
@@ -110,7 +109,7 @@ def _without_file(library: Library) -> SiteConfig:
     return SiteConfig("", docs_path="docs" if library.has_folder("docs") else ".")
 
 
-def _docs_options(config: dict[str, Value]) -> dict[str, Value]:
+def _docs_options(config: dict[str, object]) -> dict[str, object]:
     """Find the docs plugin's options: in the classic preset, in a plugin, or at the top level."""
     top = config.get("docs")
     if isinstance(top, dict):
@@ -137,7 +136,7 @@ def _locales(library: Library, folder: str, i18n: dict[str, object]) -> tuple[st
     return tuple(one for one in named if one != default)
 
 
-def _versions(docs: dict[str, Value], released: Value) -> tuple[str, ...]:
+def _versions(docs: dict[str, object], released: object) -> tuple[str, ...]:
     """Return the versions that the site shows, newest release first, "current" last."""
     only = _strings(docs.get("onlyIncludeVersions"))
     current = [] if docs.get("includeCurrentVersion") is False else ["current"]

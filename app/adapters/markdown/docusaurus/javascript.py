@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TypeAlias, cast
 
 from app.adapters.markdown.parser.tags import unescape_string
 from app.adapters.markdown.source import well_formed_value
-
-Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value] | None"
 
 _TOKEN = re.compile(
     r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
@@ -29,15 +26,15 @@ _START = re.compile(
 )
 
 
-def read_value(text: str, file: str) -> Value:
+def read_value(text: str, file: str) -> object:
     """Return the value in a JSON or JavaScript file; None if there is none."""
     return parse_json(text) if file.endswith(".json") else _read_literal(text)
 
 
-def parse_json(text: str) -> Value:
+def parse_json(text: str) -> object:
     """Return the value in a JSON text; None if it is invalid."""
     try:
-        return cast("Value", well_formed_value(json.loads(text)))
+        return well_formed_value(json.loads(text))
     except (ValueError, RecursionError):
         return None
 
@@ -47,9 +44,9 @@ def string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _read_literal(source: str) -> Value:
+def _read_literal(source: str) -> object:
     """Return the largest object literal that the file exports or assigns, or None."""
-    best: Value = None
+    best: object = None
     size = -1
     read = 0
     for match in _START.finditer(source):
@@ -82,7 +79,7 @@ class _LiteralReader:
                 self.kind, self.token = match.lastgroup or "", match.group()
                 return
 
-    def value(self, depth: int) -> Value:
+    def value(self, depth: int) -> object:
         """Read an expression; the current token is then the one after it."""
         value = self._primary(depth)
         if self.kind == "end" or self.token in (",", "]", "}", ")", ";"):
@@ -92,7 +89,7 @@ class _LiteralReader:
         self._skip()
         return value if isinstance(value, (dict, list)) else None
 
-    def _primary(self, depth: int) -> Value:
+    def _primary(self, depth: int) -> object:
         if depth > _MAX_DEPTH:
             self.kind, self.token = "end", ""
             return None
@@ -118,8 +115,8 @@ class _LiteralReader:
         self._next()
         return value
 
-    def _object(self, depth: int) -> dict[str, Value]:
-        result: dict[str, Value] = {}
+    def _object(self, depth: int) -> dict[str, object]:
+        result: dict[str, object] = {}
         self._next()
         while self.kind != "end" and self.token != "}":
             before = self.position
@@ -136,8 +133,8 @@ class _LiteralReader:
         self._next()
         return result
 
-    def _array(self, depth: int) -> list[Value]:
-        result: list[Value] = []
+    def _array(self, depth: int) -> list[object]:
+        result: list[object] = []
         self._next()
         while self.kind != "end" and self.token != "]":
             before = self.position

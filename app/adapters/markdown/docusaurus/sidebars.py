@@ -7,22 +7,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.adapters.markdown.docusaurus.javascript import Value, read_value, string
+from app.adapters.markdown.docusaurus.javascript import read_value, string
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.site_map import TocEntry, chapters, line_of, table
 from app.adapters.markdown.source import UNREADABLE, load_yaml
 from app.domain.document import SourceWarning
 
-_DATE_LIKE = re.compile(r"^(?:\d{2}|\d{4})[-_.]\d{2}(?:[-_.](?:\d{2}|\d{4}))?.*$")
-_VERSION_LIKE = re.compile(r"^\d+[-_.]\d+.*$")
+_VERSION_OR_DATE = re.compile(r"^\d+[-_.]\d+.*$")
 _NUMBER_PREFIX = re.compile(r"^(?P<number>\d+)\s*[-_.]+\s*(?P<suffix>[^-_.\s].*)$")
 
 
 def strip_number(name: str) -> tuple[str, int | None]:
     """Split a number prefix from a file or folder name, as Docusaurus's default parser does."""
-    if _DATE_LIKE.match(name) and not re.match(r"^\d{2}[-_.]\d{2}(?!\d)(?![-_.]\d)", name):
-        return name, None
-    if _VERSION_LIKE.match(name):
+    if _VERSION_OR_DATE.match(name):
         return name, None
     match = _NUMBER_PREFIX.match(name)
     return (match["suffix"], int(match["number"])) if match else (name, None)
@@ -108,7 +105,7 @@ class _Tree:
     def _add(self, doc: Doc | None, title: str, depth: int) -> None:
         self._found.append((TocEntry(doc.file if doc else "", title, depth), doc))
 
-    def add_items(self, items: Value, depth: int) -> None:
+    def add_items(self, items: object, depth: int) -> None:
         """Add a sidebar's items: ids, categories, shorthand `{label: [items]}`."""
         if isinstance(items, dict) and "type" not in items:
             for label, inner in items.items():
@@ -121,7 +118,7 @@ class _Tree:
             elif isinstance(item, dict):
                 self._add_object(item, depth)
 
-    def _add_object(self, item: dict[str, Value], depth: int) -> None:
+    def _add_object(self, item: dict[str, object], depth: int) -> None:
         kind, name = item.get("type"), string(item.get("label"))
         if kind == "doc" and isinstance(item.get("id"), str):
             self._add_id(str(item["id"]), name, depth)
@@ -133,7 +130,7 @@ class _Tree:
         elif kind is None:
             self.add_items(item, depth)
 
-    def _category_page(self, link: Value) -> Doc | None:
+    def _category_page(self, link: object) -> Doc | None:
         """Return the page that a category links to, if it is one of the docs."""
         return self._by_id.get(string(link.get("id"))) if isinstance(link, dict) else None
 

@@ -116,8 +116,7 @@ class PageTokens:
         elif mark.kind is MarkupClass.INCLUDE:
             self._push("included", "", 0, token)
         elif mark.kind is MarkupClass.TAG:
-            self._tag(self._parsed.source[mark.start : mark.end], token)
-            self._component(mark, token)
+            self._tag_mark(mark, token)
         elif mark.kind is MarkupClass.EXPRESSION:
             self._text(mark.argument, token)
         elif mark.kind is MarkupClass.DIRECTIVE and mark.opens:
@@ -125,17 +124,17 @@ class PageTokens:
         elif mark.closes:
             self._close(mark.closes)
 
-    def _tag(self, source: str, at: Token) -> None:
-        if match := TAG.fullmatch(source):
-            tag = self._push("tag", match["name"], 0, at)
-            tag.meta = {"tag": parse_tag(match)}
-
-    def _component(self, mark: Markup, at: Token) -> None:
-        """Show the texts in a component's attributes, such as a quiz."""
+    def _tag_mark(self, mark: Markup, at: Token) -> None:
+        """Show a tag, or else the texts in a component's attributes, such as a quiz."""
         source = self._parsed.source
-        if mark.tag is not None and not TAG.fullmatch(source[mark.start : mark.end]):
+        if match := TAG.fullmatch(source, mark.start, mark.end):
+            self._tag(match, at)
+        elif mark.tag is not None:
             draft = component_draft(source, mark.tag)
             self._text(draft.text if draft else "", at)
+
+    def _tag(self, match: re.Match[str], at: Token) -> None:
+        self._push("tag", match["name"], 0, at).meta = {"tag": parse_tag(match)}
 
     def _open_directive(self, mark: Markup, token: Token) -> None:
         found = _CLASS.match(mark.name.lower())
@@ -174,7 +173,7 @@ class PageTokens:
         position = 0
         for match in TAG.finditer(source):
             self._inline_text(source[position : match.start()], token)
-            self._tag(match[0], token)
+            self._tag(match, token)
             position = match.end()
         self._inline_text(source[position:], token)
 
