@@ -71,7 +71,7 @@ def make_source(text: str, file: str) -> SourceFile:
 
 def _load_front_matter(body: str, file: str) -> dict[str, object] | None:
     try:
-        loaded = load_yaml(body, file, 2)
+        loaded = load_yaml(body, file, 2) if body else {}
     except UNREADABLE:
         return _load_lines(body)
     return {str(key): one for key, one in loaded.items()} if isinstance(loaded, dict) else None

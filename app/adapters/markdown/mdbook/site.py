@@ -25,9 +25,7 @@ from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml
 
-_INCLUDE = re.compile(
-    r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*?)[ \t]*\}\}[ \t]*$", re.M
-)
+_INCLUDE = re.compile(r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.M)
 _PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.M)
 """A tag that the book's own preprocessor replaces, such as `{{%segment outline}}`."""
 _HIDDEN = re.compile(r"^[ \t]*#(?:[ \t].*)?$")
