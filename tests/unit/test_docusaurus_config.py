@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.markdown import editions_of, read_book
-from app.adapters.markdown.docusaurus.javascript import read_literal
+from app.adapters.markdown.docusaurus.javascript import read_value
 from app.domain.edition import Edition
 
 CONFIG = """const route = '/course/';
@@ -102,7 +102,8 @@ def test_a_computed_base_url_is_read_if_it_is_of_constants(
 
 def test_constants_of_constants_stay_short() -> None:
     doubled = "\n".join(f"const a{n + 1} = `${{a{n}}}${{a{n}}}`;" for n in range(60))
-    value = read_literal(f"const a0 = 'xx';\n{doubled}\nmodule.exports = {{ a: a60, b: a3 }};")
+    source = f"const a0 = 'xx';\n{doubled}\nmodule.exports = {{ a: a60, b: a3 }};"
+    value = read_value(source, "docusaurus.config.js")
     assert value == {"a": None, "b": "x" * 16}
 
 

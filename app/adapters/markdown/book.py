@@ -235,7 +235,6 @@ def _context(library: Library, layout: Layout) -> FileContext:
         library,
         layout.dialect,
         settings.site_root,
-        settings.include_bases,
         settings.references,
         settings.cross_references,
         settings.substitutions,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from os.path import isfile
 from pathlib import Path
@@ -210,16 +210,10 @@ class TextIncludes:
     """Expands include directives in verbatim text. Nested includes are followed, cycles cut."""
 
     def __init__(
-        self,
-        library: Library,
-        style: IncludeStyle,
-        bases: tuple[str, ...] = (),
-        included: Included | None = None,
+        self, library: Library, style: IncludeStyle, included: Included | None = None
     ) -> None:
-        """Read includes of this style; `bases` override the style's own."""
         self._library = library
         self._style = style
-        self._bases = bases or style.bases
         self._included = included or Included()
 
     def expand(self, text: str, file: str, warn: Warn) -> tuple[str, str]:
@@ -261,8 +255,7 @@ class TextIncludes:
         target, _, selector = words[0].partition(":") if words else ("", "", "")
         path = self._located(target, file)
         if path is None:
-            bases = self._bases or (folder_of(file),)
-            refusals = (self._library.refusal(base, target) for base in bases)
+            refusals = (self._library.refusal(base, target) for base in self._bases(file))
             warn(not_included(target, next(filter(None, refusals), "")), 0)
             return "", ""
         text = self._library.text(path)
@@ -280,8 +273,11 @@ class TextIncludes:
         self._included.add(chosen, path)
         return path, chosen
 
+    def _bases(self, file: str) -> Sequence[str]:
+        return self._style.bases or (folder_of(file),)
+
     def _located(self, target: str, file: str) -> str | None:
-        for base in self._bases or (folder_of(file),):
+        for base in self._bases(file):
             found = self._library.locate(base, target)
             if found is None and base.rpartition("/")[2] == target:
                 found = self._library.locate("", base)

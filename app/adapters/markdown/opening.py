@@ -17,7 +17,7 @@ from app.adapters.markdown.site_map import Layout, SiteGenerator, SitePage, Site
 from app.domain.document import Site
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError
-from app.domain.long_text import is_well_formed, well_formed
+from app.domain.long_text import is_well_formed
 from app.services.safe_paths import shown_name
 
 _GENERATORS: Mapping[Site, SiteGenerator] = {
@@ -43,7 +43,7 @@ def open_folder(
         return Library(folder.parent), open_page(chosen, folder.name, base_url)
     library = Library(folder)
     layout = open_site(_GENERATORS[site or _site_of(library)], library, base_url, edition)
-    return library, _well_formed(_part_of(layout, part) if part else layout)
+    return library, _part_of(layout, part) if part else layout
 
 
 def open_page(site: Site, file: str, base_url: str = "") -> Layout:
@@ -89,7 +89,7 @@ def _sites_in(path: Path, generators: Sequence[SiteGenerator]) -> set[Site]:
     if not path.is_dir():
         return set()
     library = Library(path)
-    return {one.site for one in generators if one.is_used_in(library)}
+    return {one.site for one in generators if one.find_config(library)}
 
 
 def _sites_above(
@@ -99,7 +99,7 @@ def _sites_above(
     places = [(library, one) for library in libraries for one in generators]
     # A SUMMARY.md, such as mdBook's, or a `_config.yml` says less than any other configuration.
     for library, generator in sorted(places, key=lambda place: place[1].site is Site.PLAIN):
-        if generator.is_used_in(library):
+        if generator.find_config(library):
             yield library, generator
 
 
@@ -144,33 +144,6 @@ def _site_of(library: Library) -> Site:
     found = (
         site
         for site, generator in _GENERATORS.items()
-        if generator.is_used_in(library) or generator.is_used_below(library)
+        if generator.find_config(library) or generator.find_config_below(library)
     )
     return next(found, Site.PLAIN)
-
-
-def _well_formed(layout: Layout) -> Layout:
-    """Replace lone surrogates, which escapes in a configuration may produce."""
-    settings = layout.settings
-    return replace(
-        layout,
-        settings=replace(
-            settings,
-            title=well_formed(settings.title),
-            language=well_formed(settings.language),
-        ),
-        pages=tuple(map(_well_formed_page, layout.pages)),
-        orphans=tuple(map(_well_formed_page, layout.orphans)),
-        warnings=tuple(
-            replace(warning, message=well_formed(warning.message)) for warning in layout.warnings
-        ),
-    )
-
-
-def _well_formed_page(page: SitePage) -> SitePage:
-    return replace(
-        page,
-        title=well_formed(page.title),
-        chapter=well_formed(page.chapter),
-        language=well_formed(page.language),
-    )

@@ -100,9 +100,12 @@ class _Targets:
         if not path:
             known = not anchor or self._has(file, anchor) or self._is_label(anchor)
             return "" if known else f"link to an anchor that this page does not have: #{anchor}"
-        candidates = self._candidates(path, file)
-        if not candidates:
+        if path.startswith(("@", "/")):
             return ""
+        root = self._layout.settings.folder
+        candidates = self._layout.generator.link_files(path, folder_of(file), root)
+        if not candidates:
+            return ""  # no path of a source file
         return self._problem_of_page(path, anchor, self._library.first("", candidates))
 
     def _problem_of_page(self, path: str, anchor: str, file: str | None) -> str:
@@ -112,13 +115,6 @@ class _Targets:
         if anchor and file in self._drafts and not self._has(file, anchor):
             return f"link to an anchor that {path} does not have: #{anchor}"
         return ""
-
-    def _candidates(self, path: str, file: str) -> Sequence[str]:
-        """Return the files that a path may refer to; none if it is not a source file's path."""
-        if path.startswith(("@", "/")):
-            return []
-        root = self._layout.settings.folder
-        return self._layout.generator.link_files(path, folder_of(file), root)
 
     def _is_label(self, name: str) -> bool:
         """True for a label or a glossary's term of any page, where links need not name the page."""

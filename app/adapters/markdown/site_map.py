@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from posixpath import normpath
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
-from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.includes import Library
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import CrossReferences, Dialect
 from app.domain.document import Site, SourceWarning
@@ -20,8 +19,6 @@ from app.domain.urls import checked_base_url, encoded_path, encoded_url
 from app.services.safe_paths import IRREGULAR, shown_name
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown")
-PAGE_SUFFIXES = (".md", ".mdx", ".markdown")
-"""Suffixes of links to a page's source."""
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "build", "dist", "_build", "site-packages", "__pycache__", "_site", "book"}
 )
@@ -63,12 +60,12 @@ class TocEntry:
 
 @dataclass(frozen=True, slots=True)
 class TableOfContents:
-    """The entries of a table of contents; targets are relative to `file`."""
+    """The entries of a table of contents; targets are relative to `folder`."""
 
     entries: Sequence[TocEntry]
+    folder: str
     file: str
-    shown: str = ""
-    """The file that warnings name, if different."""
+    """The file that lists them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class SiteSettings:
     base_url: str
     title: str = ""
     language: str = ""
-    """An ISO 639-1 code; "" if the site does not set it."""
+    """A language tag such as `pt-BR`; "" if the site does not set it."""
     folder: str = ""
     """The folder that holds the pages, relative to the book's."""
     path_of: Callable[[str], str] = str
@@ -95,8 +92,6 @@ class SiteSettings:
     dialect: Dialect | None = None
     """The generator's dialect as this site configures it."""
     style: SlugStyle | None = None
-    include_bases: tuple[str, ...] = ()
-    """Overrides the folders and files that the dialect's includes are relative to."""
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Link definitions for every page, in markdown-it's format."""
     reference_files: frozenset[str] = frozenset()
@@ -112,7 +107,7 @@ class SiteSettings:
 
 def files_beside(path: str, folder: str, root: str) -> Sequence[str]:  # noqa: ARG001
     """Return the source file that a path in `folder` names; none if it names no Markdown."""
-    return [f"{folder}/{path}"] if path.endswith(PAGE_SUFFIXES) else []
+    return [f"{folder}/{path}"] if path.endswith(MARKDOWN_SUFFIXES) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +117,16 @@ class SiteGenerator:
     site: Site
     dialect: Dialect
     style: SlugStyle
-    is_used_in: Callable[[Library], bool]
-    """Whether the folder holds the generator's configuration."""
+    find_config: Callable[[Library], str | None]
+    """Returns the generator's configuration in the folder; None or "" if it holds none."""
     read_settings: Callable[[Library, str, list[SourceWarning]], SiteSettings]
     """`read(the book's files, --base-url or "", warnings)`."""
     link_files: Callable[[str, str, str], Sequence[str]] = files_beside
     """`link_files(path, folder, pages' folder)` -> the source files that a link may mean."""
     links_by_label: bool = False
     """Whether a link may name a label of another page without naming the page."""
-    is_used_below: Callable[[Library], bool] = lambda _: False
-    """Whether a folder in the folder holds it: searched only in a folder that is given."""
+    find_config_below: Callable[[Library], str | None] = lambda _: None
+    """The same in the folder's own folders: searched only in a folder that is given."""
     is_unsearchable: Callable[[dict[str, object]], bool] = lambda _: False
     """Whether a page's front matter excludes it from the site's search; such a page is not read."""
 
@@ -165,8 +160,9 @@ def open_site(
     does.
     """
     warnings: list[SourceWarning] = []
-    settings = generator.read_settings(library, base_url, warnings)
+    settings = generator.read_settings(library, base_url.rstrip("/"), warnings)
     settings = _of_edition(generator, library, settings, edition)
+    settings = replace(settings, language=re.split("[-_]", settings.language)[0])
     folder, contents = settings.folder, settings.contents
 
     def page_url(file: str) -> str:
@@ -315,24 +311,10 @@ def configured_base(url: object, file: str, text: str, warnings: list[SourceWarn
     """
     given = str(url or "")
     try:
-        return checked_base_url(given)
+        return checked_base_url(given).rstrip("/")
     except InputError as error:
         warnings.append(SourceWarning(f"{error}; left out", file, line_of(text, given)))
         return ""
-
-
-def site_base(base_url: str, configured_url: str, configured_path: str) -> str:
-    """Return the URL of the site's root.
-
-    A given `base_url` takes precedence; if it has no path, the configured path is appended.
-    """
-    path = "/" + configured_path.strip("/")
-    if not base_url:
-        return configured_url.rstrip("/") + path.rstrip("/")
-    parts = urlsplit(base_url)
-    if parts.path.strip("/"):
-        return base_url.rstrip("/")
-    return base_url.rstrip("/") + path.rstrip("/")
 
 
 def _listed_pages(
@@ -349,20 +331,17 @@ def _listed_pages(
         target = unquote(entry.target.split("#")[0])
         if not target or "://" in target:
             continue
-        file = library.locate(folder_of(contents.file), target)
+        file = library.locate(contents.folder, target)
         if file is None or not file.lower().endswith(MARKDOWN_SUFFIXES):
-            problem = "is no Markdown file" if file else _absence(library, contents.file, target)
+            absence = library.refusal(contents.folder, target) or "missing"
+            problem = "is no Markdown file" if file else absence
             message = f"listed in the table of contents but {problem}: {target}"
-            warnings.append(SourceWarning(message, contents.shown or contents.file, entry.line))
+            warnings.append(SourceWarning(message, contents.file, entry.line))
         elif file not in pages:
             pages[file] = SitePage(
                 file, page_url(file), entry.title, chapter, chapter_number=number
             )
     return list(pages.values())
-
-
-def _absence(library: Library, toc_file: str, target: str) -> str:
-    return library.refusal(folder_of(toc_file), target) or "missing"
 
 
 def inside(folder: str, file: str) -> str:
@@ -382,14 +361,14 @@ def table(config: object, *names: str) -> dict[str, object]:
     return config if isinstance(config, dict) else {}
 
 
+def names(value: object) -> list[str]:
+    """Return the names in a configured value, which is one name or a list of names."""
+    return [str(item) for item in (value if isinstance(value, list) else [value]) if item]
+
+
 def line_of(text: str, words: str) -> int:
     """Return the first line, from 1, that contains `words`; 1 if none does."""
     return text.count("\n", 0, max(text.find(words), 0)) + 1
-
-
-def is_outside(path: str, root: str) -> bool:
-    """True if a path leads out of the folder `root`; never for the book's own."""
-    return bool(root) and not normpath(path).startswith(f"{root}/")
 
 
 _LINK = re.compile(r"\[(?P<title>(?:[^\[\]\\]|\\.)*)\]\((?P<target>[^()\s]*)(?:\s+\"[^\"]*\")?\)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 from posixpath import normpath
 
-from app.adapters.markdown.docusaurus.javascript import Value, read_literal
+from app.adapters.markdown.docusaurus.javascript import parse_json, read_value, string
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.site_map import content_folder, table
 
@@ -103,8 +102,7 @@ def read_config(library: Library, path: str | None) -> SiteConfig:
         return _without_file(library)
     folder = folder_of(path)
     text = library.settings(path)
-    value = parse_json(text) if path.endswith(".json") else read_literal(text)
-    found = value if isinstance(value, dict) else {}
+    found = table(read_value(text, path))
     trailing = found.get("trailingSlash")
     return SiteConfig(
         folder,
@@ -119,12 +117,12 @@ def read_config(library: Library, path: str | None) -> SiteConfig:
     )
 
 
-def setting(options: dict[str, Value], text: str, key: str, default: str = "") -> str:
+def setting(options: dict[str, object], text: str, key: str, default: str = "") -> str:
     """Return a string of a configuration; `text` is searched where it cannot be read."""
     return string(options.get(key)) or _scan(text, key) or default
 
 
-def _instance(library: Library, folder: str, options: dict[str, Value], text: str) -> DocsInstance:
+def _instance(library: Library, folder: str, options: dict[str, object], text: str) -> DocsInstance:
     found = string(options.get("id"))
     own = DocsInstance("" if found == "default" else found)
     released = library.text(joined(folder, f"{own.prefix}versions.json")) or "[]"
@@ -162,7 +160,7 @@ def _without_file(library: Library) -> SiteConfig:
     return SiteConfig("", docs=(DocsInstance(path="docs" if library.has_folder("docs") else "."),))
 
 
-def _docs_options(config: dict[str, Value]) -> list[dict[str, Value]]:
+def _docs_options(config: dict[str, object]) -> list[dict[str, object]]:
     """Return the options of each docs plugin, the one without an id first.
 
     They are at the top level, in the classic preset and in plugins; [{}] if there are none.
@@ -170,7 +168,7 @@ def _docs_options(config: dict[str, Value]) -> list[dict[str, Value]]:
     top = config.get("docs")
     if isinstance(top, dict):
         return [top]
-    found: dict[str, dict[str, Value]] = {}
+    found: dict[str, dict[str, object]] = {}
     for key in ("presets", "plugins"):
         entries = config.get(key)
         for entry in entries if isinstance(entries, list) else []:
@@ -192,7 +190,7 @@ def _locales(library: Library, folder: str, i18n: dict[str, object]) -> tuple[st
     return tuple(one for one in named if one != default)
 
 
-def _versions(docs: dict[str, Value], released: Value) -> tuple[str, ...]:
+def _versions(docs: dict[str, object], released: object) -> tuple[str, ...]:
     """Return the versions that the site shows, newest release first, "current" last."""
     only = _strings(docs.get("onlyIncludeVersions"))
     current = [] if docs.get("includeCurrentVersion") is False else ["current"]
@@ -201,8 +199,8 @@ def _versions(docs: dict[str, Value], released: Value) -> tuple[str, ...]:
 
 
 def _has_math(path: str, text: str) -> bool:
-    words = ("remark-math", "remarkMath", *(["math"] if path.endswith("site.json") else []))
-    return any(word in text for word in words)
+    pattern = "math" if path.endswith("site.json") else "remark-math|remarkMath"
+    return re.search(pattern, text) is not None
 
 
 def _scan(text: str, key: str) -> str:
@@ -212,18 +210,6 @@ def _scan(text: str, key: str) -> str:
 
 def _strings(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def parse_json(text: str) -> Value:
-    try:
-        loaded: Value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return loaded
-
-
-def string(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def joined(folder: str, path: str) -> str:

@@ -1,4 +1,4 @@
-"""A lenient reader of the object literals in JavaScript configuration files.
+"""Reads the values in JSON files, and, leniently, the object literals in JavaScript files.
 
 Nothing is executed: spreads, calls and other expressions read as None, except a name or template
 of constants whose values are strings, and the path in `require.resolve(...)`.
@@ -6,13 +6,12 @@ of constants whose values are strings, and the path in `require.resolve(...)`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from typing import TypeAlias
 
 from app.adapters.markdown.parser.tags import unescape_string
-
-Value: TypeAlias = "str | float | bool | list[Value] | dict[str, Value] | None"
+from app.adapters.markdown.source import well_formed_value
 
 _TOKEN = re.compile(
     r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
@@ -38,14 +37,32 @@ _START = re.compile(
 )
 
 
-def read_literal(source: str) -> Value:
+def read_value(text: str, file: str) -> object:
+    """Return the value in a JSON or JavaScript file; None if there is none."""
+    return parse_json(text) if file.endswith(".json") else _read_literal(text)
+
+
+def parse_json(text: str) -> object:
+    """Return the value in a JSON text; None if it is invalid."""
+    try:
+        return well_formed_value(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def string(value: object) -> str:
+    """Return a value if it is a string, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def _read_literal(source: str) -> object:
     """Return the largest object literal that the file exports or assigns, or None."""
     constants: dict[str, str] = {}
     for constant in _CONSTANT.finditer(source):
         text = _string(constant["value"], constants)
         if text is not None and len(text) <= _MOST_CHARACTERS:
             constants[constant["name"]] = text
-    best: Value = None
+    best: object = None
     size = -1
     read = 0
     for match in _START.finditer(source):
@@ -56,8 +73,6 @@ def read_literal(source: str) -> Value:
         read = reader.position
         if reader.position - match.end() > size:
             best, size = value, reader.position - match.end()
-    if best is None and source.lstrip()[:1] in ("{", "["):
-        best = _LiteralReader(source, 0, constants).value(0)
     return best
 
 
@@ -93,7 +108,7 @@ class _LiteralReader:
                 self.kind, self.token = match.lastgroup or "", match.group()
                 return
 
-    def value(self, depth: int) -> Value:
+    def value(self, depth: int) -> object:
         """Read an expression; the current token is then the one after it."""
         value = self._primary(depth)
         if self.kind == "end" or self.token in (",", "]", "}", ")", ";"):
@@ -103,7 +118,7 @@ class _LiteralReader:
         self._skip()
         return value if isinstance(value, (dict, list)) else None
 
-    def _primary(self, depth: int) -> Value:
+    def _primary(self, depth: int) -> object:
         if depth > _MAX_DEPTH:
             self.kind, self.token = "end", ""
             return None
@@ -118,7 +133,7 @@ class _LiteralReader:
                 self._next()
             return inner
         if self.kind == "string":
-            value: Value = _string(self.token, self._constants)
+            value: object = _string(self.token, self._constants)
         elif self.kind == "number":
             value = float(self.token)
         elif self.kind == "name" and self.token in self._constants:
@@ -130,8 +145,8 @@ class _LiteralReader:
         self._next()
         return value
 
-    def _object(self, depth: int) -> dict[str, Value]:
-        result: dict[str, Value] = {}
+    def _object(self, depth: int) -> dict[str, object]:
+        result: dict[str, object] = {}
         self._next()
         while self.kind != "end" and self.token != "}":
             before = self.position
@@ -148,8 +163,8 @@ class _LiteralReader:
         self._next()
         return result
 
-    def _array(self, depth: int) -> list[Value]:
-        result: list[Value] = []
+    def _array(self, depth: int) -> list[object]:
+        result: list[object] = []
         self._next()
         while self.kind != "end" and self.token != "]":
             before = self.position

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import PurePosixPath
+from typing import TypeAlias
+from urllib.parse import urlsplit
 
 from app.adapters.markdown.docusaurus.config_file import (
     DocsInstance,
     SiteConfig,
     find_config,
     joined,
-    parse_json,
     read_config,
     segments,
-    string,
 )
+from app.adapters.markdown.docusaurus.javascript import parse_json, string
 from app.adapters.markdown.docusaurus.sidebars import (
     Doc,
     is_folder_page,
@@ -26,7 +28,7 @@ from app.adapters.markdown.docusaurus.sidebars import (
     strip_numbers,
 )
 from app.adapters.markdown.docusaurus.syntax import DIALECT, STYLE
-from app.adapters.markdown.includes import Library
+from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
     SiteGenerator,
@@ -38,7 +40,6 @@ from app.adapters.markdown.site_map import (
     join_url,
     line_of,
     markdown_files,
-    site_base,
     table,
     under,
     walk,
@@ -53,14 +54,15 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     """Read the docs of the site whose configuration is in the folder or its `website/`."""
     file = find_config(library)
     config = read_config(library, file)
-    configured = ""
+    base = base_url
     if file and not base_url:
-        configured = configured_base(config.url, file, library.text(file) or "", warnings)
-    if file and not base_url and not config.base_path:
-        message = "baseUrl is computed, so links may be wrong: give the site's URL with --base-url"
-        text = library.text(file) or ""
-        warnings.append(SourceWarning(message, file, line_of(text, "baseUrl")))
-    base = site_base(base_url, configured, config.base_path)
+        base = configured_base(config.url, file, library.text(file) or "", warnings)
+        if not config.base_path:
+            message = "baseUrl is computed: give the site's URL with --base-url, or links are wrong"
+            text = library.text(file) or ""
+            warnings.append(SourceWarning(message, file, line_of(text, "baseUrl")))
+    if not urlsplit(base_url).path:
+        base = f"{base}/{config.base_path.strip('/')}".rstrip("/")
     dialect = replace(DIALECT, math=config.math or file is None)
     for instance in config.docs[1:]:
         if len(instance.versions) > 1:
@@ -76,6 +78,10 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         default,
         editions={edition: partial(site.settings, *parts) for edition, parts in editions.items()},
     )
+
+
+_ADDRESS = ("slug", "id")
+"""The front matter fields that determine a doc's path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +119,16 @@ class _Site:
         default = (self.docs[0].instance.latest, self.config.locale)
         versions = {doc.version for doc in self.docs[0].docs} | {default[0]}
         locales = {doc.locale for one in self.docs for doc in one.docs} | {default[1]}
-        found = product(versions, locales)
-        ordered = sorted(found, key=lambda one: (one != default, one))
-        several = [len(set(labels)) > 1 for labels in zip(*ordered, strict=True)]
 
-        def edition(parts: tuple[str, str]) -> Edition:
-            shown = ("next" if parts[0] == "current" else parts[0], parts[1])
-            in_id = [
-                label if part != own else ""
-                for label, part, own in zip(shown, parts, default, strict=True)
-            ]
-            names = [label if many else "" for label, many in zip(shown, several, strict=True)]
-            return Edition(names[0], names[1], (in_id[0], in_id[1]))
+        def edition(version: str, locale: str) -> Edition:
+            name = "next" if version == "current" else version
+            in_id = (name if version != default[0] else "", locale if locale != default[1] else "")
+            return Edition(
+                name if len(versions) > 1 else "", locale if len(locales) > 1 else "", in_id
+            )
 
-        return {edition(parts): parts for parts in ordered}
+        ordered = sorted(product(versions, locales), key=lambda one: (one != default, one))
+        return {edition(*parts): parts for parts in ordered}
 
     def settings(self, version: str, locale: str) -> SiteSettings:
         """Return the settings of an edition. Untranslated docs appear in the original language."""
@@ -140,7 +142,7 @@ class _Site:
         return SiteSettings(
             self.base if is_default else join_url(self.base, "/".join(own)),
             config.title,
-            config.language if locale == config.locale else locale.split("-", maxsplit=1)[0],
+            config.language if locale == config.locale else locale,
             joined(config.folder, first.path),
             pages=listed,
             every_page=every,
@@ -159,7 +161,7 @@ class _Site:
             for doc in of_instance.docs
             if (doc.version, doc.locale) == (version, own)
         }
-        built = _built_permalinks(self.library, config, instance)
+        built = _built_docs(self.library, config, instance)
         pages = {
             doc.file: _page(doc, config, instance, self.base, built, locale)
             for doc in shown.values()
@@ -197,15 +199,12 @@ def _version_segments(instance: DocsInstance, version: str) -> list[str]:
 
 
 def _files(library: Library, config: SiteConfig, instance: DocsInstance) -> list[str]:
-    versioned, translated = f"{instance.prefix}versioned_docs", "i18n"
-    folders = [joined(config.folder, name) for name in (instance.path, versioned, translated)]
     files: list[str] = []
-    for folder in folders:
-        if not library.has_folder(folder):
-            continue
+    for name in (instance.path, f"{instance.prefix}versioned_docs", "i18n"):
+        folder = joined(config.folder, name)
         for file in markdown_files(library, folder):
             inner = inside(folder, file)
-            if folder == folders[2] and instance.translations not in inner.split("/"):
+            if name == "i18n" and instance.translations not in inner.split("/"):
                 continue
             if not any(part.startswith("_") for part in inner.split("/")):
                 files.append(file)
@@ -216,11 +215,11 @@ def _doc(library: Library, file: str, version: str, locale: str, inner: str) -> 
     """Read a doc's front matter; `inner` is its path in the docs folder of its edition."""
     front = _front_matter(library, file)
     path = PurePosixPath(inner)
-    folder = "" if str(path.parent) == "." else str(path.parent)
+    folder = folder_of(inner)
     stem, number, clean = path.stem, None, folder
     if front.get("parse_number_prefixes") is not False:
         stem, number = strip_number(path.stem)
-        clean = strip_numbers(folder) if folder else folder
+        clean = strip_numbers(folder)
     base_id = front_text(front, "id") or stem
     return Doc(
         file,
@@ -234,7 +233,7 @@ def _doc(library: Library, file: str, version: str, locale: str, inner: str) -> 
         locale,
         front.get("draft") is True,
         front.get("unlisted") is True,
-        (("slug", front_text(front, "slug")), ("id", front_text(front, "id"))),
+        tuple(front_text(front, key) for key in _ADDRESS),
     )
 
 
@@ -260,26 +259,20 @@ def _front_matter(library: Library, file: str) -> dict[str, object]:
         return {}  # refused again when it is read as a page
 
 
-def _position(front: dict[str, object], number: int | None) -> float | None:
+def _position(front: dict[str, object], number: int | None) -> float:
     value = front.get("sidebar_position")
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
-    return float(number) if number is not None else None
+    return math.inf if number is None else float(number)
 
 
 def _slug(stem: str, folder: str, clean_folder: str, base_id: str, front_slug: str) -> str:
     if front_slug.startswith("/"):
         return front_slug
-    root = f"/{clean_folder}/" if clean_folder else "/"
-    if front_slug:
-        return _resolve(root, front_slug)
-    if is_folder_page(stem, folder):
-        return root
-    return _resolve(root, base_id)
-
-
-def _resolve(root: str, target: str) -> str:
-    return f"/{joined(root, target)}{'/' if target.endswith('/') else ''}"
+    if not front_slug and is_folder_page(stem, folder):
+        return f"/{clean_folder}/" if clean_folder else "/"
+    target = front_slug or base_id
+    return f"/{joined(clean_folder, target)}{'/' if target.endswith('/') else ''}"
 
 
 def _page(
@@ -290,12 +283,13 @@ def _page(
     built: Mapping[str, BuiltDoc],
     locale: str,
 ) -> SitePage:
-    found = built.get(f"@site/{inside(config.folder, doc.file)}")
-    path = found.path_in(config, doc, locale) if found else None
+    found = built.get(f"@site/{inside(config.folder, doc.file)}", {})
+    path = _built_path(found, config, doc, locale)
     if path is None:
         path = _route(doc, config, instance, locale)
     url = join_url(base, _with_slash(path, config), encoded=True)
-    return SitePage(doc.file, url, doc.label, "", _language(doc, config))
+    language = config.language if doc.locale == config.locale else doc.locale
+    return SitePage(doc.file, url, doc.label, "", language)
 
 
 def _route(doc: Doc, config: SiteConfig, instance: DocsInstance, locale: str) -> str:
@@ -312,10 +306,6 @@ def _with_slash(path: str, config: SiteConfig) -> str:
     return path.rstrip("/") + ("/" if config.trailing_slash else "")
 
 
-def _language(doc: Doc, config: SiteConfig) -> str:
-    return config.language if doc.locale == config.locale else doc.locale
-
-
 def _sidebar_file(
     library: Library, config: SiteConfig, instance: DocsInstance, version: str
 ) -> str:
@@ -329,61 +319,40 @@ def _sidebar_file(
     return library.first(config.folder, candidates) or ""
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltDoc:
-    """A doc's metadata from an earlier build, in any locale."""
-
-    permalink: str
-    version: str
-    """ "" if the metadata does not say."""
-    front_matter: Mapping[str, object] | None
-
-    def path_in(self, config: SiteConfig, doc: Doc, locale: str) -> str | None:
-        """Return the doc's path in a locale, relative to the site's; None if the build is stale.
-
-        A build is stale if its version or front matter of the doc differs from the source, or if
-        its base path differs.
-        """
-        if self._is_stale(doc):
-            return None
-        parts, base = self.permalink.split("/"), ["", *segments(config.base_path)]
-        if parts[: len(base)] != base:
-            return None
-        rest = parts[len(base) :]
-        if rest[:1] and rest[0] in config.locales:
-            rest = rest[1:]
-        return "/".join(rest if locale == config.locale else [locale, *rest])
-
-    def _is_stale(self, doc: Doc) -> bool:
-        if self.version and self.version != doc.version:
-            return True
-        built = self.front_matter
-        if built is None:
-            return False
-        stated = {key: value for key, value in doc.address if value}
-        return stated != {key: str(built[key]) for key, _ in doc.address if built.get(key)}
+BuiltDoc: TypeAlias = Mapping[str, object]
+"""A doc's metadata from an earlier build, in any locale."""
 
 
-def _built_permalinks(
+def _built_path(built: BuiltDoc, config: SiteConfig, doc: Doc, locale: str) -> str | None:
+    """Return a built doc's path in a locale, relative to the site's; None if the build is stale.
+
+    A build is stale if its version or front matter of the doc differs from the source, or if its
+    base path differs.
+    """
+    permalink, version = string(built.get("permalink")), string(built.get("version"))
+    front = built.get("frontMatter")
+    if not permalink or version not in ("", doc.version):
+        return None
+    if isinstance(front, dict) and doc.address != tuple(str(front.get(k) or "") for k in _ADDRESS):
+        return None
+    parts, base = permalink.split("/"), ["", *segments(config.base_path)]
+    if parts[: len(base)] != base:
+        return None
+    rest = parts[len(base) :]
+    if rest[:1] and rest[0] in config.locales:
+        rest = rest[1:]
+    return "/".join(rest if locale == config.locale else [locale, *rest])
+
+
+def _built_docs(
     library: Library, config: SiteConfig, instance: DocsInstance
 ) -> dict[str, BuiltDoc]:
     """Return metadata of an earlier build by source file."""
-    permalinks: dict[str, BuiltDoc] = {}
     plugin = f".docusaurus/docusaurus-plugin-content-docs/{instance.id or 'default'}"
     folder = joined(config.folder, plugin)
-    for file in walk(library, folder) if library.has_folder(folder) else ():
-        if not PurePosixPath(file).match("site-*.json"):
-            continue
-        loaded = table(parse_json(library.text(file) or ""))
-        source, permalink = loaded.get("source"), loaded.get("permalink")
-        if isinstance(source, str) and isinstance(permalink, str):
-            front = loaded.get("frontMatter")
-            permalinks[source] = BuiltDoc(
-                permalink,
-                string(loaded.get("version")),
-                front if isinstance(front, dict) else None,
-            )
-    return permalinks
+    files = (file for file in walk(library, folder) if PurePosixPath(file).match("site-*.json"))
+    found = (table(parse_json(library.text(file) or "")) for file in files)
+    return {string(built.get("source")): built for built in found}
 
 
 def _link_files(path: str, folder: str, root: str) -> Sequence[str]:
@@ -395,7 +364,7 @@ GENERATOR = SiteGenerator(
     Site.DOCUSAURUS,
     replace(DIALECT, math=True),
     STYLE,
-    lambda library: find_config(library) is not None,
+    find_config,
     read_settings,
     _link_files,
 )

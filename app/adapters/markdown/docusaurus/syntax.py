@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from app.adapters.markdown.includes import Library, Warn, folder_of
 from app.adapters.markdown.parser.anchors import BRACE_ID, COMMENT_ID, GITHUB, SlugPolicy
 from app.adapters.markdown.parser.block_rules import emit, line_end
-from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
+from app.adapters.markdown.parser.dialect import Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.tags import TagScanner, string_literal
 from app.adapters.markdown.source import SourceFile
@@ -27,9 +27,9 @@ _HIGHLIGHT = re.compile(
     r"(?:highlight-next-line|highlight-start|highlight-end|prettier-ignore)"
     r"\s*(?:\*/\}?|-->)?[ \t]*$"
 )
-_COMPONENT_IMPORT = re.compile(r"import\s+([A-Z]\w*)\s+from\s+[\"']([^\"']+)[\"']")
-_RAW_IMPORT = re.compile(r"import\s+(\w+)\s+from\s+[\"']!!raw-loader!([^\"']+)[\"']")
-_IMPORTED = re.compile(r"from\s+[\"']((?:\.\.?|@site)/[^\"']+)[\"']")
+_IMPORT = re.compile(
+    r"(?:import\s+(?P<name>\w+)\s+)?from\s+[\"'](?P<raw>!!raw-loader!)?(?P<target>[^\"']+)[\"']"
+)
 _SUFFIXES = ("", ".js", ".jsx", ".ts", ".tsx", ".mdx", ".md", ".json", "/index.js", "/index.tsx")
 """File suffixes that an import may omit."""
 
@@ -103,17 +103,16 @@ class _Imports:
 
     def _read_statements(self, mark: Markup) -> None:
         text = self._source.flat[mark.start : mark.end]
-        for match in _RAW_IMPORT.finditer(text):
-            path = self._locate(match.group(2))
-            if path:
-                self.texts[match.group(1)] = path
-        for match in _IMPORTED.finditer(text):
-            if not self._locate(match.group(1)):
-                self._warn(self._problem(match.group(1)), mark.start + match.start())
-        for match in _COMPONENT_IMPORT.finditer(text):
-            path = self._locate(match.group(2))
-            if path and path.endswith((".md", ".mdx")):
-                self.pages[match.group(1)] = path
+        for match in _IMPORT.finditer(text):
+            name, target = match["name"] or "", match["target"]
+            path = self._locate(target)
+            if path is None:
+                if target.startswith(("./", "../", "@site/")) and not match["raw"]:
+                    self._warn(self._problem(target), mark.start + match.start("target"))
+            elif match["raw"] and name:
+                self.texts[name] = path
+            elif name[:1].isupper() and path.endswith((".md", ".mdx")):
+                self.pages[name] = path
 
     def _based(self, target: str) -> tuple[str, str]:
         """Return the folder that an import is relative to, and the path from there."""
@@ -132,12 +131,11 @@ class _Imports:
         return f"import {target} {refusal}" if refusal else f"import not found: {target}"
 
 
-_BLOCK_RULES: dict[str, BlockRule] = {"import": _esm, "export": _esm, "{": _expression}
 DIALECT = Dialect(
     directives=True,
     indented_code=False,
     heading_ids=(BRACE_ID, COMMENT_ID),
-    block_rules=tuple(_BLOCK_RULES.items()),
+    block_rules=(("import", _esm), ("export", _esm), ("{", _expression)),
     inline_rules=(InlineRule("expression", "{", _inline_expression),),
     visible_code=_without_highlights,
     imports=_Imports,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from posixpath import normpath
@@ -19,8 +18,6 @@ from app.adapters.markdown.site_map import (
     TableOfContents,
     configured_base,
     files_beside,
-    is_outside,
-    site_base,
     summary_entries,
     table,
     under,
@@ -29,9 +26,7 @@ from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml
 
-_INCLUDE = re.compile(
-    r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*?)[ \t]*\}\}[ \t]*$", re.M
-)
+_INCLUDE = re.compile(r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.M)
 _PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.M)
 """A tag that the book's own preprocessor replaces, such as `{{%segment outline}}`."""
 _HIDDEN = re.compile(r"^[ \t]*#(?:[ \t].*)?$")
@@ -79,37 +74,10 @@ def _unique_counted(base: str, used: dict[str, int]) -> str:
 
 def mdbook_slug(text: str) -> str:
     """As in mdBook's `normalize_id`: alphanumerics, `_` and `-` kept, each white space to `-`."""
-    kept = [
-        "-" if char.isspace() else char
-        for char in text.lower()
-        if char in "_-" or char.isspace() or char.isalnum() or _is_alphabetic_mark(char)
-    ]
-    return "".join(kept) or "section"
+    import regex  # noqa: PLC0415 - takes 30 ms
 
-
-_ALPHABETIC_MARKS = frozenset(
-    chr(code)
-    for first, last in (
-        (0x345, 0x345), (0x363, 0x36F), (0x610, 0x617), (0x653, 0x657), (0x659, 0x65F),
-        (0x6D6, 0x6DC), (0x6E1, 0x6E8), (0x6ED, 0x6ED), (0xC55, 0xC56), (0xE38, 0xE3A),
-    )
-    for code in range(first, last + 1)
-)  # fmt: skip
-_ODD_MARKS = re.compile(
-    "[\u0300-\u036f\u0610-\u0617\u0653-\u065f\u06d6-\u06ed\u0c55\u0c56\u0e38-\u0e3a\u0e47\u0e4c\u0e4e"
-    "\u0ecc\ufe00-\ufe0f]"
-)
-"""Marks whose combining class does not determine whether they are alphabetic."""
-
-
-def _is_alphabetic_mark(character: str) -> bool:
-    """Vowel signs count as alphabetic; viramas, nuktas and accents do not."""
-    if unicodedata.category(character) not in ("Mn", "Mc"):
-        return False
-    if _ODD_MARKS.match(character):
-        return character in _ALPHABETIC_MARKS
-    order = unicodedata.combining(character)
-    return order == 0 or 10 <= order <= 35
+    kept = regex.sub(r"[^\p{Alphabetic}\p{Number}\s_-]", "", text.lower())
+    return re.sub(r"\s", "-", kept) or "section"
 
 
 STYLE = SlugStyle(mdbook_slug, _unique_counted, registers_explicit=True)
@@ -137,19 +105,18 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         missing = under(folder, f"{source}/SUMMARY.md")
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", missing)
     site_url = str(table(config, "output", "html").get("site-url") or "")
-    if base_url:
-        base = base_url.rstrip("/")
-    elif ":" in site_url:
-        base = configured_base(site_url, file, text, warnings).rstrip("/")
-    else:
-        base = site_base("", "", site_url)
+    if not base_url and ":" in site_url:
+        base_url = configured_base(site_url, file, text, warnings)
+    elif not base_url:
+        base_url = f"/{site_url.strip('/')}".rstrip("/")
+    folder = folder_of(summary)
     return SiteSettings(
-        base,
+        base_url,
         str(book.get("title") or ""),
-        str(book.get("language") or "").split("-")[0],
-        folder_of(summary),
+        str(book.get("language") or ""),
+        folder,
         _path,
-        TableOfContents(summary_entries(library.settings(summary), numbered=True), summary),
+        TableOfContents(summary_entries(library.settings(summary), numbered=True), folder, summary),
     )
 
 
@@ -161,11 +128,12 @@ def _path(file: str) -> str:
 
 def _link_files(path: str, folder: str, root: str) -> Sequence[str]:
     """Links may name HTML pages. Paths out of the book lead to other books: not checked."""
-    if is_outside(f"{folder}/{path}", root):
+    target = normpath(f"{folder}/{path}")
+    if root and not target.startswith(f"{root}/"):
         return []
     if not path.endswith(".html"):
         return files_beside(path, folder, root)
-    stem = normpath(f"{folder}/{path}").removesuffix(".html")
+    stem = target.removesuffix(".html")
     return [f"{stem}.md", f"{stem.removesuffix('index')}README.md"]
 
 
@@ -173,8 +141,8 @@ GENERATOR = SiteGenerator(
     Site.MDBOOK,
     DIALECT,
     STYLE,
-    lambda library: library.locate("", CONFIG) is not None,
+    lambda library: library.locate("", CONFIG),
     read_settings,
     _link_files,
-    is_used_below=lambda library: _config_below(library) is not None,
+    find_config_below=_config_below,
 )

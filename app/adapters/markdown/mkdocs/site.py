@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
 from posixpath import normpath
+from typing import TypeAlias
 
 from markdown_it.common.utils import normalizeReference
 
 from app.adapters.markdown.includes import Library, TextIncludes, folder_of
 from app.adapters.markdown.mkdocs.locales import Locales, read_locales
 from app.adapters.markdown.mkdocs.syntax import DIALECT, PYMDOWNX, STYLE, dialect_with
+from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SitePage,
@@ -25,6 +27,7 @@ from app.adapters.markdown.site_map import (
     join_url,
     line_of,
     markdown_files,
+    names,
     table,
     under,
 )
@@ -51,43 +54,47 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     docs = _folder(config.get("docs_dir") or "docs")
     if not library.has_folder(docs):
         docs = ""
-    base = base_url or configured_base(config.get("site_url"), name, text, warnings)
+    base_url = base_url or configured_base(config.get("site_url"), name, text, warnings)
     extensions = _extensions(config)
     snippets = extensions.get("snippets", {})
-    bases = tuple(map(_folder, _names(snippets.get("base_path")))) or ("",)
-    nav = config.get("nav")
-    contents = None
-    if isinstance(nav, list):
-        contents = TableOfContents(list(_nav_entries(nav, 1, text)), under(docs, name), shown=name)
-    pretty = config.get("use_directory_urls") is not False
-    references, files = _appended_references(library, snippets, bases, warnings)
+    bases = tuple(map(_folder, names(snippets.get("base_path")))) or ("",)
+    dialect = dialect_with(frozenset(extensions), bases)
+    references, files = _appended_references(library, snippets, dialect, warnings)
+
+    def contents_of(nav: object) -> TableOfContents | None:
+        entries = list(_nav_entries(nav, 1, text))
+        return TableOfContents(entries, docs, name) if isinstance(nav, list) else None
+
     settings = SiteSettings(
-        base.rstrip("/"),
+        base_url,
         str(config.get("site_name") or ""),
-        _language(config),
+        str(table(config, "theme").get("language") or ""),
         docs,
-        partial(_path, pretty=pretty),
-        contents,
+        partial(_path, pretty=config.get("use_directory_urls") is not False),
+        contents_of(config.get("nav")),
         sort_key=_index_first,
-        dialect=dialect_with(frozenset(extensions)),
+        dialect=dialect,
         style=PYMDOWNX if "pymdownx" in str(extensions.get("toc", {}).get("slugify")) else STYLE,
-        include_bases=bases,
         references=references,
         reference_files=files,
     )
     locales = read_locales(config.get("plugins"))
-    return _with_locales(settings, locales, library, text, pretty) if locales else settings
+    return _with_locales(settings, locales, library, contents_of) if locales else settings
+
+
+ContentsReader: TypeAlias = Callable[[object], TableOfContents | None]
+"""`read(nav)` -> the table of contents; None if `nav` is no list."""
 
 
 def _with_locales(
-    settings: SiteSettings, locales: Locales, library: Library, text: str, pretty: bool
+    settings: SiteSettings, locales: Locales, library: Library, contents_of: ContentsReader
 ) -> SiteSettings:
     """Return the settings of the default locale, with those of each as an edition."""
 
     def edition(locale: str) -> Edition:
         return Edition("", locale, ("", "" if locale == locales.default else locale))
 
-    of = partial(_localized, settings, locales, library, text, pretty)
+    of = partial(_localized, settings, locales, library, contents_of)
     return replace(
         of(locales.default),
         editions={edition(locale): partial(of, locale) for locale in locales.options},
@@ -98,39 +105,34 @@ def _localized(
     settings: SiteSettings,
     locales: Locales,
     library: Library,
-    text: str,
-    pretty: bool,
+    contents_of: ContentsReader,
     locale: str,
 ) -> SiteSettings:
     """Return the settings of a locale: the pages it shows, below its own address."""
     docs, options = settings.folder, locales.options[locale]
-    files = {file: inside(docs, file) for file in markdown_files(library, docs)}
-    shown = {
-        path: under(docs, file) for path, file in locales.shown(locale, files.values()).items()
-    }
+    files = [inside(docs, file) for file in markdown_files(library, docs)]
+    shown = {path: under(docs, file) for path, file in locales.shown(locale, files).items()}
     paths = {file: path for path, file in shown.items()}
     is_default = locale == locales.default
     base = settings.base_url if is_default else join_url(settings.base_url, locale)
 
     def path_of(file: str) -> str:
-        return _path(locales.split(file)[1], pretty)
+        return settings.path_of(locales.split(file)[1])
 
-    contents = settings.contents
-    if isinstance(options.get("nav"), list):
-        entries = list(_nav_entries(options["nav"], 1, text))
-        contents = TableOfContents(entries, under(docs, CONFIG_NAMES[0]), shown=CONFIG_NAMES[0])
+    contents = contents_of(options.get("nav")) or settings.contents
     if contents:
         found = [_entry_in(locales, shown, docs, options, one) for one in contents.entries]
         contents = replace(contents, entries=found)
-    language = re.split("[-_]", locale)[0]
     return replace(
         settings,
         base_url=base,
         title=str(options.get("site_name") or settings.title),
-        language=(settings.language if is_default else "") or language,
+        language=(settings.language if is_default else "") or locale,
         path_of=path_of,
         contents=contents,
-        every_page=[SitePage(file, join_url(base, path_of(inside(docs, file)))) for file in paths],
+        every_page=[
+            SitePage(file, join_url(base, settings.path_of(path))) for file, path in paths.items()
+        ],
         sort_key=lambda file: _index_first(paths[file]),
     )
 
@@ -171,14 +173,6 @@ def _folder(path: object) -> str:
     return "" if joined == "." else joined
 
 
-def _names(value: object) -> tuple[str, ...]:
-    return tuple(str(item) for item in (value if isinstance(value, list) else [value]) if item)
-
-
-def _language(config: dict[str, object]) -> str:
-    return str(table(config, "theme").get("language") or "").split("-")[0]
-
-
 def _path(file: str, pretty: bool) -> str:
     path = PurePosixPath(file)
     folder = folder_of(file)
@@ -192,9 +186,8 @@ def _path(file: str, pretty: bool) -> str:
 def _index_first(file: str) -> tuple[object, ...]:
     """Sort as MkDocs does: a folder's index, its files, its folders."""
     *folders, name = file.split("/")
-    key: list[object] = [(1, folder) for folder in folders]
-    key.append((0, "" if PurePosixPath(name).stem in ("index", "README") else name))
-    return tuple(key)
+    own = "" if PurePosixPath(name).stem in ("index", "README") else name
+    return (*((1, folder) for folder in folders), (0, own))
 
 
 def _nav_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
@@ -218,18 +211,18 @@ _REFERENCE = re.compile(
 def _appended_references(
     library: Library,
     snippets: dict[str, object],
-    bases: tuple[str, ...],
+    dialect: Dialect,
     warnings: list[SourceWarning],
 ) -> tuple[dict[str, dict[str, object]], frozenset[str]]:
     """Return the link definitions in snippets appended to every page, and their files."""
-    includes = TextIncludes(library, DIALECT.includes, bases)
+    includes = TextIncludes(library, dialect.includes)
     found: dict[str, dict[str, object]] = {}
     files: set[str] = set()
 
     def warn(message: str, _: int) -> None:
         warnings.append(SourceWarning(message, CONFIG_NAMES[0], 0))
 
-    for argument in _names(snippets.get("auto_append")):
+    for argument in names(snippets.get("auto_append")):
         text, path = includes.expand(f'--8<-- "{argument}"', "", warn)
         files |= {path} if path else set()
         for match in _REFERENCE.finditer(text):
@@ -242,7 +235,7 @@ GENERATOR = SiteGenerator(
     Site.MKDOCS,
     DIALECT,
     STYLE,
-    lambda library: bool(find_config(library)),
+    find_config,
     read_settings,
     is_unsearchable=lambda front: table(front, "search").get("exclude") is True,
 )

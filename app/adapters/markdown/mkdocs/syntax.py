@@ -26,7 +26,7 @@ from app.adapters.markdown.parser.block_rules import (
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.tags import HtmlTag
-from app.adapters.markdown.source import UNREADABLE, load_yaml
+from app.adapters.markdown.source import yaml_table
 
 _OPENING = re.compile(
     r"(?P<slashes>/{3,})[ \t]*(?P<name>[\w-]+)[ \t]*(?:\|[ \t]*(?P<argument>[^\n]*))?$", re.M
@@ -92,14 +92,9 @@ def _options(state: StateBlock, line: int, last: int) -> tuple[int, dict[str, st
         stop += 1
     if stop == line or (stop < last and not state.isEmpty(stop)):
         return line, {}
-    try:
-        written = state.getLines(line, stop, state.blkIndent + 4, False)
-        loaded = load_yaml(written, state.env["file"], line + 1)
-    except UNREADABLE:
-        return line, {}
-    if not isinstance(loaded, dict):
-        return line, {}
-    return stop, {str(key): str(value) for key, value in loaded.items()}
+    written = state.getLines(line, stop, state.blkIndent + 4, False)
+    options = yaml_table(written, state.env["file"], line + 1)
+    return stop if options else line, {str(key): str(value) for key, value in options.items()}
 
 
 def _autodoc(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
@@ -187,18 +182,6 @@ def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> No
 
 _read_admonition = _container_rule(_ADMONITION, "!!!")
 _read_snippet = mark_rule(_SNIPPET, MarkupClass.INCLUDE, name="snippet")
-_BLOCK_RULES: dict[str, BlockRule] = {
-    "<": partial(html_block, opened=_dedent_element),
-    "!": _read_admonition,
-    "?": _read_admonition,
-    "=": _container_rule(_TAB, "===", name="tab"),
-    "-": first_of(_read_snippet, _snippets),
-    ";": _read_snippet,
-    "*": mark_rule(_ABBREVIATION, MarkupClass.REFERENCE_DEFINITION),
-    "[": mark_rule(_TABLE_OF_CONTENTS, MarkupClass.DIRECTIVE),
-    "/": _slash_block,
-    ":": first_of(_autodoc, stray_definition),
-}
 
 
 # --- inline marks -------------------------------------------------------------------------------
@@ -332,7 +315,18 @@ DIALECT = Dialect(
     math=True,
     definition_lists=True,
     closing_hashes=True,  # as Python-Markdown's attr_list does
-    block_rules=tuple(_BLOCK_RULES.items()),
+    block_rules=(
+        ("<", partial(html_block, opened=_dedent_element)),
+        ("!", _read_admonition),
+        ("?", _read_admonition),
+        ("=", _container_rule(_TAB, "===", name="tab")),
+        ("-", first_of(_read_snippet, _snippets)),
+        (";", _read_snippet),
+        ("*", mark_rule(_ABBREVIATION, MarkupClass.REFERENCE_DEFINITION)),
+        ("[", mark_rule(_TABLE_OF_CONTENTS, MarkupClass.DIRECTIVE)),
+        ("/", _slash_block),
+        (":", first_of(_autodoc, stray_definition)),
+    ),
     includes=IncludeStyle(
         begins="8<",
         directive=re.compile(
@@ -350,10 +344,14 @@ STYLE = SlugStyle(mkdocs_slug, _unique_mkdocs, SlugPolicy(raw_math=True), regist
 PYMDOWNX = replace(STYLE, slug=pymdownx_slug)
 
 
-def dialect_with(extensions: frozenset[str]) -> Dialect:
-    """Return the dialect of a site with these PyMdown extensions."""
+def dialect_with(extensions: frozenset[str], snippet_folders: tuple[str, ...]) -> Dialect:
+    """Return the dialect of a site with these PyMdown extensions.
+
+    `snippet_folders` are the folders and files that snippets are relative to.
+    """
     return replace(
         DIALECT,
+        includes=replace(DIALECT.includes, bases=snippet_folders),
         inline_rules=inline_rules(extensions & _INLINE_EXTENSIONS),
         rewrite_code_spans=without_languages if "inlinehilite" in extensions else None,
     )

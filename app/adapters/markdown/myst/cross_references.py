@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from posixpath import normpath
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from app.adapters.markdown.includes import Library, folder_of
@@ -60,7 +62,17 @@ def _dotted(number: Iterable[int]) -> str:
     return ".".join(map(str, number))
 
 
-@dataclass(slots=True)
+class _Targets(NamedTuple):
+    """The targets of a book."""
+
+    labels: dict[str, _NumberedTarget]
+    titles: dict[str, str]
+    """A page's path without suffix -> its title."""
+    headings: dict[tuple[str, str], _NumberedTarget]
+    """Page and slug of a heading, which links may name (`myst_heading_anchors`)."""
+
+
+@dataclass(frozen=True)
 class MystCrossReferences:
     """The labels and titles of a book; its pages are scanned on first use."""
 
@@ -73,29 +85,11 @@ class MystCrossReferences:
     """Whether figures and the like are numbered (`numfig`)."""
     bibliographies: Sequence[str] = ()
     """The BibTeX files, relative to the book's folder."""
-    _labels: dict[str, _NumberedTarget] | None = None
-    _titles: dict[str, str] = field(default_factory=dict)
-    """A page's path without suffix -> its title."""
-    _headings: dict[tuple[str, str], _NumberedTarget] = field(default_factory=dict)
-    """Page and slug of a heading, which links may name (`myst_heading_anchors`)."""
-    _works: dict[str, CitedWork] | None = None
-
-    def label(self, name: str) -> _NumberedTarget | None:
-        """Return the target of a label; None if no page has it."""
-        return self._scanned().get(_normal(name))
-
-    def page_title(self, target: str, file: str) -> str:
-        """Return the title of the page that `target` names in `file`; "" if none."""
-        self._scanned()
-        return self._titles.get(self._page_of(target, file), "")
 
     def _page_of(self, target: str, file: str) -> str:
+        """Return the page that `target` names in `file`."""
         base = self.folder if target.startswith("/") else folder_of(file)
         return _page(normpath(under(base, target.lstrip("/"))))
-
-    def _heading(self, path: str, slug: str, file: str) -> _NumberedTarget | None:
-        """Return the heading with this slug on a page, or in `file` if the path is ""."""
-        return self._headings.get((self._page_of(path, file) if path else _page(file), slug))
 
     def shown(self, role: str, target: str, file: str, template: str) -> str:
         """Return the text of a role, or of a link without text ("link"); "" if unknown.
@@ -105,13 +99,13 @@ class MystCrossReferences:
         if role.startswith("cite"):
             return self._citation(role, target)
         path, _, anchor = unquote(target).partition("#")
-        if role == "doc":
-            return self.page_title(path, file)
-        if role == "link" and not anchor and (title := self.page_title(path, file)):
+        title = self._targets.titles.get(self._page_of(path, file), "")
+        if role == "doc" or (role == "link" and not anchor and title):
             return title
-        known = self.label(anchor or target)
+        known = self._targets.labels.get(_normal(anchor or target))
         if known is None and role == "link":
-            known = self._heading(path, anchor, file)
+            page = self._page_of(path, file) if path else _page(file)
+            known = self._targets.headings.get((page, anchor))
         if known is None:
             return ""
         if template:
@@ -121,9 +115,8 @@ class MystCrossReferences:
 
     def _citation(self, role: str, keys: str) -> str:
         """Return "[Cover and Hart, 1967]", or "Cover and Hart [1967]" in running text."""
-        known = self._read_works()
         wanted = _KEYS.split(keys.strip())
-        works = [known[key] for key in wanted if key in known]
+        works = [self._works[key] for key in wanted if key in self._works]
         if not works or len(works) < len(wanted):
             return ""
         if role.startswith("cite:author"):
@@ -134,29 +127,29 @@ class MystCrossReferences:
             return ", ".join(f"{work.authors} [{work.year or 'n.d.'}]" for work in works)
         return f"[{'; '.join(map(str, works))}]"
 
-    def _read_works(self) -> Mapping[str, CitedWork]:
-        if self._works is None:
-            self._works = {}
-            for file in self.bibliographies:
-                self._works |= read_bibliography(_text(self.library, file))
-        return self._works
+    @cached_property
+    def _works(self) -> Mapping[str, CitedWork]:
+        works: dict[str, CitedWork] = {}
+        for file in self.bibliographies:
+            works |= read_bibliography(_text(self.library, file))
+        return works
 
-    def _scanned(self) -> dict[str, _NumberedTarget]:
-        if self._labels is None:
-            self._labels = {}
-            numbers = _Numbers(self.numbers_figures)
-            for file, depth, numbered in self._files():
-                targets = targets_of(_text(self.library, file))
-                title = next((one.title for one in targets if one.kind == SECTION), "")
-                self._titles[_page(file)] = title
-                slugs: dict[str, int] = {}
-                for known in numbers.page(depth, targets, numbered):
-                    if known.target.kind == SECTION:
-                        slug = unique_github(github_slug(known.target.title), slugs)
-                        self._headings[_page(file), slug] = known
-                    for name in known.target.names:
-                        self._labels.setdefault(_normal(name), known)
-        return self._labels
+    @cached_property
+    def _targets(self) -> _Targets:
+        found = _Targets({}, {}, {})
+        numbers = _Numbers(self.numbers_figures)
+        for file, depth, numbered in self._files():
+            targets = targets_of(_text(self.library, file))
+            title = next((one.title for one in targets if one.kind == SECTION), "")
+            found.titles[_page(file)] = title
+            slugs: dict[str, int] = {}
+            for known in numbers.page(depth, targets, numbered):
+                if known.target.kind == SECTION:
+                    slug = unique_github(github_slug(known.target.title), slugs)
+                    found.headings[_page(file), slug] = known
+                for name in known.target.names:
+                    found.labels.setdefault(_normal(name), known)
+        return found
 
     def _files(self) -> Iterator[tuple[str, int, bool]]:
         """Yield each page with its depth in the table of contents and whether it has a number.

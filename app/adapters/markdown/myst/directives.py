@@ -20,7 +20,7 @@ from app.adapters.markdown.parser.drafts import (
     RawDirective,
 )
 from app.adapters.markdown.parser.running_text import Text
-from app.adapters.markdown.source import UNREADABLE, load_yaml
+from app.adapters.markdown.source import yaml_table
 from app.domain.document import RUN_BOUNDARY, BlockKind
 from app.domain.reading_budget import BUDGET
 
@@ -49,12 +49,8 @@ def directive(state: StateBlock, position: int, start: int, end: int, silent: bo
     if silent:
         return True
     directive = _read(state, match, start, end)
-    for names, build in _BUILDERS:
-        if directive.name in names:
-            build(state, directive, start, position)
-            break
-    else:
-        _container(state, directive, start, position)
+    build = next((build for names, build in _BUILDERS if directive.name in names), _container)
+    build(state, directive)
     state.line = directive.stop
     return True
 
@@ -77,6 +73,7 @@ def _read(state: StateBlock, match: re.Match[str], start: int, end: int) -> Dire
         match["name"].lower(),
         match["argument"].strip(),
         options,
+        match.start(),
         start,
         first,
         last,
@@ -90,13 +87,9 @@ def _yaml_options(state: StateBlock, line: int, last: int, options: dict[str, st
         close += 1
     if close >= last:
         return line
-    try:
-        written = "\n".join(_line(state, at) for at in range(line + 1, close))
-        loaded = load_yaml(written, state.env["file"], line + 2)
-    except UNREADABLE:
-        loaded = None
-    if isinstance(loaded, dict):
-        options.update({str(key): str(value) for key, value in loaded.items()})
+    written = "\n".join(_line(state, at) for at in range(line + 1, close))
+    loaded = yaml_table(written, state.env["file"], line + 2)
+    options.update({str(key): str(value) for key, value in loaded.items()})
     return close + 1
 
 
@@ -114,8 +107,7 @@ def _closing_line(state: StateBlock, fence: str, line: int, end: int) -> int:
     if line >= since and end <= until:
         return end
     character = fence[0]
-    at = line
-    while at < end:
+    for at in range(line, end):
         begin = state.bMarks[at] + state.tShift[at]
         if begin < state.eMarks[at]:
             if state.sCount[at] < state.blkIndent:
@@ -124,17 +116,16 @@ def _closing_line(state: StateBlock, fence: str, line: int, end: int) -> int:
                 text = state.src[begin : state.eMarks[at]].rstrip()
                 if len(text) >= len(fence) and not text.strip(character):
                     return at
-        at += 1
     unclosed[fence] = line, end
     return end
 
 
-def _code(state: StateBlock, directive: Directive, start: int, position: int) -> None:
+def _code(state: StateBlock, directive: Directive) -> None:
     if directive.name == "code-cell" and _REMOVED.search(directive.options.get("tags", "")):
-        _whole(state, directive, start, position)
+        _whole(state, directive)
         return
     token = state.push("fence", "code", 0)
-    token.map = [start, directive.stop]
+    token.map = [directive.opening, directive.stop]
     token.content = state.getLines(directive.first, directive.last, state.blkIndent, True)
     options = directive.options
     language = options.get("language", directive.argument)
@@ -145,31 +136,30 @@ def _code(state: StateBlock, directive: Directive, start: int, position: int) ->
         language = directive.name
     title = options.get("caption") or options.get("filename") or ""
     token.info = language.split()[0] if language.split() else ""
-    name = options.get("name") or options.get("label") or ""
-    token.meta = {**token.meta, "title": title, "name": name}
+    token.meta = {**token.meta, "title": title, "name": _label(directive)}
 
 
-def _math(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
+def _math(state: StateBlock, directive: Directive) -> None:
     token = state.push("math_block", "", 0)
-    token.map = [start, directive.stop]
+    token.map = [directive.opening, directive.stop]
     body = state.getLines(directive.first, directive.last, state.blkIndent, False).strip()
     token.content = "\n".join(part for part in (directive.argument, body) if part)
 
 
-def _not_markdown(state: StateBlock, directive: Directive, start: int, _position: int) -> None:
+def _not_markdown(state: StateBlock, directive: Directive) -> None:
     read = directive.read_glossary if directive.name == "glossary" else directive.read_csv_table
     token = state.push("directive", "", 0)
-    token.map = [start, directive.stop]
+    token.map = [directive.opening, directive.stop]
     found = RawDirective(directive.opening, directive.first, directive.last, directive.stop, read)
     token.meta = {"found": found}
 
 
-def _whole(state: StateBlock, directive: Directive, start: int, position: int) -> None:
+def _whole(state: StateBlock, directive: Directive) -> None:
     """Emit the directive and its body as mark-up."""
     kind = MarkupClass.INCLUDE if directive.name == "include" else MarkupClass.DIRECTIVE
     stop = state.eMarks[directive.stop - 1]
-    mark = Markup(kind, position, stop, name=directive.name, argument=directive.argument)
-    push_found(state, mark, start, directive.stop)
+    mark = Markup(kind, directive.position, stop, name=directive.name, argument=directive.argument)
+    push_found(state, mark, directive.opening, directive.stop)
 
 
 _BUILDERS = (
@@ -187,27 +177,36 @@ _NO_TITLE = frozenset(
 """Containers whose argument is not a title but a number, a key, a label or a navigation label."""
 
 
-def _container(state: StateBlock, directive: Directive, start: int, position: int) -> None:
-    """Emit a container and read its body in place."""
+def _container(state: StateBlock, directive: Directive) -> None:
+    """Emit a container and read its body in place.
+
+    `{name-start}` and `{name-end}` are separate directives with the container between them.
+    """
     name = directive.name.removeprefix("prf:")
+    stop = state.eMarks[directive.stop - 1]
     if name.endswith("-end"):
-        _gate(state, directive, start, position, closes=name.removesuffix("-end"))
+        closes = f"{{{name.removesuffix('-end')}}}"
+        mark = Markup(MarkupClass.DIRECTIVE, directive.position, stop, closes=closes)
+        push_found(state, mark, directive.opening, directive.stop)
         return
     gate = name.removesuffix("-start") if name.endswith("-start") else ""
     opening = Markup(
         MarkupClass.DIRECTIVE,
-        position,
+        directive.position,
         state.eMarks[directive.first - 1],
         opens=f"{{{gate}}}",
         name=gate or name,
         argument=_title(directive, name),
-        label=_label(directive, name),
+        label=_label(directive),
     )
-    push_found(state, opening, start, directive.first)
+    push_found(state, opening, directive.opening, directive.first)
     outer, state.env["rst"] = state.env.get("rst"), directive.name == "eval-rst"
     read_inside(state, directive.first, directive.last)
     state.env["rst"] = outer
-    _gate(state, directive, directive.stop - 1, -1, closes="-" if gate else "")
+    end = state.bMarks[directive.last] if directive.last < directive.stop else stop
+    closes = "{-}" if gate else "{}"
+    closing = Markup(MarkupClass.DIRECTIVE, min(end, stop), stop, closes=closes)
+    push_found(state, closing, directive.stop - 1, directive.stop)
 
 
 def _title(directive: Directive, name: str) -> str:
@@ -216,22 +215,10 @@ def _title(directive: Directive, name: str) -> str:
     return "" if name in _NO_TITLE else directive.argument
 
 
-def _label(directive: Directive, name: str) -> str:
-    if name == "figure-md" and directive.argument:
+def _label(directive: Directive) -> str:
+    if directive.name == "figure-md" and directive.argument:
         return directive.argument
     return directive.options.get("label") or directive.options.get("name") or ""
-
-
-def _gate(state: StateBlock, directive: Directive, line: int, position: int, closes: str) -> None:
-    """Close a container.
-
-    `{name-start}` and `{name-end}` are separate directives with the container between them.
-    """
-    stop = state.eMarks[directive.stop - 1]
-    if position < 0:
-        position = state.bMarks[directive.last] if directive.last < directive.stop else stop
-    closing = Markup(MarkupClass.DIRECTIVE, min(position, stop), stop, closes=f"{{{closes}}}")
-    push_found(state, closing, line, directive.stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +228,8 @@ class Directive:
     name: str
     argument: str
     options: dict[str, str]
+    position: int
+    """Offset of the opening fence."""
     opening: int
     """The line of the opening fence."""
     first: int

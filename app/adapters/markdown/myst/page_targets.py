@@ -22,9 +22,9 @@ _FORMULA_LABEL = re.compile(r"\$\$[ \t]*\((?P<label>[^()\s]+)\)$")
 _ROLE = re.compile(r"\{[A-Za-z][\w:+-]*\}(?=`)")
 
 SECTION, FIGURE, TABLE, LISTING, EQUATION = "section", "figure", "table", "listing", "equation"
-_CAPTIONED = {"figure": FIGURE, "glue:figure": FIGURE, "code-cell": FIGURE}
-_TITLED = {"table": TABLE, "list-table": TABLE, "csv-table": TABLE}
-_LISTED = {"code-block": LISTING, "code": LISTING, "sourcecode": LISTING, "literalinclude": LISTING}
+_FIGURES = frozenset({"figure", "glue:figure", "code-cell"})
+_TABLES = frozenset({"table", "list-table", "csv-table"})
+_LISTINGS = frozenset({"code-block", "code", "sourcecode", "literalinclude"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,8 @@ class _Scanner:
             if opening := _OPENING.match(line):
                 yield from self._block(opening)
             elif heading := _HEADING.match(line):
-                level = len(heading["marks"])
-                yield Target(
-                    SECTION, self._names(), plain_title(heading["title"].rstrip("# \t")), level
-                )
+                title = _plain_title(heading["title"].rstrip("# \t"))
+                yield Target(SECTION, self._names(), title, len(heading["marks"]))
             elif formula := _FORMULA_LABEL.search(line):
                 yield Target(EQUATION, (formula["label"],))
             self.label = ""
@@ -106,21 +104,23 @@ class _Scanner:
     def _target(self, name: str, argument: str) -> Iterator[Target]:
         bare = name.removeprefix("prf:")
         names, caption = self._names(), self.options.get("caption", "")
-        if name in _CAPTIONED:
+        if name in _FIGURES:
             caption = caption or ("" if name == "code-cell" else self._paragraph(0))
             if caption or names:
-                yield Target(_CAPTIONED[name], names, plain_title(caption), counted=bool(caption))
+                yield Target(FIGURE, names, _plain_title(caption), counted=bool(caption))
         elif name == "figure-md":
             caption = self._paragraph(1)  # the first paragraph is the image
-            yield Target(FIGURE, tuple(filter(None, (argument, *names))), plain_title(caption))
-        elif name in _TITLED:
-            yield Target(TABLE, names, plain_title(argument), counted=bool(argument))
-        elif name in _LISTED:
-            yield Target(LISTING, names, plain_title(caption), counted=bool(caption))
+            yield Target(FIGURE, tuple(filter(None, (argument, *names))), _plain_title(caption))
+        elif name in _TABLES:
+            yield Target(TABLE, names, _plain_title(argument), counted=bool(argument))
+        elif name in _LISTINGS:
+            yield Target(LISTING, names, _plain_title(caption), counted=bool(caption))
         elif name == "math":
             yield Target(EQUATION, names, counted=bool(names))
         elif bare != name or bare == "exercise":
-            yield Target(bare, names, plain_title(argument), counted="nonumber" not in self.options)
+            yield Target(
+                bare, names, _plain_title(argument), counted="nonumber" not in self.options
+            )
 
     def _read_options(self) -> dict[str, str]:
         """Read `:key: value` lines, or `key: value` between dashes; nested keys count as well."""
@@ -168,6 +168,6 @@ class _Scanner:
         return self.lines[at].strip() if at < len(self.lines) else ""
 
 
-def plain_title(source: str) -> str:
+def _plain_title(source: str) -> str:
     """Return what a reader sees of a title's inline source."""
     return reader_text(_ROLE.sub("", source))

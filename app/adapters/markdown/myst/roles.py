@@ -66,13 +66,18 @@ def _titled(content: str) -> tuple[str, str]:
 
 def _referred(env: EnvType, name: str, template: str, target: str) -> str:
     """Return the text of a cross-reference; if its target is unknown, a description."""
-    references: CrossReferences | None = env.get("cross_references")
-    found = references.shown(name, target, env["file"], template) if references else ""
+    found = _title_of(env, name, target, template)
     if found or name.startswith("cite"):
         return found or target
     if template:
         return " ".join(re.sub(r"%s|\{number\}|\{name\}", "", template).split())
     return _KINDS.get(re.split("[:_-]", target)[0], target) if name == "numref" else target
+
+
+def _title_of(env: EnvType, name: str, target: str, template: str = "") -> str:
+    """Return the text of a reference of this role; "" if its target is unknown."""
+    references: CrossReferences | None = env.get("cross_references")
+    return references.shown(name, target, env["file"], template) if references else ""
 
 
 def _shown(name: str, content: str) -> str:
@@ -111,9 +116,7 @@ def name_targets(content: str, tokens: Sequence[Token], env: EnvType) -> Sequenc
 
 def _link_text(target: str, env: EnvType) -> list[Token]:
     target = target.removeprefix("project:")
-    references: CrossReferences | None = env.get("cross_references")
-    title = references.shown("link", target, env["file"], "") if references else ""
-    if title:
+    if title := _title_of(env, "link", target):
         return [Token("unquoted", "", 0, content=title, markup=title)]
     name = _TARGET_NAME.search(target)
     return [Token("text", "", 0, content=name.group(1))] if name else []

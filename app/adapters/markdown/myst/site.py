@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -23,6 +23,7 @@ from app.adapters.markdown.site_map import (
     inside,
     line_of,
     markdown_files,
+    names,
     table,
     under,
     walk,
@@ -59,12 +60,13 @@ _SAMPLES = frozenset("test tests example examples template templates".split())
 _NUMFIG = re.compile(r"^numfig\s*=\s*True\b", re.M)
 _BIBLIOGRAPHIES = re.compile(r"^bibtex_bibfiles\s*=\s*\[(?P<files>[^\]]*)\]", re.M)
 _QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
+_DIRHTML = re.compile(r"^[ \t]*builder:\s*[\"']?dirhtml\b|-b[ \t=]*dirhtml\b", re.M)
 _CONF_VALUE = re.compile(
     r"^(?P<key>project|html_title|language|html_baseurl)\s*=\s*[\"']([^\"']*)", re.M
 )
 
 
-def find_config(library: Library) -> str:
+def _find_config(library: Library) -> str:
     """Return the path of the site's configuration file; "" if this is not a MyST site.
 
     In a repository the book may be in a subfolder: the topmost table of contents is used then.
@@ -86,90 +88,85 @@ def _is_toc_of_book(file: str) -> bool:
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
     """Read a Sphinx, Jupyter Book or mystmd site."""
-    file = find_config(library)
-    config = _Config(file, folder_of(file), library.settings(file) if file else "")
+    file = _find_config(library)
+    text = library.settings(file) if file else ""
+    site = _Site(library, base_url, warnings, file, folder_of(file), text)
     if file.endswith("myst.yml"):
-        settings, entries = _mystmd(config)
-    elif file.endswith(".yml"):
-        settings, entries = _jupyter_book(library, config, base_url, warnings)
-    else:
-        settings, entries = _sphinx(library, config, base_url, warnings)
-    found = [_with_suffix(library, config.folder, entry) for entry in entries]
-    contents = None
-    if found:
-        contents = TableOfContents(found, under(config.folder, "toc"), shown=file)
-    return replace(
-        settings,
-        base_url=(base_url or settings.base_url).rstrip("/"),
-        language=re.split("[-_]", settings.language)[0],
-        folder=config.folder,
-        contents=contents,
-        cross_references=MystCrossReferences(
-            library, config.folder, found, *_numbered_and_cited(library, config)
-        ),
-    )
-
-
-def _numbered_and_cited(library: Library, config: _Config) -> tuple[bool, list[str]]:
-    """Return whether figures are numbered (always in Jupyter Book), and the bibliographies."""
-    if config.file.endswith(".py"):
-        listed = _BIBLIOGRAPHIES.search(config.text)
-        names = _QUOTED.findall(listed["files"]) if listed else []
-        return _NUMFIG.search(config.text) is not None, [under(config.folder, n) for n in names]
-    if not config.file.endswith("_toc.yml"):
-        return False, []
-    book = under(config.folder, "_config.yml")
-    files = _load(library.text(book) or "", book).get("bibtex_bibfiles")
-    names = [str(name) for name in (files if isinstance(files, list) else [files]) if name]
-    return True, [under(config.folder, name) for name in names]
+        return _mystmd(site)
+    return _jupyter_book(site) if file.endswith(".yml") else _sphinx(site)
 
 
 @dataclass(frozen=True, slots=True)
-class _Config:
-    """A configuration file, its folder and its text."""
+class _Site:
+    """A site's files, and its configuration file with its folder and text."""
 
+    library: Library
+    base_url: str
+    """Takes precedence over the configured one."""
+    warnings: list[SourceWarning]
     file: str
     folder: str
     text: str
 
+    def with_contents(
+        self,
+        settings: SiteSettings,
+        entries: Iterable[TocEntry],
+        numbers_figures: bool = False,
+        bibliographies: Iterable[str] = (),
+    ) -> SiteSettings:
+        """Add the folder, the table of contents and cross-references to a site's settings."""
+        found = [_with_suffix(self.library, self.folder, entry) for entry in entries]
+        cited = [under(self.folder, name) for name in bibliographies]
+        return replace(
+            settings,
+            folder=self.folder,
+            contents=TableOfContents(found, self.folder, self.file) if found else None,
+            cross_references=MystCrossReferences(
+                self.library, self.folder, found, numbers_figures, cited
+            ),
+        )
 
-def _mystmd(config: _Config) -> tuple[SiteSettings, list[TocEntry]]:
-    loaded = _load(config.text, config.file)
+
+def _mystmd(site: _Site) -> SiteSettings:
+    loaded = _load(site.text, site.file)
     project = table(loaded, "project")
     title = str(project.get("title") or table(loaded, "site").get("title") or "")
-    entries = _mystmd_entries(project.get("toc"), 1, config.text)
-    return SiteSettings("", title, path_of=_mystmd_path), list(entries)
+    entries = _mystmd_entries(project.get("toc"), 1, site.text)
+    return site.with_contents(SiteSettings(site.base_url, title, path_of=_mystmd_path), entries)
 
 
-def _jupyter_book(
-    library: Library, config: _Config, base_url: str, warnings: list[SourceWarning]
-) -> tuple[SiteSettings, list[TocEntry]]:
-    entries = list(_jupyter_entries(_load(config.text, config.file), config.text))
-    file = under(config.folder, "_config.yml")
-    text = library.text(file) or ""
+def _jupyter_book(site: _Site) -> SiteSettings:
+    entries = _jupyter_entries(_load(site.text, site.file), site.text)
+    file = under(site.folder, "_config.yml")
+    text = site.library.text(file) or ""
     book = _load(text, file)
-    base = base_url or configured_base(table(book, "html").get("baseurl"), file, text, warnings)
-    language = str(table(book, "sphinx", "config").get("language") or "")
-    title = str(book.get("title") or "")
-    substitutions = of_site(book)
-    settings = SiteSettings(base, title, language, path_of=_html_path, substitutions=substitutions)
-    return settings, entries
-
-
-def _sphinx(
-    library: Library, config: _Config, base_url: str, warnings: list[SourceWarning]
-) -> tuple[SiteSettings, list[TocEntry]]:
-    values = {match["key"]: match[2] for match in _CONF_VALUE.finditer(config.text)}
-    base = base_url or configured_base(
-        values.get("html_baseurl"), config.file, config.text, warnings
+    url = table(book, "html").get("baseurl")
+    settings = SiteSettings(
+        site.base_url or configured_base(url, file, text, site.warnings),
+        str(book.get("title") or ""),
+        str(table(book, "sphinx", "config").get("language") or ""),
+        path_of=_html_path,
+        substitutions=of_site(book),
     )
-    title = values.get("html_title") or values.get("project") or ""
-    entries = toctree_entries(library, config.folder, warnings)
-    as_folders = _builds_folders(library, config.folder)
-    path_of = _folder_path if as_folders else _html_path
-    language, substitutions = values.get("language") or "", of_conf(config.text)
-    settings = SiteSettings(base, title, language, path_of=path_of, substitutions=substitutions)
-    return settings, entries
+    return site.with_contents(settings, entries, True, names(book.get("bibtex_bibfiles")))
+
+
+def _sphinx(site: _Site) -> SiteSettings:
+    values = {match["key"]: match[2] for match in _CONF_VALUE.finditer(site.text)}
+    url = values.get("html_baseurl")
+    settings = SiteSettings(
+        site.base_url or configured_base(url, site.file, site.text, site.warnings),
+        values.get("html_title") or values.get("project") or "",
+        values.get("language") or "",
+        path_of=_folder_path if _builds_folders(site.library, site.folder) else _html_path,
+        substitutions=of_conf(site.text),
+    )
+    numbers_figures = _NUMFIG.search(site.text) is not None
+    listed = _BIBLIOGRAPHIES.search(site.text)
+    bibliographies = _QUOTED.findall(listed["files"]) if listed else []
+    entries = _toctree_entries(site)
+    return site.with_contents(settings, entries, numbers_figures, bibliographies)
 
 
 def _load(text: str, name: str) -> dict[str, object]:
@@ -190,11 +187,8 @@ def _folder_path(file: str) -> str:
 
 def _builds_folders(library: Library, folder: str) -> bool:
     """True if the site is built by `dirhtml`, as its makefile or Read the Docs's settings say."""
-    for name in (".readthedocs.yaml", ".readthedocs.yml", "Makefile", under(folder, "Makefile")):
-        text = library.text(name) or ""
-        if re.search(r"^[ \t]*builder:\s*[\"']?dirhtml\b|-b[ \t=]*dirhtml\b", text, re.M):
-            return True
-    return False
+    names = (".readthedocs.yaml", ".readthedocs.yml", "Makefile", under(folder, "Makefile"))
+    return any(_DIRHTML.search(library.text(name) or "") for name in names)
 
 
 def _stem(file: str) -> str:
@@ -263,14 +257,11 @@ def _mystmd_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
         yield from _mystmd_entries(item.get("children"), depth + 1, text)
 
 
-def toctree_entries(library: Library, folder: str, warnings: list[SourceWarning]) -> list[TocEntry]:
-    """Follow the toctrees from the site's root page; targets are relative to `folder`."""
-    reader = _TocReader(library, folder, warnings)
-    for name in ("index.md", "index.rst"):
-        file = f"{folder}/{name}" if folder else name
-        if library.text(file) is not None:
-            return list(reader.entries(file, 0))
-    return []
+def _toctree_entries(site: _Site) -> Iterator[TocEntry]:
+    """Follow the toctrees from the site's root page; targets are relative to the site's folder."""
+    root = site.library.first(site.folder, ("index.md", "index.rst"))
+    reader = _TocReader(site.library, site.folder, site.warnings)
+    return reader.entries(root, 0) if root else iter(())
 
 
 @dataclass(slots=True)
@@ -321,9 +312,8 @@ class _TocReader:
 
     def _located(self, base: str, target: str) -> str:
         """Return the page that a target names with or without its suffix; "" if there is none."""
-        names = (target, *(f"{target}{suffix}" for suffix in _PAGES))
-        paths = (self.library.locate(base, name) for name in names)
-        return next((path for path in paths if path and path.endswith(_PAGES)), "")
+        paths = (f"{target}{suffix}" for suffix in ("", *_PAGES))
+        return self.library.first(base, (path for path in paths if path.endswith(_PAGES))) or ""
 
 
 def _problem(target: str, found: str) -> str:
@@ -360,9 +350,9 @@ GENERATOR = SiteGenerator(
     Site.MYST,
     DIALECT,
     STYLE,
-    lambda library: bool(_config_at_top(library)),
+    _config_at_top,
     read_settings,
     links_by_label=True,
-    is_used_below=lambda library: bool(find_config(library)),
+    find_config_below=_find_config,
     is_unsearchable=lambda front: "nosearch" in front,
 )

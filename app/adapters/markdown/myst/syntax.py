@@ -18,7 +18,7 @@ from app.adapters.markdown.parser.block_rules import (
     first_of,
     mark_rule,
 )
-from app.adapters.markdown.parser.dialect import BlockRule, Dialect
+from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.open_containers import ADMONITIONS
 
@@ -66,20 +66,6 @@ def _last_indented(state: StateBlock, start: int, end: int) -> int:
     return last
 
 
-_BLOCK_RULES: dict[str, BlockRule] = {
-    "{": first_of(attribute_list, mark_rule(_ATTRIBUTES, MarkupClass.ATTRIBUTE_LIST)),
-    "`": directive,
-    "~": directive,
-    ":": directive,
-    "(": _label,
-    "%": mark_rule(_COMMENT, MarkupClass.COMMENT),
-    "+": mark_rule(_CELL_BREAK, MarkupClass.RULE),
-    "^": mark_rule(_CELL_BREAK, MarkupClass.RULE),
-    ".": _dotted_directive,
-    "\\": environment,
-}
-
-
 _DIGRAPHS = {0xDF: "sz", 0xE6: "ae", 0x153: "oe", 0x238: "db", 0x239: "qp"}
 _STROKED = dict(
     zip(
@@ -112,7 +98,18 @@ DIALECT = Dialect(
     inline_attributes=True,
     math=True,
     definition_lists=True,
-    block_rules=tuple(_BLOCK_RULES.items()),
+    block_rules=(
+        ("{", first_of(attribute_list, mark_rule(_ATTRIBUTES, MarkupClass.ATTRIBUTE_LIST))),
+        ("`", directive),
+        ("~", directive),
+        (":", directive),
+        ("(", _label),
+        ("%", mark_rule(_COMMENT, MarkupClass.COMMENT)),
+        ("+", mark_rule(_CELL_BREAK, MarkupClass.RULE)),
+        ("^", mark_rule(_CELL_BREAK, MarkupClass.RULE)),
+        (".", _dotted_directive),
+        ("\\", environment),
+    ),
     inline_rules=(ROLES, SUBSTITUTIONS),
     own_substitutions=of_front_matter,
     adapt_tokens=name_targets,

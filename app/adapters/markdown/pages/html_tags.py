@@ -103,7 +103,7 @@ def closing_html(tag: Tag) -> str:
     return f"</{_COMPONENTS[tag.name][0] if tag.name in _COMPONENTS else tag.name}>"
 
 
-def passes(tag: Tag, *, inline: bool) -> bool:
+def _is_allowed(tag: Tag, *, inline: bool) -> bool:
     """Whether the tag is allowed here; a paragraph contains no block-level element."""
     return tag.name in _INLINE if inline else tag.name in _COMPONENTS or tag.name in ALLOWED
 
@@ -152,21 +152,14 @@ def pair_tags(tokens: Sequence[Token]) -> None:
 
 
 def _pair(tokens: Sequence[Token], *, inline: bool) -> None:
-    kept = _paired(tokens, inline=inline)
-    for token in tokens:
-        if token.type != "partial" and id(token) not in kept:
-            token.meta.pop("tag", None)
-
-
-def _paired(tokens: Sequence[Token], *, inline: bool) -> set[int]:
-    """The `id` of each tag that passes and is empty or has a partner."""
+    """Drop the tags that do not pass, and those that are neither empty nor have a partner."""
     scopes: list[list[Token]] = [[]]
     kept: set[int] = set()
     for token in tokens:
         tag = tag_of(token)
         if tag is None:
             _follow(token.nesting, scopes)
-        elif token.type == "partial" or not passes(tag, inline=inline):
+        elif not _is_allowed(tag, inline=inline):
             continue
         elif tag.empty:
             kept.add(id(token))
@@ -174,7 +167,9 @@ def _paired(tokens: Sequence[Token], *, inline: bool) -> set[int]:
             scopes[-1].append(token)
         elif (opening := _partner(tag.name, scopes[-1])) is not None:
             kept |= {id(opening), id(token)}
-    return kept
+    for token in tokens:
+        if id(token) not in kept:
+            token.meta.pop("tag", None)
 
 
 def _follow(step: int, scopes: list[list[Token]]) -> None:

@@ -116,8 +116,7 @@ class PageTokens:
         elif mark.kind is MarkupClass.INCLUDE:
             self._push("included", "", 0, token)
         elif mark.kind is MarkupClass.TAG:
-            self._tag(self._parsed.source[mark.start : mark.end], token)
-            self._component(mark, token)
+            self._tag_mark(mark, token)
         elif mark.kind is MarkupClass.EXPRESSION:
             self._text(mark.argument, token)
         elif mark.kind is MarkupClass.DIRECTIVE and mark.opens:
@@ -125,17 +124,17 @@ class PageTokens:
         elif mark.closes:
             self._close(mark.closes)
 
-    def _tag(self, source: str, at: Token) -> None:
-        if match := TAG.fullmatch(source):
-            tag = self._push("tag", match["name"], 0, at)
-            tag.meta = {"tag": parse_tag(match)}
-
-    def _component(self, mark: Markup, at: Token) -> None:
-        """Show the texts in a component's attributes, such as a quiz."""
+    def _tag_mark(self, mark: Markup, at: Token) -> None:
+        """Show a tag, or else the texts in a component's attributes, such as a quiz."""
         source = self._parsed.source
-        if mark.tag is not None and not TAG.fullmatch(source[mark.start : mark.end]):
+        if match := TAG.fullmatch(source, mark.start, mark.end):
+            self._tag(match, at)
+        elif mark.tag is not None:
             draft = component_draft(source, mark.tag)
             self._text(draft.text if draft else "", at)
+
+    def _tag(self, match: re.Match[str], at: Token) -> None:
+        self._push("tag", match["name"], 0, at).meta = {"tag": parse_tag(match)}
 
     def _open_directive(self, mark: Markup, token: Token) -> None:
         found = _CLASS.match(mark.name.lower())
@@ -147,13 +146,13 @@ class PageTokens:
 
     def _close(self, closes: str) -> None:
         """Close the innermost directive of this name and those left open in it."""
-        for position in range(len(self._open) - 1, -1, -1):
-            name = self._open[position][0]
-            if name == closes or (name.startswith(":::") and closes.startswith(name)):
-                last = len(self._open) - position
-                for _ in range(last):
-                    self._close_last()
-                return
+        matching = [
+            position
+            for position, (name, _) in enumerate(self._open)
+            if name == closes or (name.startswith(":::") and closes.startswith(name))
+        ]
+        while matching and len(self._open) > matching[-1]:
+            self._close_last()
 
     def _close_directives(self, level: int) -> None:
         """Close the directives left open at this level or deeper."""
@@ -174,7 +173,7 @@ class PageTokens:
         position = 0
         for match in TAG.finditer(source):
             self._inline_text(source[position : match.start()], token)
-            self._tag(match[0], token)
+            self._tag(match, token)
             position = match.end()
         self._inline_text(source[position:], token)
 
@@ -203,12 +202,9 @@ class PageTokens:
     def _footnote_end(self, token: Token) -> None:
         self._shown.append(token.copy(meta=self._note.meta if self._note else {}, attrs={}))
 
-    def _skip(self, token: Token) -> None:
-        """Show nothing for a link definition."""
-
 
 _CONVERTERS: dict[str, Callable[[PageTokens, Token], None]] = {
-    "definition": PageTokens._skip,
+    "definition": lambda _page, _token: None,
     "directive": PageTokens._directive,
     "entry": PageTokens._entry,
     "footnote_open": PageTokens._footnote,

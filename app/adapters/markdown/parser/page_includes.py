@@ -32,7 +32,6 @@ class FileContext:
     library: Library
     dialect: Dialect
     site_root: str = ""
-    include_bases: tuple[str, ...] = ()
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Link definitions for every page, in markdown-it's format."""
     cross_references: CrossReferences | None = None
@@ -72,9 +71,7 @@ class PageIncludes:
         self._included = included
         dialect = context.dialect
         self._begins = dialect.includes.begins
-        self._text = TextIncludes(
-            context.library, dialect.includes, context.include_bases, included
-        )
+        self._text = TextIncludes(context.library, dialect.includes, included)
         self._imports: Imports | None = None
         if dialect.imports is not None:
             self._imports = dialect.imports(context.library, source, context.site_root, self._warn)

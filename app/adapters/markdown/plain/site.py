@@ -29,10 +29,9 @@ from app.adapters.markdown.site_map import (
     join_url,
     markdown_files,
     summary_entries,
-    under,
     walk,
 )
-from app.adapters.markdown.source import UNREADABLE, load_yaml
+from app.adapters.markdown.source import UNREADABLE, load_yaml, yaml_table
 from app.domain.document import Site, SourceWarning
 
 _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
@@ -109,47 +108,36 @@ DIALECT = Dialect(
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
     """Read `_config.yml` and the table of contents: `_toctree.yml` or `SUMMARY.md`, if any."""
-    config = _config(library)
+    config = yaml_table(library.text("_config.yml") or "", "_config.yml")
     title = str(config.get("title") or "")
     toctrees = sorted(file for file in walk(library) if file.rpartition("/")[2] == "_toctree.yml")
     if toctrees:
-        pages, language = _by_toctree(library, toctrees, base_url, warnings)
+        toctree, language = _chosen(toctrees)
+        pages = _by_toctree(library, toctree, join_url(base_url, language), warnings)
         return SiteSettings(
-            base_url.rstrip("/"), title, language, path_of=partial(_path, pretty=False), pages=pages
+            base_url, title, language, path_of=partial(_path, pretty=False), pages=pages
         )
     summary = next((file for file in markdown_files(library) if file.lower() in _SUMMARIES), "")
     contents = None
     if summary:
-        contents = TableOfContents(summary_entries(library.settings(summary)), summary)
+        entries = summary_entries(library.settings(summary))
+        contents = TableOfContents(entries, folder_of(summary), summary)
     folder = "" if summary else content_folder(library)
     pretty = "pretty" in str(config.get("permalink"))
     return SiteSettings(
-        base_url.rstrip("/"),
+        base_url,
         title,
-        _language(config),
+        str(config.get("lang") or config.get("locale") or ""),
         folder,
         _content_path if folder else partial(_path, pretty=pretty),
         contents,
     )
 
 
-def _is_site(library: Library) -> bool:
-    """Whether this is the top of a site, which determines the URLs of its pages."""
+def _find_config(library: Library) -> str:
+    """Return the file or folder that makes this the top of a site, which determines its URLs."""
     named = ("_config.yml", "_toctree.yml", "SUMMARY.md", "src/SUMMARY.md", "docs/SUMMARY.md")
-    return bool(library.first("", named) or content_folder(library))
-
-
-def _config(library: Library) -> dict[str, object]:
-    text = library.text("_config.yml") or ""
-    try:
-        loaded = load_yaml(text, "_config.yml")
-    except UNREADABLE:
-        return {}
-    return loaded if isinstance(loaded, dict) else {}
-
-
-def _language(config: dict[str, object]) -> str:
-    return str(config.get("lang") or config.get("locale") or "").split("-")[0]
+    return library.first("", named) or content_folder(library)
 
 
 def _path(file: str, pretty: bool) -> str:
@@ -168,16 +156,14 @@ def _content_path(file: str) -> str:
 
 
 def _by_toctree(
-    library: Library, toctrees: list[str], base_url: str, warnings: list[SourceWarning]
-) -> tuple[list[SitePage], str]:
-    """Return the pages of doc-builder's `_toctree.yml`, and their language."""
-    toctree, language_folder = _chosen(toctrees)
-    language = re.split("[-_]", language_folder)[0]
+    library: Library, toctree: str, address: str, warnings: list[SourceWarning]
+) -> list[SitePage]:
+    """Return the pages of doc-builder's `_toctree.yml`; `address` is their common URL."""
     try:
         loaded = load_yaml(library.settings(toctree), toctree)
     except UNREADABLE as error:
         warnings.append(SourceWarning(f"table of contents is not YAML: {error}", toctree, 1))
-        return [], language
+        return []
     pages: list[SitePage] = []
     for entry, chapter in _toctree_entries(loaded, ""):
         names = (entry.target + suffix for suffix in (".mdx", ".md"))
@@ -186,9 +172,9 @@ def _by_toctree(
             message = f"listed in the table of contents but missing: {entry.target}"
             warnings.append(SourceWarning(message, toctree, 1))
         else:
-            url = join_url(base_url, under(language_folder, entry.target))
-            pages.append(SitePage(file, url, entry.title, chapter, language))
-    return pages, language
+            url = join_url(address, entry.target)
+            pages.append(SitePage(file, url, entry.title, chapter))
+    return pages
 
 
 def _chosen(toctrees: list[str]) -> tuple[str, str]:
@@ -214,4 +200,4 @@ def _toctree_entries(items: object, chapter: str) -> list[tuple[TocEntry, str]]:
     return found
 
 
-GENERATOR = SiteGenerator(Site.PLAIN, DIALECT, GITHUB, _is_site, read_settings)
+GENERATOR = SiteGenerator(Site.PLAIN, DIALECT, GITHUB, _find_config, read_settings)
