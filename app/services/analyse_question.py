@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.intents import Intent, SmallTalk, intent_of
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse, single_letters
 from app.domain.book_id import BookId
 from app.domain.errors import (
@@ -85,10 +84,6 @@ class AnalyseQuestion:
     multilingual: bool = False
     """Whether `embedder` has one vector space for all languages. Then a hybrid search for a
     question in another language than the book's uses vectors alone."""
-
-    def intent(self, question: str) -> Intent | SmallTalk | None:
-        """Return the intent of a question; None for an ordinary question."""
-        return intent_of(tuple(words(question)))
 
     async def of_query(self, query: SearchQuery) -> AnalysedQuery:
         """Return the terms and vectors to search for.

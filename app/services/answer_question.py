@@ -25,7 +25,7 @@ from app.domain.answering.exercises import Solutions
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
-from app.domain.answering.intents import Intent, SmallTalk
+from app.domain.answering.intents import Intent, intent_of, small_talk_reply
 from app.domain.answering.notices import READ_FIRST, in_language
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
@@ -122,16 +122,16 @@ class AnswerQuestion:
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
-        intent = self.consult.intent(request.question)
-        if isinstance(intent, SmallTalk):
-            for event in _reply(intent.reply, AnswerMode.SMALL_TALK):
+        said = tuple(words(request.question))
+        if reply := small_talk_reply(said):
+            for event in _reply(reply, AnswerMode.SMALL_TALK):
                 yield event
             return
         history = recent(request.history, self.history_tokens, self.count_tokens)
         with stage("queue"):
             await self._turns.acquire()
         try:
-            intent = None if request.selection else intent
+            intent = None if request.selection else intent_of(said)
             read = await self._consult(replace(request, history=history), intent)
         finally:
             self._turns.release()

@@ -11,7 +11,6 @@ from app.domain.answer import Confidence
 from app.domain.answering.answerability import RefusalPolicy, answerability
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
 from app.domain.answering.extractive import ExtractiveAnswer, whole
-from app.domain.answering.intents import Intent, SmallTalk
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import (
     NEEDS_PAGE,
@@ -103,10 +102,6 @@ class ConsultBook:
     vocabulary: BookVocabulary
     context_tokens: int = 3_000
     """Token budget of the context."""
-
-    def intent(self, question: str) -> Intent | SmallTalk | None:
-        """Return the intent of a question that may need no search; None for an ordinary one."""
-        return self.analysis.intent(question)
 
     async def read(self, request: AskRequest) -> Consultation:
         """Return the context for a question. Raises QuestionError and the errors of retrieval.

@@ -51,13 +51,6 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class SmallTalk:
-    """A greeting or thanks."""
-
-    reply: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Vocabulary:
     """The vocabulary of one language; all words as returned by `words`."""
 
@@ -143,10 +136,8 @@ _VOCABULARIES = {
 _NUMBER = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
 
 
-def intent_of(said: Sequence[str]) -> Intent | SmallTalk | None:
+def intent_of(said: Sequence[str]) -> Intent | None:
     """Return the intent of a question with these words; None for an ordinary question."""
-    if reply := _small_talk_reply(said):
-        return SmallTalk(reply)
     for language, known in _VOCABULARIES.items():
         if intent := _read(said, language, known):
             return intent
@@ -282,8 +273,8 @@ _FIRST_WORDS = frozenset(
 """A greeting or thanks must begin with one of these words."""
 
 
-def _small_talk_reply(said: Sequence[str]) -> str:
-    """Return the reply to a greeting or thanks; "" for anything else."""
+def small_talk_reply(said: Sequence[str]) -> str:
+    """Return the reply to a greeting or thanks of these words; "" for anything else."""
     if not said or said[0] not in _FIRST_WORDS:
         return ""
     for table, replies in ((_GREETINGS, GREETING), (_THANKS, WELCOME)):
