@@ -75,8 +75,8 @@ def standalone(
     question: str, history: Sequence[Turn], count_terms: Callable[[str], int], language: str
 ) -> Standalone:
     """Make `question` standalone; `count_terms` counts distinct terms without stop words."""
-    questions = [text for text in _texts(history, of_user=True) if text.strip()]
-    answers = [text[:ANSWER_CHARS] for text in _texts(history, of_user=False)[-1:]]
+    questions = [one.content for one in history if one.role == "user" and one.content.strip()]
+    answers = [one.content[:ANSWER_CHARS] for one in history if one.role != "user"][-1:]
 
     def is_dependent(text: str, most_terms: int) -> bool:
         return _has_anaphor(text, language) or count_terms(text) <= most_terms
@@ -111,10 +111,6 @@ def _first_antecedent(questions: Sequence[str], is_dependent: Callable[[str], bo
     while first > earliest and is_dependent(questions[first]):
         first -= 1
     return first
-
-
-def _texts(history: Sequence[Turn], *, of_user: bool) -> list[str]:
-    return [turn.content for turn in history if (turn.role == "user") is of_user]
 
 
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:
