@@ -61,7 +61,8 @@ class CitedAnswerBuilder:
         self._supported_end = 0  # end of the last sentence up to which enough are supported
         self._withheld: list[Citation] = []  # their text is held back
         self._shown = 0
-        self._dropped = False
+        self.unsupported = False
+        """Whether text was dropped at the end because too little of it is supported."""
         self.text = ""
         """The answer; before `close` it includes the text that is held back."""
 
@@ -108,7 +109,7 @@ class CitedAnswerBuilder:
         rest = self._links.feed(self._guard.close())
         out = self._take(rest + self._links.close(), closing=True)
         if not self._quoted:
-            self._dropped = bool(self.text[self._shown :].strip())
+            self.unsupported = bool(self.text[self._shown :].strip())
             self.text = self.text[: self._shown]
         return out
 
@@ -200,15 +201,9 @@ class CitedAnswerBuilder:
         return self._guard.recited
 
     @property
-    def unsupported(self) -> bool:
-        """Whether text was dropped at the end because too little of it is supported."""
-        return self._dropped
-
-    @property
     def citations(self) -> tuple[Citation, ...]:
         """The citations of the text shown, by position."""
-        held = {id(one) for one in self._withheld}
-        return tuple(one for one in self._list.citations if id(one) not in held)
+        return tuple(one for one in self._list.citations if one not in self._withheld)
 
     @property
     def precision(self) -> float:

@@ -227,7 +227,6 @@ def _found_in(passage: Passage, hit: Hit) -> ContextPassage:
         passage=passage,
         book=hit.chunk.book,
         file=hit.chunk.file,
-        chapter=hit.chunk.chapter,
         section=passage.heading_path[-1] if passage.heading_path else hit.chunk.section,
         score=hit.score,
         chunk_ids=(hit.chunk.chunk_id,),
