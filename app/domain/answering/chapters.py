@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
 
 from app.domain.answering.intents import CHAPTER_NOUNS
 from app.domain.answering.units import NEVER_QUOTED
@@ -141,9 +141,7 @@ def _numbered(chapters: Sequence[Chapter]) -> list[Chapter]:
     for numbered in (by_title, by_file):
         if sum(one.number is not None for one in numbered) >= _FEWEST_NUMBERED:
             return _merged(numbered)
-    front = 0
-    while front < len(chapters) - 1 and _is_front_matter(chapters[front]):
-        front += 1
+    front = len([*takewhile(_is_front_matter, chapters[:-1])])
     later = [replace(one, number=at) for at, one in enumerate(chapters[front:], 1)]
     return [*chapters[:front], *later]
 

@@ -79,13 +79,12 @@ def asked_exercise(asked: frozenset[int], hits: Sequence[Hit], terms: Terms) -> 
     """Return the paragraph id of the exercise that the question repeats; "" if it repeats none."""
     if len(asked) < FEWEST_TERMS:
         return ""
-    exercises = [
-        passage
+    similarity = {
+        passage.paragraph_id: _similarity(asked, passage, terms)
         for hit in hits
         for passage in hit.chunk.passages
         if passage.kind is BlockKind.EXERCISE
-    ]
-    similarity = {one.paragraph_id: _similarity(asked, one, terms) for one in exercises}
+    }
     best = max(similarity, key=lambda paragraph_id: similarity[paragraph_id], default="")
     return best if best and similarity[best] >= SAME_TERMS else ""
 
@@ -97,13 +96,13 @@ def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]
     solutions belong to the last exercise before them.
     """
     solved: dict[str, tuple[str, ...]] = {}
-    for (kind, exercises), (_, solutions) in pairwise(_runs(passages)):
+    for (kind, tasks), (_, solutions) in pairwise(_runs(passages)):
         if kind is BlockKind.SOLUTION:
             continue
-        if len(exercises) == len(solutions):
-            solved.update(zip(exercises, ((one,) for one in solutions), strict=True))
+        if len(tasks) == len(solutions):
+            solved.update(zip(tasks, ((one,) for one in solutions), strict=True))
         else:
-            solved[exercises[-1]] = tuple(solutions)
+            solved[tasks[-1]] = tuple(solutions)
     return solved
 
 

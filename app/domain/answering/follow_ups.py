@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from app.domain.answering.definitions import has_defining_sentence, names_term
+from app.domain.answering.exercises import TASKS
 from app.domain.answering.invisible import without_invisible
 from app.domain.answering.notices import SECTION_QUESTION, TERM_QUESTION, in_language
 from app.domain.chunking.chunk import Chunk, Passage
@@ -46,7 +47,6 @@ _LABEL = re.compile(
 )
 """Labels such as "Note: ...", which name the kind of a paragraph and not its subject."""
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
-_NOT_SUGGESTED = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
 
 
 def suggestions(
@@ -79,14 +79,11 @@ def _is_covered(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
 def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str], Passage | None]]:
     """Yield subject, wording of the question, and the passage that marks the subject as a term."""
     for passage in chunk.passages:
-        if passage.kind not in _NOT_SUGGESTED:
-            marked = (" ".join(term.split()).strip(_ENDINGS) for term in passage.terms)
-            yield from (
-                (term, TERM_QUESTION, passage)
-                for term in marked
-                if len(term.split()) <= _LONGEST_TERM
-                and not _is_label(term, passage, chunk.language)
-            )
+        for marked in passage.terms if passage.kind not in TASKS else ():
+            term = " ".join(marked.split()).strip(_ENDINGS)
+            short = len(term.split()) <= _LONGEST_TERM
+            if short and not _is_label(term, passage, chunk.language):
+                yield term, TERM_QUESTION, passage
     for heading in chunk.heading_path[-1:]:
         subject = _NUMBER.sub("", " ".join(heading.split()))
         if len(terms(subject)) >= _MIN_HEADING_TERMS and not _NO_SUBJECT.match(subject):

@@ -72,12 +72,8 @@ class Verifier:
     """Language of the book: an ISO 639-1 code."""
     translated: bool = False
     """True if the answer is not in the book's language."""
-    _contents: dict[str, _Content] = field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
-    _sentences: dict[str, Sequence[Span]] = field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
+    _contents: dict[str, _Content] = field(default_factory=dict, init=False)
+    _sentences: dict[str, Sequence[Span]] = field(default_factory=dict, init=False)
 
     def verify(self, claim: str, paragraph_id: str, sentence: str = "") -> Quote | None:
         """Return the shortest quote that supports the claim, or None.
