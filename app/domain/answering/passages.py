@@ -112,9 +112,7 @@ class PassageSelector:
         first = last = at
         if not self.grows:
             return first, last
-        while (
-            self.context[first].passage.kind in BLOCKS and self._follows(first) and at - first < 2
-        ):
+        while self._is_block(first) and self._follows(first) and at - first < 2:
             first -= 1
         while self._announces(last) and self._follows(last + 1):
             last += 1
@@ -148,6 +146,9 @@ class PassageSelector:
     def _ngrams(self, first: int, last: int) -> set[_Ngram]:
         """Return the word n-grams of these paragraphs."""
         return set().union(*(_ngrams(one.passage.text) for one in self.context[first : last + 1]))
+
+    def _is_block(self, at: int) -> bool:
+        return self.context[at].passage.kind in BLOCKS
 
     def _announces(self, at: int) -> bool:
         return announces(self.context[at].passage)
