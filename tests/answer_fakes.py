@@ -110,7 +110,6 @@ def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
             passage=one,
             book=BookId("book"),
             file="page.md",
-            chapter="Book",
             section=one.heading_path[-1],
             score=score,
             chunk_ids=("c-1",),

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 
-from app.domain.answering.chapters import Chapter, context_of
+from app.domain.answering.chapters import Chapter
 from app.domain.answering.passage_text import framed_block
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage
 
 _ABOUT = 200

@@ -21,11 +21,12 @@ from app.domain.answer import (
 )
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.cited_answer import CitedAnswerBuilder
-from app.domain.answering.exercises import Solutions, read_first
+from app.domain.answering.exercises import Solutions
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
-from app.domain.answering.intents import Intent, SmallTalk, intent_of
+from app.domain.answering.intents import Intent, intent_of, small_talk_reply
+from app.domain.answering.notices import READ_FIRST, in_language
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -47,7 +48,7 @@ SEARCHES_AT_ONCE = 24
 Without it, a burst of questions would start all provider calls first, and they would time out while
 the CPU is busy with searches.
 """
-READ_FIRST = 5
+PARAGRAPHS_TO_READ = 5
 """Number of paragraphs to read before an exercise."""
 
 
@@ -121,16 +122,16 @@ class AnswerQuestion:
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
-        intent = intent_of(tuple(words(request.question)))
-        if isinstance(intent, SmallTalk):
-            for event in _reply(intent.reply, AnswerMode.SMALL_TALK):
+        said = tuple(words(request.question))
+        if reply := small_talk_reply(said):
+            for event in _reply(reply, AnswerMode.SMALL_TALK):
                 yield event
             return
         history = recent(request.history, self.history_tokens, self.count_tokens)
         with stage("queue"):
             await self._turns.acquire()
         try:
-            intent = None if request.selection else intent
+            intent = None if request.selection else intent_of(said)
             read = await self._consult(replace(request, history=history), intent)
         finally:
             self._turns.release()
@@ -231,9 +232,9 @@ class AnswerQuestion:
 
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
         """Answer an exercise with a list of the paragraphs to read before it."""
-        text = read_first(read.analysis.asked_in)
+        text = in_language(READ_FIRST, read.analysis.asked_in)
         given = ExtractionInput(read.analysis.features, read.context, self.split_sentences)
-        first = tuple(map(source_of, paragraphs_to_read(given)[:READ_FIRST]))
+        first = tuple(map(source_of, paragraphs_to_read(given)[:PARAGRAPHS_TO_READ]))
         yield Started(AnswerMode.EXTRACTIVE, first)
         yield TextDelta(text)
         yield Finished(

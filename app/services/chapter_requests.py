@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, chain
@@ -11,14 +11,8 @@ from cachetools import LRUCache
 
 from app.domain.answer import Confidence, Source
 from app.domain.answering.chapters import (
-    TERM_QUESTIONS,
-    Asking,
     Chapter,
     chapters_of,
-    clarifying_question,
-    context_of,
-    exercise_numbered,
-    exercises,
     outline,
     page_of,
     summary_sections,
@@ -30,14 +24,23 @@ from app.domain.answering.excerpts import (
     quoted,
     whole_blocks,
 )
+from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.intents import Here, Intent, IntentKind
+from app.domain.answering.notices import (
+    NO_EXERCISES,
+    NO_SUCH_EXERCISE,
+    WHAT_IS,
+    WHICH_BOOK,
+    WHICH_CHAPTER,
+)
 from app.domain.answering.question_analysis import analyse
 from app.domain.answering.request import AskRequest, PageLocation
 from app.domain.answering.units import SplitSentences
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
+from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
 from app.domain.terms import words
 from app.services.book_scope import books_asked
@@ -92,12 +95,12 @@ class ConsultChapters:
         if not found and (question := _about_topic(intent)):
             return replace(request, question=question)
         if len({one.book for one in found or every}) > 1:
-            titles = [one.title for one in books]
-            return Clarification(clarifying_question(Asking.BOOK, intent.language, titles))
+            titles = "; ".join(one.title for one in books)
+            return Clarification(WHICH_BOOK[intent.language].format(titles))
         if intent.kind is IntentKind.EXERCISE:
             return await self._exercise(intent, request, found, every)
         if not found:
-            return _ask_which(Asking.CHAPTER, intent, every) if every else None
+            return _ask_which(WHICH_CHAPTER, intent, every) if every else None
         read = self._quiz if intent.kind is IntentKind.QUIZ else self._summary
         return await read(intent, request, found[0], scope)
 
@@ -161,8 +164,8 @@ class ConsultChapters:
                     exercise=exercise.paragraph_id,
                 )
         if having := [one for one in every if one.exercises]:
-            return _ask_which(Asking.EXERCISE, intent, having)
-        return Clarification(clarifying_question(Asking.NOTHING, intent.language))
+            return _ask_which(NO_SUCH_EXERCISE, intent, having)
+        return Clarification(NO_EXERCISES[intent.language])
 
     async def _summary(
         self, _: Intent, request: AskRequest, chapter: Chapter, scope: SearchFilter
@@ -186,10 +189,10 @@ class ConsultChapters:
         prepared = quoted(whole_blocks(context), context)
         if not context:
             entries = await self._terms(chapter, passages)
-            question = TERM_QUESTIONS[intent.language]
+            question = WHAT_IS[intent.language]
             context, prepared = asked_terms(entries[:QUIZ_QUESTIONS], question)
         if not context:
-            return Clarification(clarifying_question(Asking.NOTHING, intent.language))
+            return Clarification(NO_EXERCISES[intent.language])
         read = self._consultation(request, scope, chunks, context, prepared)
         return replace(read, verbatim=True)
 
@@ -253,7 +256,7 @@ def _about_topic(intent: Intent) -> str:
     """Return the ordinary question for "summarise X" without a chapter on X; "" otherwise."""
     topic = intent.chapter.topic if intent.chapter else ""
     summary = intent.kind is IntentKind.SUMMARY
-    return TERM_QUESTIONS[intent.language].format(topic) if topic and summary else ""
+    return WHAT_IS[intent.language].format(topic) if topic and summary else ""
 
 
 def _at_page(page: PageLocation | None, here: Here, chapters: Sequence[Chapter]) -> list[Chapter]:
@@ -281,7 +284,9 @@ def _allows(scope: SearchFilter, page: Chunk) -> bool:
     )
 
 
-def _ask_which(asking: Asking, intent: Intent, chapters: Sequence[Chapter]) -> Clarification:
+def _ask_which(
+    question: Mapping[str, str], intent: Intent, chapters: Sequence[Chapter]
+) -> Clarification:
     """Ask which of these chapters is meant.
 
     Chapters without a number are listed only if no chapter has a number.
@@ -292,5 +297,5 @@ def _ask_which(asking: Asking, intent: Intent, chapters: Sequence[Chapter]) -> C
         for one in numbered
         for page in one.pages[:1]
     )
-    text = clarifying_question(asking, intent.language, [one.name for one in numbered])
-    return Clarification(text, sources)
+    names = "; ".join(one.name for one in numbered)
+    return Clarification(question[intent.language].format(names), sources)

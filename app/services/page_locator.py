@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.answering.chapters import task_label
-from app.domain.answering.exercises import solutions_by_place
+from app.domain.answering.exercises import solutions_by_place, task_label
 from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.domain.answering.chapters import context_of
 from app.domain.answering.passage_text import framed_block
 from app.domain.book_id import BookId
+from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import SearchFilter
 from app.services.cite import CiteParagraph
 from app.services.ports import VectorIndex

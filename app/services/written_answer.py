@@ -19,8 +19,14 @@ from app.domain.answer import (
     Usage,
 )
 from app.domain.answering.cited_answer import CitedAnswerBuilder, coverage
-from app.domain.answering.exercises import Solutions, hint_notice
-from app.domain.answering.notices import other_language, refusal_text, uncertainty_notice
+from app.domain.answering.exercises import Solutions
+from app.domain.answering.notices import (
+    HINT,
+    UNCERTAIN,
+    in_language,
+    other_language,
+    refusal_text,
+)
 from app.domain.answering.verification import Quote
 from app.domain.errors import ProviderUnavailable
 from app.domain.prompting import NO_ANSWER
@@ -95,11 +101,11 @@ class WrittenAnswer:
         """Return the notice above the quotations of a hint or an uncertain answer; else ""."""
         analysis = self.read.analysis
         if self.read.exercise and self.read.request.solutions is Solutions.HINT:
-            return hint_notice(analysis.asked_in) + "\n\n"
+            return in_language(HINT, analysis.asked_in) + "\n\n"
         if self.read.confidence is not Confidence.UNCERTAIN:
             return ""
         hint = other_language(analysis.asked_in, analysis.features.language)
-        return f"{uncertainty_notice(analysis.asked_in)} {hint}".rstrip() + "\n\n"
+        return f"{in_language(UNCERTAIN, analysis.asked_in)} {hint}".rstrip() + "\n\n"
 
     def _end(self, end: GeneratedEnd) -> Iterator[AnswerEvent]:
         builder, usage = self.builder, self.usage or end.usage

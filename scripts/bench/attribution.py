@@ -140,7 +140,7 @@ def not_held(data: Path, terms: Terms) -> list[Claim]:
 def _passage(block: Block, paragraph_id: str) -> ContextPassage:
     path = tuple(block.heading_path)
     passage = Passage(paragraph_id, block.kind, block.text, 0, len(block.text), "", path)
-    return ContextPassage(passage, BookId("book"), "", "", "", 1.0, (), 0)
+    return ContextPassage(passage, BookId("book"), "", "", 1.0, (), 0)
 
 
 def attributed(claim: Claim) -> dict[str, float]:

@@ -40,7 +40,6 @@ def passage(paragraph_id: str, text: str, *path: str) -> ContextPassage:
         Passage(paragraph_id, BlockKind.PARAGRAPH, text, 0, len(text), "u", path or ("Cells",)),
         book=BookId("biology"),
         file="a.md",
-        chapter="Cells",
         section="Light",
         score=0.5,
         chunk_ids=("c",),

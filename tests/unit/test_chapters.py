@@ -11,17 +11,12 @@ import pytest
 
 from app.adapters.markdown import read_book
 from app.adapters.sentences import split_sentences
-from app.domain.answering.chapters import (
-    chapters_of,
-    context_of,
-    exercise_numbered,
-    exercises,
-    outline,
-    summary_sections,
-)
+from app.domain.answering.chapters import chapters_of, outline, summary_sections
 from app.domain.answering.excerpts import MAX_EXCERPT_WORDS, first_sentences, leading, quoted
+from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage
 from tests.answer_fakes import chunk, in_order, passage
 from tests.answer_fakes import context_of as placed

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from app.domain.answer import AnswerMode
-from app.domain.answering.intents import intent_of
+from app.domain.answering.intents import intent_of, small_talk_reply
 from app.domain.answering.request import AskRequest
 from app.domain.terms import words
 from tests.answer_fakes import World, passage
@@ -28,4 +28,5 @@ def test_small_talk_is_answered_without_a_search(said: str) -> None:
     "question", ["hello world", "How are you able to fly?", "thanks to what do owls fly?", "?"]
 )
 def test_a_question_is_no_small_talk(question: str) -> None:
-    assert intent_of([*words(question)]) is None
+    said = [*words(question)]
+    assert (small_talk_reply(said), intent_of(said)) == ("", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from app.domain.answering.units import BLOCKS, COLONS, WHOLE, Unit, adjoin
+from app.domain.answering.units import BLOCKS, Unit, adjoin, announces
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 
@@ -48,7 +48,7 @@ def _announced(
     Empty if the unit announces nothing; None if the announced text is missing.
     """
     unit = units[at]
-    if unit.kind in WHOLE or not unit.text.rstrip().endswith(COLONS):
+    if not announces(unit):
         return []
     following = _next_paragraph(unit, units, context)
     if unit.kind is BlockKind.LIST:

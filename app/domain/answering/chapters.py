@@ -1,15 +1,14 @@
-"""A book's chapters with their summaries, outlines and exercises, and clarifying questions."""
+"""A book's chapters with their summaries and outlines."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
 
-from app.domain.answering.intents import CHAPTER_NOUNS, label_numbers
+from app.domain.answering.intents import CHAPTER_NOUNS
 from app.domain.answering.units import NEVER_QUOTED
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -104,32 +103,6 @@ def page_of(chapter: Chapter, file: str) -> Chapter:
     return replace(chapter, title=pages[0].heading_path[0], pages=pages, number=None)
 
 
-def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> list[ContextPassage]:
-    """Return every paragraph of these chunks once, in reading order, headings included."""
-    placed: dict[tuple[int, int, int], ContextPassage] = {}
-    for chunk in chunks:
-        for passage in chunk.passages:
-            one = ContextPassage(
-                passage=passage,
-                book=chunk.book,
-                file=chunk.file,
-                chapter=chunk.chapter,
-                section=passage.heading_path[-1] if passage.heading_path else chunk.section,
-                score=1.0,
-                chunk_ids=(chunk.chunk_id,),
-                tokens=0,
-            )
-            placed.setdefault((chunk.position, passage.start, -passage.end), one)
-    found: list[ContextPassage] = []
-    for _, one in sorted(placed.items(), key=lambda item: item[0]):
-        # One chunk may hold a part of a long block, another chunk the whole block.
-        last = found[-1] if found else None
-        if last and last.file == one.file and one.passage.end <= last.passage.end:
-            continue
-        found.append(replace(one, tokens=count_tokens(one.passage.text)))
-    return found
-
-
 def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
     """Return the text of each section with the heading of a summary; empty if there is none."""
     text = [one for one in context if one.passage.kind not in _NO_TEXT]
@@ -154,48 +127,6 @@ def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
     return firsts
 
 
-def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
-    """Return the exercises in reading order.
-
-    If the heading above an exercise asks the question, its text replaces the exercise: the text
-    below it has choices, often with their solution.
-    """
-    return [_asked(one) for one in context if one.passage.kind is BlockKind.EXERCISE]
-
-
-def exercise_numbered(
-    context: Sequence[ContextPassage], chapter: int | None, number: int
-) -> Passage | None:
-    """Return the exercise with the label "4.2" or "2"; None if there is none.
-
-    If no exercise has a label, `number` is its position, from 1. If `chapter` is None, no single
-    chapter is meant, and only the label "2" counts.
-    """
-    tasks = [one.passage for one in context if one.passage.kind is BlockKind.EXERCISE]
-    labels = {task_label(one): one for one in reversed(tasks)}
-    if any(labels) or chapter is None:
-        qualified = labels.get((chapter, number)) if chapter is not None else None
-        return qualified or labels.get((number,))
-    return tasks[number - 1] if 0 < number <= len(tasks) else None
-
-
-def task_label(task: Passage) -> tuple[int, ...]:
-    """Return the label of an exercise or solution, such as (4, 2) for "Exercise 4.2".
-
-    It is in the heading or at the beginning of the text; () if there is none.
-    """
-    heading = task.heading_path[-1] if task.heading_path else ""
-    return label_numbers(heading) or label_numbers(task.text)
-
-
-def _asked(exercise: ContextPassage) -> ContextPassage:
-    heading = exercise.passage.heading_path[-1] if exercise.passage.heading_path else ""
-    if not heading.endswith("?"):
-        return exercise
-    asked = replace(exercise.passage, text=heading, kind=BlockKind.HEADING)
-    return replace(exercise, passage=asked)
-
-
 def _chapter(title: str, chunks: Sequence[Chunk]) -> Chapter:
     pages = {chunk.file: chunk for chunk in reversed(chunks)}
     ordered = sorted(pages.values(), key=lambda chunk: chunk.position)
@@ -212,9 +143,7 @@ def _numbered(chapters: Sequence[Chapter]) -> list[Chapter]:
     for numbered in (by_site, by_title, by_file):
         if sum(one.number is not None for one in numbered) >= _FEWEST_NUMBERED:
             return _merged(numbered)
-    front = 0
-    while front < len(chapters) - 1 and _is_front_matter(chapters[front]):
-        front += 1
+    front = len([*takewhile(_is_front_matter, chapters[:-1])])
     later = [replace(one, number=at) for at, one in enumerate(chapters[front:], 1)]
     return [*chapters[:front], *later]
 
@@ -261,52 +190,3 @@ def _summary_heading(passage: Passage) -> tuple[str, ...]:
         if title.startswith(_SUMMARIES) or title.endswith(_SUMMARIES):
             return path[:at]
     return ()
-
-
-class Asking(StrEnum):
-    """What a request leaves open, or what the book does not have."""
-
-    BOOK = "book"
-    CHAPTER = "chapter"
-    EXERCISE = "exercise"
-    NOTHING = "nothing"
-
-
-_TEXTS = {
-    "en": {
-        Asking.BOOK: "Which book do you mean? There are: {}.",
-        Asking.CHAPTER: "Which chapter do you mean? The book has: {}.",
-        Asking.EXERCISE: "I cannot find that exercise. These chapters have exercises: {}.",
-        Asking.NOTHING: "I cannot find any exercises there.",
-    },
-    "de": {
-        Asking.BOOK: "Welches Buch meinen Sie? Es gibt: {}.",
-        Asking.CHAPTER: "Welches Kapitel meinen Sie? Das Buch hat: {}.",
-        Asking.EXERCISE: "Diese Übung finde ich nicht. Übungen haben diese Kapitel: {}.",
-        Asking.NOTHING: "Dort finde ich keine Übungen.",
-    },
-    "es": {
-        Asking.BOOK: "¿A qué libro se refiere? Hay: {}.",
-        Asking.CHAPTER: "¿A qué capítulo se refiere? El libro tiene: {}.",
-        Asking.EXERCISE: "No encuentro ese ejercicio. Estos capítulos tienen ejercicios: {}.",
-        Asking.NOTHING: "No encuentro ejercicios ahí.",
-    },
-    "fr": {
-        Asking.BOOK: "De quel livre parlez-vous ? Il y a : {}.",
-        Asking.CHAPTER: "De quel chapitre parlez-vous ? Le livre contient : {}.",
-        Asking.EXERCISE: "Je ne trouve pas cet exercice. Ces chapitres ont des exercices : {}.",
-        Asking.NOTHING: "Je n'y trouve pas d'exercices.",
-    },
-}
-TERM_QUESTIONS = {
-    "en": "What is {}?",
-    "de": "Was bedeutet {}?",
-    "es": "¿Qué es {}?",
-    "fr": "Que signifie {} ?",
-}
-"""Question for a glossary term, by language."""
-
-
-def clarifying_question(asking: Asking, language: str, names: Sequence[str] = ()) -> str:
-    """Return the clarifying question, with the names of the books or chapters to choose from."""
-    return _TEXTS[language][asking].format("; ".join(names))

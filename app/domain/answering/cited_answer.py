@@ -61,7 +61,8 @@ class CitedAnswerBuilder:
         self._supported_end = 0  # end of the last sentence up to which enough are supported
         self._withheld: list[Citation] = []  # their text is held back
         self._shown = 0
-        self._dropped = False
+        self.unsupported = False
+        """Whether text was dropped at the end because too little of it is supported."""
         self.text = ""
         """The answer; before `close` it includes the text that is held back."""
 
@@ -108,13 +109,13 @@ class CitedAnswerBuilder:
         rest = self._links.feed(self._guard.close())
         out = self._take(rest + self._links.close(), closing=True)
         if not self._quoted:
-            self._dropped = bool(self.text[self._shown :].strip())
+            self.unsupported = bool(self.text[self._shown :].strip())
             self.text = self.text[: self._shown]
         return out
 
     def _take(self, new: str, *, closing: bool = False) -> tuple[str, list[Citation]]:
         self.text += new
-        cited = self._verify(self._ready())
+        cited = self._verify()
         self._withheld += cited
         if self._quoted:
             return "", []
@@ -124,19 +125,6 @@ class CitedAnswerBuilder:
         return self._show(
             len(self.text) if self._may_show_all(closing) else max(self._shown, self._supported_end)
         )
-
-    def _ready(self) -> list[tuple[Span, str]]:
-        """Return the citations whose text is complete, with their spans in the shown text."""
-        ready: list[tuple[Span, str]] = []
-        waiting: list[tuple[Span, str]] = []
-        for span, paragraph_id in self._pending:
-            start, end = (self._links.shown_at(max(0, offset)) for offset in span)
-            if start is None or end is None:
-                waiting.append((span, paragraph_id))
-            else:
-                ready.append(((start, end), paragraph_id))
-        self._pending = waiting
-        return ready
 
     def _may_show_all(self, closing: bool) -> bool:
         """Whether all text so far can be shown, including a sentence that is not complete."""
@@ -183,11 +171,11 @@ class CitedAnswerBuilder:
 
     def _attribute(self, sentences: Sequence[Span]) -> None:
         for start, end in sentences:
-            quote = None
-            if not self._cited(start, end):
-                quote = self._attributor.attribute(self.text[start:end])
-            citation = self._list.add((start, end), quote) if quote else None
-            self._withheld += [citation] if citation else []
+            if self._cited(start, end):
+                continue
+            quote = self._attributor.attribute(self.text[start:end])
+            if quote and (citation := self._list.add((start, end), quote)):
+                self._withheld.append(citation)
 
     def _will_be_supported(self, start: int, end: int) -> bool:
         if self._cited(start, end):
@@ -200,31 +188,32 @@ class CitedAnswerBuilder:
         return self._guard.recited
 
     @property
-    def unsupported(self) -> bool:
-        """Whether text was dropped at the end because too little of it is supported."""
-        return self._dropped
-
-    @property
     def citations(self) -> tuple[Citation, ...]:
         """The citations of the text shown, by position."""
-        held = {id(one) for one in self._withheld}
-        return tuple(one for one in self._list.citations if id(one) not in held)
+        return tuple(one for one in self._list.citations if one not in self._withheld)
 
     @property
     def precision(self) -> float:
         """Share of the generator's citations that were verified; 1 if there are none."""
         return self._verified / self._claimed if self._claimed else 1.0
 
-    def _verify(self, claims: Sequence[tuple[Span, str]]) -> list[Citation]:
+    def _verify(self) -> list[Citation]:
+        """Verify the citations whose text is complete; return the new ones, by the shown text."""
         found: list[Citation] = []
-        for (start, end), paragraph_id in claims:
+        waiting: list[tuple[Span, str]] = []
+        for span, paragraph_id in self._pending:
+            start, end = (self._links.shown_at(max(0, offset)) for offset in span)
+            if start is None or end is None:
+                waiting.append((span, paragraph_id))
+                continue
             sentence = self._sentence_until(end)
             quote = self._verifier.verify(self.text[start:end], paragraph_id, sentence)
             if quote is None:
                 continue
             self._verified += 1
-            citation = self._list.add((start, end), quote)
-            found += [citation] if citation else []
+            if citation := self._list.add((start, end), quote):
+                found.append(citation)
+        self._pending = waiting
         return found
 
     def _sentence_until(self, end: int) -> str:

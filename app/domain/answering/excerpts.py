@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, takewhile
+from typing import TypeAlias
 
 from app.domain.answer import AnswerPassage
 from app.domain.answering.extractive import ExtractiveAnswer, whole_unit
-from app.domain.answering.passage_text import quoted_text
+from app.domain.answering.passage_text import quoted_text, shown_passage
 from app.domain.answering.units import COLONS, SplitSentences, Unit, units
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
@@ -17,11 +17,8 @@ MAX_EXCERPT_WORDS = 250
 """Limit on the words of all excerpts of a chapter, unless the first unit of each has more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """Adjacent units of a section: whole blocks, or the first sentences of one."""
-
-    units: tuple[Unit, ...]
+Excerpt: TypeAlias = Sequence[Unit]
+"""Adjacent units of a section: whole blocks, or the first sentences of one."""
 
 
 def leading(
@@ -33,15 +30,14 @@ def leading(
     first sentences or items of the next block.
     """
     context = [one for section in sections for one in section]
-    left, first = MAX_EXCERPT_WORDS, 0
+    left = MAX_EXCERPT_WORDS
     excerpts: list[Excerpt] = []
-    for at, section in enumerate(sections):
+    for at, places in enumerate(_places(sections)):
         share = left // (len(sections) - at)
-        chosen = _leading(section, share, split_sentences, language)
+        chosen = _leading(context, places, share, split_sentences, language)
         left -= sum(unit.size for unit in chosen)
         if chosen:
-            excerpts.append(Excerpt(tuple(_shifted(unit, first) for unit in chosen)))
-        first += len(section)
+            excerpts.append(chosen)
     return context, excerpts
 
 
@@ -53,23 +49,31 @@ def first_sentences(
     A sentence that introduces a formula or list is skipped: alone it is incomplete.
     """
     context = [one for section in sections for one in section]
-    left, first = MAX_EXCERPT_WORDS, 0
+    left = MAX_EXCERPT_WORDS
     excerpts: list[Excerpt] = []
-    for section in sections:
-        found = units(section, split_sentences, language)
+    for places in _places(sections):
+        found = units(context, split_sentences, language, places)
         unit = next((one for one in found if not one.text.endswith(COLONS)), None)
-        left -= unit.size if unit else 0
-        if left < 0 < len(excerpts):
+        if unit is None:
+            continue
+        left -= unit.size
+        if left < 0 and excerpts:
             break
-        if unit:
-            excerpts.append(Excerpt((_shifted(unit, first),)))
-        first += len(section)
+        excerpts.append([unit])
     return context, excerpts
+
+
+def _places(sections: Sequence[Sequence[ContextPassage]]) -> Iterator[range]:
+    """Yield the positions of each section's paragraphs among those of all sections."""
+    first = 0
+    for section in sections:
+        yield range(first, first + len(section))
+        first += len(section)
 
 
 def whole_blocks(context: Sequence[ContextPassage]) -> list[Excerpt]:
     """Return one excerpt for each paragraph."""
-    return [Excerpt((whole_unit(at, one),)) for at, one in enumerate(context)]
+    return [[whole_unit(at, one)] for at, one in enumerate(context)]
 
 
 def quoted(excerpts: Sequence[Excerpt], context: Sequence[ContextPassage]) -> ExtractiveAnswer:
@@ -78,14 +82,15 @@ def quoted(excerpts: Sequence[Excerpt], context: Sequence[ContextPassage]) -> Ex
     claims: list[tuple[Span, Unit]] = []
     passages: list[AnswerPassage] = []
     for excerpt in excerpts:
-        part, spans = quoted_text(excerpt.units, context)
-        first = context[excerpt.units[0].passage]
+        part, spans = quoted_text(excerpt, context)
+        first = context[excerpt[0].passage]
         text += "\n\n" if text else ""
         if len(excerpts) > 1 and first.passage.kind not in _TASKS:
             text += f"{_title(first)}\n\n"
         claims += [((len(text) + start, len(text) + end), unit) for (start, end), unit in spans]
         text += part
-        passages.append(_passage(part, excerpt, context))
+        # Without marks, since all of it is the answer.
+        passages.append(shown_passage(part, [context[unit.passage] for unit in excerpt], first))
     return ExtractiveAnswer(text, tuple(claims), tuple(passages))
 
 
@@ -108,7 +113,8 @@ def asked_terms(
         start = passage.text.index(term)
         unit = Unit(len(context), start, start + len(term), passage.kind, term)
         context.append(one)
-        text += f"{chr(10) if text else ''}- {before}"
+        text += "\n- " if text else "- "
+        text += before
         claims.append(((len(text), len(text) + len(term)), unit))
         text += f"{term}{after}"
     return context, ExtractiveAnswer(text, tuple(claims))
@@ -118,19 +124,22 @@ _TASKS = frozenset({BlockKind.EXERCISE, BlockKind.HEADING})
 
 
 def _leading(
-    section: Sequence[ContextPassage], share: int, split_sentences: SplitSentences, language: str
-) -> list[Unit]:
-    """Return the section's beginning within `share` words, at least one unit.
+    context: Sequence[ContextPassage],
+    places: Sequence[int],
+    share: int,
+    split_sentences: SplitSentences,
+    language: str,
+) -> Excerpt:
+    """Return the beginning of the section at these places, within `share` words.
 
-    These are whole blocks, then sentences of the next block.
+    These are whole blocks, then sentences of the next block; at least one unit.
     """
-    chosen = _within([whole_unit(at, one) for at, one in enumerate(section)], share)
-    if len(chosen) == len(section):
+    chosen = _within([whole_unit(at, context[at]) for at in places], share)
+    if len(chosen) == len(places):
         return chosen
     chosen = _without_lead_ins(chosen)
-    whole = len(chosen)
     left = share - sum(block.size for block in chosen)
-    rest = [_shifted(unit, whole) for unit in units(section[whole:], split_sentences, language)]
+    rest = [*units(context, split_sentences, language, places[len(chosen) :])]
     chosen += _within(rest, left) or ([] if chosen else rest[:1])
     return _without_lead_ins(chosen) or chosen[:1]
 
@@ -149,25 +158,7 @@ def _without_lead_ins(chosen: Sequence[Unit]) -> list[Unit]:
     return [*chosen[:end]]
 
 
-def _shifted(unit: Unit, by: int) -> Unit:
-    return Unit(unit.passage + by, unit.start, unit.end, unit.kind, unit.text)
-
-
 def _title(one: ContextPassage) -> str:
     """Return page title and section title, because pages may have sections of the same title."""
     path = one.passage.heading_path
     return " \u203a ".join(dict.fromkeys((*path[:1], *path[-1:])))
-
-
-def _passage(text: str, excerpt: Excerpt, context: Sequence[ContextPassage]) -> AnswerPassage:
-    """Return the excerpt as a passage without marks, since all of it is the answer."""
-    held = dict.fromkeys(context[unit.passage].passage.paragraph_id for unit in excerpt.units)
-    first = context[excerpt.units[0].passage]
-    return AnswerPassage(
-        paragraph_ids=tuple(filter(None, held)),
-        text=text,
-        heading_path=first.passage.heading_path,
-        url=first.passage.url,
-        paragraph_id=first.passage.paragraph_id,
-        book=first.book,
-    )

@@ -1,4 +1,4 @@
-"""Questions that repeat an exercise of the book: detection, hints and solutions."""
+"""Exercises of the book: found by number, repeated by a question, with their solutions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from itertools import groupby, pairwise
 
+from app.domain.answering.intents import label_numbers
 from app.domain.answering.units import NEVER_QUOTED
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -19,23 +20,6 @@ FEWEST_TERMS = 3
 """Minimum number of terms of a question that is compared with exercises."""
 
 TASKS = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
-_READ_FIRST = {
-    "en": "This is an exercise of the book. Read the paragraphs below first.",
-    "es": "Este es un ejercicio del libro. Lea primero los párrafos de abajo.",
-    "de": "Das ist eine Übung des Buchs. Lesen Sie zuerst die Absätze unten.",
-    "fr": "C'est un exercice du livre. Lisez d'abord les paragraphes ci-dessous.",
-    "pt": "Este é um exercício do livro. Leia primeiro os parágrafos abaixo.",
-    "it": "Questo è un esercizio del libro. Legga prima i paragrafi qui sotto.",
-}
-
-_HINT = {
-    "en": "This is an exercise of the book. These passages help to solve it.",
-    "es": "Este es un ejercicio del libro. Estos pasajes ayudan a resolverlo.",
-    "de": "Das ist eine Übung des Buchs. Diese Stellen helfen, sie zu lösen.",
-    "fr": "C'est un exercice du livre. Ces passages aident à le résoudre.",
-    "pt": "Este é um exercício do livro. Estas passagens ajudam a resolvê-lo.",
-    "it": "Questo è un esercizio del libro. Questi passaggi aiutano a risolverlo.",
-}
 
 
 class Solutions(StrEnum):
@@ -49,17 +33,58 @@ class Solutions(StrEnum):
     """The solution in the book, if it has one; otherwise an ordinary answer."""
 
 
+def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
+    """Return the exercises in reading order.
+
+    If the heading above an exercise asks the question, its text replaces the exercise: the text
+    below it has choices, often with their solution.
+    """
+    return [_asked(one) for one in context if one.passage.kind is BlockKind.EXERCISE]
+
+
+def exercise_numbered(
+    context: Sequence[ContextPassage], chapter: int | None, number: int
+) -> Passage | None:
+    """Return the exercise with the label "4.2" or "2"; None if there is none.
+
+    If no exercise has a label, `number` is its position, from 1. If `chapter` is None, no single
+    chapter is meant, and only the label "2" counts.
+    """
+    tasks = [one.passage for one in context if one.passage.kind is BlockKind.EXERCISE]
+    labels = {task_label(one): one for one in reversed(tasks)}
+    if any(labels) or chapter is None:
+        qualified = labels.get((chapter, number)) if chapter is not None else None
+        return qualified or labels.get((number,))
+    return tasks[number - 1] if 0 < number <= len(tasks) else None
+
+
+def task_label(task: Passage) -> tuple[int, ...]:
+    """Return the label of an exercise or solution, such as (4, 2) for "Exercise 4.2".
+
+    It is in the heading or at the beginning of the text; () if there is none.
+    """
+    heading = task.heading_path[-1] if task.heading_path else ""
+    return label_numbers(heading) or label_numbers(task.text)
+
+
+def _asked(exercise: ContextPassage) -> ContextPassage:
+    heading = exercise.passage.heading_path[-1] if exercise.passage.heading_path else ""
+    if not heading.endswith("?"):
+        return exercise
+    asked = replace(exercise.passage, text=heading, kind=BlockKind.HEADING)
+    return replace(exercise, passage=asked)
+
+
 def asked_exercise(asked: frozenset[int], hits: Sequence[Hit], terms: Terms) -> str:
     """Return the paragraph id of the exercise that the question repeats; "" if it repeats none."""
     if len(asked) < FEWEST_TERMS:
         return ""
-    exercises = [
-        passage
+    similarity = {
+        passage.paragraph_id: _similarity(asked, passage, terms)
         for hit in hits
         for passage in hit.chunk.passages
         if passage.kind is BlockKind.EXERCISE
-    ]
-    similarity = {one.paragraph_id: _similarity(asked, one, terms) for one in exercises}
+    }
     best = max(similarity, key=lambda paragraph_id: similarity[paragraph_id], default="")
     return best if best and similarity[best] >= SAME_TERMS else ""
 
@@ -71,13 +96,13 @@ def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]
     solutions belong to the last exercise before them.
     """
     solved: dict[str, tuple[str, ...]] = {}
-    for (kind, exercises), (_, solutions) in pairwise(_runs(passages)):
+    for (kind, tasks), (_, solutions) in pairwise(_runs(passages)):
         if kind is BlockKind.SOLUTION:
             continue
-        if len(exercises) == len(solutions):
-            solved.update(zip(exercises, ((one,) for one in solutions), strict=True))
+        if len(tasks) == len(solutions):
+            solved.update(zip(tasks, ((one,) for one in solutions), strict=True))
         else:
-            solved[exercises[-1]] = tuple(solutions)
+            solved[tasks[-1]] = tuple(solutions)
     return solved
 
 
@@ -107,16 +132,6 @@ def for_solving(
         else one
         for one in context
     )
-
-
-def read_first(language: str) -> str:
-    """Return the text above the paragraphs to read, in English if there is none in `language`."""
-    return _READ_FIRST.get(language, _READ_FIRST["en"])
-
-
-def hint_notice(language: str) -> str:
-    """Return the notice above the passages of a hint, in English if there is none in `language`."""
-    return _HINT.get(language, _HINT["en"])
 
 
 def _similarity(asked: frozenset[int], exercise: Passage, terms: Terms) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TypeVar
 
 from app.domain.answer import AnswerPassage
@@ -59,13 +60,14 @@ def extract(
     relevance = Relevance(given, rules)
     paragraphs = relevance.paragraphs(similarities)
     selector = PassageSelector(given.context, paragraphs, grows=Rule.ANNOUNCEMENT in rules)
-    ranked = _ranked(paragraphs)
-    ranked = _unread(ranked, [given.context[at].passage.text for at in ranked], read)
+    ranked = _unread(_ranked(paragraphs), lambda at: given.context[at].passage.text, read)
     for at in ranked:
         if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score:
             selector.take(at)
+    if not selector.ranges:
+        return ExtractiveAnswer("", ())
     marking = _marking(relevance, paragraphs, selector.ranges, read)
-    least = MARKED_SHARE * marking.best_in(selector.ranges[:1])
+    least = MARKED_SHARE * marking.best(*selector.ranges[0])
     chosen = [
         ChosenPassage(first, last, marking.units(first, last, least))
         for first, last in selector.ranges
@@ -89,7 +91,7 @@ def _marking(
         units = [whole_unit(at, given.context[at]) for at in shown]
     else:
         units = given.units(shown)
-    units = _unread(units, [unit.text for unit in units], read)
+    units = _unread(units, lambda unit: unit.text, read)
     announced: Sequence[Sequence[int] | None] = [[]] * len(units)
     if Rule.ANNOUNCEMENT in relevance.rules and not given.translated:
         announced = announced_units(units, given.context)
@@ -111,13 +113,12 @@ def _ranked(paragraphs: Sequence[ScoredParagraph]) -> list[int]:
     return sorted(answering, key=lambda at: (-paragraphs[at].score, at))
 
 
-def _unread(items: Sequence[T], texts: Sequence[str], read: str) -> list[T]:
+def _unread(items: Sequence[T], text_of: Callable[[T], str], read: str) -> list[T]:
     """Return the items whose text is not part of `read`; all items if there are none."""
     if not read:
         return list(items)
     known = _same(read)
-    pairs = zip(items, texts, strict=True)
-    return [item for item, text in pairs if _same(text) not in known] or list(items)
+    return [item for item in items if _same(text_of(item)) not in known] or list(items)
 
 
 def whole(context: Sequence[ContextPassage], paragraph_ids: Collection[str]) -> ExtractiveAnswer:
@@ -155,30 +156,26 @@ class _Marking:
     announced: Sequence[Sequence[int] | None]
     """The units that each unit announces; None if they are missing."""
 
-    def best_in(self, ranges: Sequence[tuple[int, int]]) -> float:
-        """Return the highest score of a unit in these passages."""
-        scored = zip(self.found, self.scores, strict=True)
-        inside = (
-            score
-            for unit, score in scored
-            if any(first <= unit.passage <= last for first, last in ranges)
-        )
-        return max(inside, default=0.0)
+    def best(self, first: int, last: int) -> float:
+        """Return the highest score of a unit in `context[first:last + 1]`."""
+        return max((self.scores[at] for at in self._within(first, last)), default=0.0)
 
     def units(self, first: int, last: int, least: float) -> tuple[Unit, ...]:
         """Return the marked units of `context[first:last + 1]`, in reading order.
 
         Empty if none has at least the score `least`.
         """
-        within: dict[int, list[int]] = {paragraph: [] for paragraph in range(first, last + 1)}
-        for at, unit in enumerate(self.found):
-            if unit.passage in within:
-                within[unit.passage].append(at)
-        marked = set().union(*(self._run(units, least) for units in within.values()))
+        within = self._within(first, last)
+        marked: set[int] = set()
+        for _, paragraph in groupby(within, key=lambda at: self.found[at].passage):
+            marked |= self._run([*paragraph], least)
         for at in sorted(marked):
             marked.update(self.announced[at] or ())
-        inside = (at for at in sorted(marked) if self.found[at].passage in within)
-        return tuple(self.found[at] for at in inside)
+        return tuple(self.found[at] for at in sorted(marked.intersection(within)))
+
+    def _within(self, first: int, last: int) -> list[int]:
+        """Return the positions of the units of these paragraphs."""
+        return [at for at, unit in enumerate(self.found) if first <= unit.passage <= last]
 
     def _run(self, within: Sequence[int], least: float) -> set[int]:
         """Return the paragraph's best unit with adjacent units above `least`; lists whole."""

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from app.domain.answering.definitions import has_defining_sentence, names_term
+from app.domain.answering.exercises import TASKS
 from app.domain.answering.invisible import without_invisible
+from app.domain.answering.notices import SECTION_QUESTION, TERM_QUESTION, in_language
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
@@ -19,28 +21,6 @@ _SAME = 0.6
 """Share of a subject's terms above which it counts as already asked about."""
 _MIN_HEADING_TERMS = 2
 """Minimum number of terms of a heading: "Summary" and "Exercises" name no subject."""
-_TERM_QUESTIONS = {
-    "en": 'What does "{}" mean?',
-    "es": "¿Qué significa «{}»?",
-    "de": "Was bedeutet „{}“?",
-    "fr": "Que signifie « {} » ?",
-    "pt": "O que significa «{}»?",
-    "it": "Che cosa significa «{}»?",
-    "zh": "“{}”是什么意思？",
-    "ja": "「{}」とは何ですか？",
-    "ru": "Что означает «{}»?",
-}
-_SECTION_QUESTIONS = {
-    "en": 'What does the book say about "{}"?',
-    "es": "¿Qué dice el libro sobre «{}»?",
-    "de": "Was sagt das Buch über „{}“?",
-    "fr": "Que dit le livre de « {} » ?",
-    "pt": "O que diz o livro sobre «{}»?",
-    "it": "Che cosa dice il libro su «{}»?",
-    "zh": "关于“{}”，书中怎么说？",
-    "ja": "「{}」について、この本には何が書かれていますか？",
-    "ru": "Что говорится в книге о «{}»?",
-}
 _AFTER_LABEL = re.compile(r"\W{0,3}(?::|[\u2013\u2014]|\s-\s)\s*(\w+)")
 _BEGIN_DEFINITIONS = frozenset(
     "a an the any one when how what un una el la le eine ein der die das um uma".split()
@@ -67,7 +47,6 @@ _LABEL = re.compile(
 )
 """Labels such as "Note: ...", which name the kind of a paragraph and not its subject."""
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
-_NOT_SUGGESTED = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
 
 
 def suggestions(
@@ -78,7 +57,6 @@ def suggestions(
     Those of the best hits come first. Subjects of the reader's question, whose terms are `asked`,
     are left out. The questions are worded in `language`, with the book's terms.
     """
-    spoken = language if language in _TERM_QUESTIONS else "en"
     seen = [asked]
     for hit in hits:
         for subject, template, marked in _subjects(hit.chunk, terms):
@@ -89,7 +67,7 @@ def suggestions(
                 continue
             seen.append(about)
             asks = subject.endswith("?")
-            question = subject if asks else template[spoken].format(subject)
+            question = subject if asks else in_language(template, language).format(subject)
             yield without_invisible(question)
 
 
@@ -101,18 +79,15 @@ def _is_covered(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
 def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str], Passage | None]]:
     """Yield subject, wording of the question, and the passage that marks the subject as a term."""
     for passage in chunk.passages:
-        if passage.kind not in _NOT_SUGGESTED:
-            marked = (" ".join(term.split()).strip(_ENDINGS) for term in passage.terms)
-            yield from (
-                (term, _TERM_QUESTIONS, passage)
-                for term in marked
-                if len(term.split()) <= _LONGEST_TERM
-                and not _is_label(term, passage, chunk.language)
-            )
+        for marked in passage.terms if passage.kind not in TASKS else ():
+            term = " ".join(marked.split()).strip(_ENDINGS)
+            short = len(term.split()) <= _LONGEST_TERM
+            if short and not _is_label(term, passage, chunk.language):
+                yield term, TERM_QUESTION, passage
     for heading in chunk.heading_path[-1:]:
         subject = _NUMBER.sub("", " ".join(heading.split()))
         if len(terms(subject)) >= _MIN_HEADING_TERMS and not _NO_SUBJECT.match(subject):
-            yield subject, _SECTION_QUESTIONS, None
+            yield subject, SECTION_QUESTION, None
 
 
 def _explained(about: frozenset[int], passage: Passage, terms: Terms) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.domain.answering.notices import GREETING, WELCOME
 from app.domain.terms import numbers, words
 
 
@@ -47,13 +48,6 @@ class Intent:
     """None only for an exercise with one number, "exercise 12"."""
     exercise: int | None = None
     """The exercise's number: in the chapter if one is named, else in the book."""
-
-
-@dataclass(frozen=True, slots=True)
-class SmallTalk:
-    """A greeting or thanks."""
-
-    reply: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +136,8 @@ _VOCABULARIES = {
 _NUMBER = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
 
 
-def intent_of(said: Sequence[str]) -> Intent | SmallTalk | None:
+def intent_of(said: Sequence[str]) -> Intent | None:
     """Return the intent of a question with these words; None for an ordinary question."""
-    if reply := _small_talk_reply(said):
-        return SmallTalk(reply)
     for language, known in _VOCABULARIES.items():
         if intent := _read(said, language, known):
             return intent
@@ -279,23 +271,14 @@ _FIRST_WORDS = frozenset(
     "tschüss merci au obrigado obrigada muito tchau grazie arrivederci".split()
 )
 """A greeting or thanks must begin with one of these words."""
-_REPLIES = {
-    "en": ("Hello! Ask me anything about the book.", "You are welcome! Ask on whenever you like."),
-    "es": ("¡Hola! Pregúnteme lo que quiera sobre el libro.", "¡De nada! Pregunte cuando quiera."),
-    "de": ("Hallo! Fragen Sie mich etwas zum Buch.", "Gern geschehen! Fragen Sie gern weiter."),
-    "fr": ("Bonjour ! Posez-moi une question sur le livre.", "Je vous en prie !"),
-    "pt": ("Olá! Pergunte o que quiser sobre o livro.", "De nada! Pergunte quando quiser."),
-    "it": ("Ciao! Mi chieda quello che vuole sul libro.", "Prego! Chieda pure ancora."),
-}
-"""Language -> (reply to a greeting, reply to thanks)."""
 
 
-def _small_talk_reply(said: Sequence[str]) -> str:
-    """Return the reply to a greeting or thanks; "" for anything else."""
+def small_talk_reply(said: Sequence[str]) -> str:
+    """Return the reply to a greeting or thanks of these words; "" for anything else."""
     if not said or said[0] not in _FIRST_WORDS:
         return ""
-    for which, table in enumerate((_GREETINGS, _THANKS)):
+    for table, replies in ((_GREETINGS, GREETING), (_THANKS, WELCOME)):
         for language, known in table.items():
             if set(said) <= set(known.split()):
-                return _REPLIES[language][which]
+                return replies[language]
     return ""

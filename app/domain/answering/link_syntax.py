@@ -50,19 +50,14 @@ AFTER = re.compile(r"[)\]\"']{0,2}[.,;?!]?")
 """Marks after an address that no renderer counts as part of it."""
 _TRAILING = ".,;:!?*_~'\")]"
 
-TAG = re.compile(
-    r"<[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][A-Za-z0-9_.:-]*"
-    r"(?:\s*=\s*(?:[^\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?)*\s*/?>"
-)
-MAYBE_TAG = re.compile(
-    r"<[A-Za-z][A-Za-z0-9-]*(?:\s+[A-Za-z_:][A-Za-z0-9_.:-]*"
-    r"(?:\s*=\s*(?:[^\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?)*"
-    r"(?:\s+[A-Za-z_:][A-Za-z0-9_.:-]*\s*=\s*(?:'[^']*|\"[^\"]*)?)?\s*/?"
-)
-AUTOLINK = re.compile(
-    r"<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*|[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+)>"
-)
-MAYBE_AUTOLINK = re.compile(r"<[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+(?:[:@][^\s<>]*)?")
+_ATTRIBUTE_NAME = r"\s+[A-Za-z_:][A-Za-z0-9_.:-]*"
+_ATTRIBUTE_VALUE = r"\s*=\s*(?:[^\s\"'=<>`]+|'[^']*'|\"[^\"]*\")"
+_OPENED_TAG = rf"<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE_NAME}(?:{_ATTRIBUTE_VALUE})?)*"
+TAG = re.compile(rf"{_OPENED_TAG}\s*/?>")
+MAYBE_TAG = re.compile(rf"{_OPENED_TAG}(?:{_ATTRIBUTE_NAME}\s*=\s*(?:'[^']*|\"[^\"]*)?)?\s*/?")
+_MAILBOX = r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+"
+AUTOLINK = re.compile(rf"<(?:[A-Za-z][A-Za-z0-9+.-]{{1,31}}:[^\s<>]*|{_MAILBOX}@[A-Za-z0-9.-]+)>")
+MAYBE_AUTOLINK = re.compile(rf"<{_MAILBOX}(?:[:@][^\s<>]*)?")
 
 _LINK_TITLE = r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\))"
 _PLAIN = r"[^\s()\\]|\\\S|\\(?=\s)"

@@ -1,6 +1,11 @@
-"""Fixed phrases of answers, by language: refusal, uncertainty, a book in another language."""
+"""Fixed phrases of answers, by language.
+
+Refusals and notices, clarifying questions, follow-up questions, replies to greetings and thanks.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from app.domain.languages import LANGUAGES
 
@@ -28,7 +33,7 @@ _NOTHING_NEAR = {
     "ja": "この本には書かれていません。",
     "ru": "В книге об этом не сказано.",
 }
-_UNCERTAIN = {
+UNCERTAIN = {
     "en": "The book may not say this. These passages come nearest.",
     "es": "Puede que el libro no lo diga. Estos son los pasajes más cercanos.",
     "de": "Das Buch sagt dazu vielleicht nichts. Diese Stellen kommen der Frage am nächsten.",
@@ -40,6 +45,7 @@ _UNCERTAIN = {
     "ja": "この本には書かれていないかもしれません。質問に最も近い箇所は次のとおりです。",
     "ru": "Возможно, в книге об этом не сказано. Ближе всего эти места.",
 }
+"""Above uncertain passages."""
 _OTHER_LANGUAGE = {
     "en": "It is written in another language ({}); ask in that language to find more.",
     "es": "Está escrito en otro idioma ({}); pregunte en ese idioma para encontrar más.",
@@ -51,18 +57,109 @@ _OTHER_LANGUAGE = {
     "ur": "یہ کسی اور زبان ({}) میں لکھی گئی ہے؛ اسی زبان میں پوچھیں تو زیادہ ملے گا۔",
 }
 
+READ_FIRST = {
+    "en": "This is an exercise of the book. Read the paragraphs below first.",
+    "es": "Este es un ejercicio del libro. Lea primero los párrafos de abajo.",
+    "de": "Das ist eine Übung des Buchs. Lesen Sie zuerst die Absätze unten.",
+    "fr": "C'est un exercice du livre. Lisez d'abord les paragraphes ci-dessous.",
+    "pt": "Este é um exercício do livro. Leia primeiro os parágrafos abaixo.",
+    "it": "Questo è un esercizio del libro. Legga prima i paragrafi qui sotto.",
+}
+"""Above the paragraphs to read before an exercise."""
+HINT = {
+    "en": "This is an exercise of the book. These passages help to solve it.",
+    "es": "Este es un ejercicio del libro. Estos pasajes ayudan a resolverlo.",
+    "de": "Das ist eine Übung des Buchs. Diese Stellen helfen, sie zu lösen.",
+    "fr": "C'est un exercice du livre. Ces passages aident à le résoudre.",
+    "pt": "Este é um exercício do livro. Estas passagens ajudam a resolvê-lo.",
+    "it": "Questo è un esercizio del libro. Questi passaggi aiutano a risolverlo.",
+}
+"""Above the passages of a hint."""
 
-def refusal_text(language: str, sections: int) -> str:
-    """Return the refusal, in English if there is none in `language`; `sections` are listed below
-    it.
-    """
-    texts = _REFUSALS if sections else _NOTHING_NEAR
+WHICH_BOOK = {
+    "en": "Which book do you mean? There are: {}.",
+    "de": "Welches Buch meinen Sie? Es gibt: {}.",
+    "es": "¿A qué libro se refiere? Hay: {}.",
+    "fr": "De quel livre parlez-vous ? Il y a : {}.",
+}
+WHICH_CHAPTER = {
+    "en": "Which chapter do you mean? The book has: {}.",
+    "de": "Welches Kapitel meinen Sie? Das Buch hat: {}.",
+    "es": "¿A qué capítulo se refiere? El libro tiene: {}.",
+    "fr": "De quel chapitre parlez-vous ? Le livre contient : {}.",
+}
+NO_SUCH_EXERCISE = {
+    "en": "I cannot find that exercise. These chapters have exercises: {}.",
+    "de": "Diese Übung finde ich nicht. Übungen haben diese Kapitel: {}.",
+    "es": "No encuentro ese ejercicio. Estos capítulos tienen ejercicios: {}.",
+    "fr": "Je ne trouve pas cet exercice. Ces chapitres ont des exercices : {}.",
+}
+NO_EXERCISES = {
+    "en": "I cannot find any exercises there.",
+    "de": "Dort finde ich keine Übungen.",
+    "es": "No encuentro ejercicios ahí.",
+    "fr": "Je n'y trouve pas d'exercices.",
+}
+WHAT_IS = {
+    "en": "What is {}?",
+    "de": "Was bedeutet {}?",
+    "es": "¿Qué es {}?",
+    "fr": "Que signifie {} ?",
+}
+"""Question for a glossary term, in a quiz."""
+
+TERM_QUESTION = {
+    "en": 'What does "{}" mean?',
+    "es": "¿Qué significa «{}»?",
+    "de": "Was bedeutet „{}“?",
+    "fr": "Que signifie « {} » ?",
+    "pt": "O que significa «{}»?",
+    "it": "Che cosa significa «{}»?",
+    "zh": "“{}”是什么意思？",
+    "ja": "「{}」とは何ですか？",
+    "ru": "Что означает «{}»?",
+}
+"""Follow-up question about a term."""
+SECTION_QUESTION = {
+    "en": 'What does the book say about "{}"?',
+    "es": "¿Qué dice el libro sobre «{}»?",
+    "de": "Was sagt das Buch über „{}“?",
+    "fr": "Que dit le livre de « {} » ?",
+    "pt": "O que diz o livro sobre «{}»?",
+    "it": "Che cosa dice il libro su «{}»?",
+    "zh": "关于“{}”，书中怎么说？",
+    "ja": "「{}」について、この本には何が書かれていますか？",
+    "ru": "Что говорится в книге о «{}»?",
+}
+"""Follow-up question about a section."""
+
+GREETING = {
+    "en": "Hello! Ask me anything about the book.",
+    "es": "¡Hola! Pregúnteme lo que quiera sobre el libro.",
+    "de": "Hallo! Fragen Sie mich etwas zum Buch.",
+    "fr": "Bonjour ! Posez-moi une question sur le livre.",
+    "pt": "Olá! Pergunte o que quiser sobre o livro.",
+    "it": "Ciao! Mi chieda quello che vuole sul libro.",
+}
+WELCOME = {
+    "en": "You are welcome! Ask on whenever you like.",
+    "es": "¡De nada! Pregunte cuando quiera.",
+    "de": "Gern geschehen! Fragen Sie gern weiter.",
+    "fr": "Je vous en prie !",
+    "pt": "De nada! Pergunte quando quiser.",
+    "it": "Prego! Chieda pure ancora.",
+}
+"""Reply to thanks."""
+
+
+def in_language(texts: Mapping[str, str], language: str) -> str:
+    """Return the text in this language, in English if there is none."""
     return texts.get(language, texts["en"])
 
 
-def uncertainty_notice(language: str) -> str:
-    """Return the notice above uncertain passages, in English if there is none in `language`."""
-    return _UNCERTAIN.get(language, _UNCERTAIN["en"])
+def refusal_text(language: str, sections: int) -> str:
+    """Return the refusal; `sections` is the number of sections listed below it."""
+    return in_language(_REFUSALS if sections else _NOTHING_NEAR, language)
 
 
 def other_language(asked_in: str, language: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from app.domain.answer import AnswerPassage
@@ -40,8 +40,7 @@ def passage_of(chosen: ChosenPassage, context: Sequence[ContextPassage]) -> Answ
     """Return the passage as Markdown; its links lead to the first marked paragraph."""
     text = ""
     marks: list[Span] = []
-    paragraphs = range(chosen.first, chosen.last + 1)
-    for at in paragraphs:
+    for at in range(chosen.first, chosen.last + 1):
         before, quoted, after = framed_block(context[at].passage)
         text += ("\n\n" if text else "") + before
         for unit in chosen.marked:
@@ -49,16 +48,23 @@ def passage_of(chosen: ChosenPassage, context: Sequence[ContextPassage]) -> Answ
                 end = len(quoted) if unit.kind is BlockKind.TABLE else unit.end
                 marks.append((len(text) + unit.start, len(text) + end))
         text += quoted + after
-    led_to = chosen.marked[0].passage if chosen.marked else chosen.first
-    one = context[led_to]
-    ids = dict.fromkeys(context[at].passage.paragraph_id for at in paragraphs)
+    linked = chosen.marked[0].passage if chosen.marked else chosen.first
+    shown = context[chosen.first : chosen.last + 1]
+    return shown_passage(text, shown, context[linked], marks)
+
+
+def shown_passage(
+    text: str, shown: Iterable[ContextPassage], linked: ContextPassage, marks: Sequence[Span] = ()
+) -> AnswerPassage:
+    """Return `text`, made of the paragraphs `shown`, as a passage that leads to one of them."""
+    ids = dict.fromkeys(one.passage.paragraph_id for one in shown)
     return AnswerPassage(
         paragraph_ids=tuple(filter(None, ids)),
         text=text,
-        heading_path=one.passage.heading_path,
-        url=one.passage.url,
-        paragraph_id=one.passage.paragraph_id,
-        book=one.book,
+        heading_path=linked.passage.heading_path,
+        url=linked.passage.url,
+        paragraph_id=linked.passage.paragraph_id,
+        book=linked.book,
         marks=tuple(marks),
     )
 

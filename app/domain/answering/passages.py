@@ -8,11 +8,12 @@ enough. A passage that mostly repeats earlier passages is left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from app.domain.answering.relevance import ScoredParagraph
-from app.domain.answering.units import BLOCKS, COLONS, WHOLE, Unit, adjoin
+from app.domain.answering.units import BLOCKS, Unit, adjoin, announces
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
@@ -27,8 +28,8 @@ CONTINUED_SHARE = 0.5
 score."""
 REPEATED_SHARE = 0.5
 """Share of a passage's word n-grams in earlier passages above which it is left out."""
-_NGRAM = 5
-"""Words of an n-gram."""
+_NGRAM_WORDS = 5
+_Ngram: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,58 +50,52 @@ class PassageSelector:
     """Those of the context."""
     grows: bool = True
     """Whether blocks and their lead-ins stay together."""
+    ranges: list[tuple[int, int]] = field(default_factory=list, init=False)
+    """First and last position of each passage, in the order of addition."""
     _sizes: list[int] = field(init=False)
-    _ranges: list[tuple[int, int]] = field(default_factory=list)
-    _known_ngrams: dict[int, Set[tuple[str, ...]]] = field(default_factory=dict)
-    """By position; most paragraphs are never compared."""
+    _shown: set[_Ngram] = field(default_factory=set, init=False)
+    """The word n-grams of the passages."""
 
     def __post_init__(self) -> None:
         self._sizes = [len(one.passage.text.split()) for one in self.context]
 
-    def take(self, at: int) -> bool:
+    def take(self, at: int) -> None:
         """Add the paragraph at this index to the passages.
 
-        False if there is no room, if the block it announces is missing, or if it repeats a passage.
+        Not if there is no room, if the block it announces is missing, or if it repeats a passage.
         """
-        if any(first <= at <= last for first, last in self._ranges):
-            return True
+        if any(first <= at <= last for first, last in self.ranges):
+            return
         begin, end = self._whole(at)
         if self.grows and self._announces(end):
-            return False
+            return
         beside = self._beside(begin, end)
         first = min([begin, *(one for one, _ in beside)])
         last = max([end, *(other for _, other in beside)])
-        rest = [one for one in self._ranges if one not in beside]
+        rest = [one for one in self.ranges if one not in beside]
         fits = self._size([*rest, (first, last)]) <= MAX_ANSWER_WORDS
-        if self._ranges and (not fits or len(rest) >= MAX_PASSAGES):
-            return False
+        if self.ranges and (not fits or len(rest) >= MAX_PASSAGES):
+            return
         if self._repeats(begin, end):
-            return False
+            return
         last = self._longer(first, last, rest, CONTINUED_SHARE * self.paragraphs[at].score)
         # A passage that joins others takes the place of the first of them.
-        place = self._ranges.index(beside[0]) if beside else len(rest)
-        self._ranges = [*rest[:place], (first, last), *rest[place:]]
-        return True
+        place = self.ranges.index(beside[0]) if beside else len(rest)
+        self.ranges = [*rest[:place], (first, last), *rest[place:]]
+        self._shown |= self._ngrams(first, last)
 
     def _beside(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the passages that these paragraphs overlap or continue."""
         return [
             (one, other)
-            for one, other in self._ranges
-            if one <= last + 1 and first <= other + 1 and self._connected(one, first, other, last)
+            for one, other in self.ranges
+            if one <= last + 1
+            and first <= other + 1
+            and all(map(self._follows, range(min(one, first) + 1, max(other, last) + 1)))
         ]
-
-    @property
-    def ranges(self) -> list[tuple[int, int]]:
-        """First and last position of each passage, in the order of addition."""
-        return self._ranges
 
     def _size(self, ranges: Collection[tuple[int, int]]) -> int:
         return sum(sum(self._sizes[first : last + 1]) for first, last in ranges)
-
-    def _connected(self, one: int, first: int, other: int, last: int) -> bool:
-        begin, end = min(one, first), max(other, last)
-        return all(self._follows(at) for at in range(begin + 1, end + 1))
 
     def _follows(self, at: int) -> bool:
         """Whether the paragraph follows the one before it in the book, in the same section."""
@@ -117,7 +112,7 @@ class PassageSelector:
         first = last = at
         if not self.grows:
             return first, last
-        while self._kind(first) in BLOCKS and self._follows(first) and at - first < 2:
+        while self._is_block(first) and self._follows(first) and at - first < 2:
             first -= 1
         while self._announces(last) and self._follows(last + 1):
             last += 1
@@ -145,25 +140,22 @@ class PassageSelector:
 
     def _repeats(self, first: int, last: int) -> bool:
         """Whether earlier passages contain most of these paragraphs' text."""
-        own = self._ngrams([(first, last)])
-        return len(own & self._ngrams(self._ranges)) > REPEATED_SHARE * len(own)
+        own = self._ngrams(first, last)
+        return len(own & self._shown) > REPEATED_SHARE * len(own)
 
-    def _ngrams(self, ranges: Collection[tuple[int, int]]) -> set[tuple[str, ...]]:
+    def _ngrams(self, first: int, last: int) -> set[_Ngram]:
         """Return the word n-grams of these paragraphs."""
-        within = (at for first, last in ranges for at in range(first, last + 1))
-        return set().union(*(self._ngrams_of(at) for at in within))
+        return set().union(*(_ngrams(one.passage.text) for one in self.context[first : last + 1]))
 
-    def _ngrams_of(self, at: int) -> Set[tuple[str, ...]]:
-        """Return the word n-grams of one paragraph; a shorter one is a single n-gram."""
-        if at not in self._known_ngrams:
-            text = tuple(words(self.context[at].passage.text))
-            starts = range(max(1, len(text) - _NGRAM + 1))
-            self._known_ngrams[at] = {text[start : start + _NGRAM] for start in starts}
-        return self._known_ngrams[at]
-
-    def _kind(self, at: int) -> object:
-        return self.context[at].passage.kind
+    def _is_block(self, at: int) -> bool:
+        return self.context[at].passage.kind in BLOCKS
 
     def _announces(self, at: int) -> bool:
-        one = self.context[at].passage
-        return one.kind not in WHOLE and one.text.rstrip().endswith(COLONS)
+        return announces(self.context[at].passage)
+
+
+def _ngrams(text: str) -> set[_Ngram]:
+    """Return the word n-grams of a text; a shorter one is a single n-gram."""
+    said = tuple(words(text))
+    starts = range(max(1, len(said) - _NGRAM_WORDS + 1))
+    return {said[start : start + _NGRAM_WORDS] for start in starts}

@@ -103,14 +103,11 @@ def _quotable(
     """Return kind, start and end of each unit of the passage; empty if it may not be shown."""
     if not is_quotable(passage):
         return ()
-    found = [
-        (Unit(0, start, end, kind, passage.text[start:end]), (kind, start, end))
-        for kind, start, end in _spans(passage, split_sentences, language)
-    ]
     return [
-        span
-        for unit, span in found
-        if 0 < unit.size <= MAX_UNIT_WORDS and not _is_only_title(unit, passage)
+        (kind, start, end)
+        for kind, start, end in _spans(passage, split_sentences, language)
+        if 0 < len(passage.text[start:end].split()) <= MAX_UNIT_WORDS
+        and not _is_only_title(passage, start, end)
     ]
 
 
@@ -170,10 +167,11 @@ def _prose(text: str) -> Iterator[re.Match[str]]:
     return _PROSE.finditer("".join(lines))
 
 
-def _is_only_title(unit: Unit, passage: Passage) -> bool:
-    """Whether the unit is only the title of an admonition."""
-    titled = passage.kind is BlockKind.ADMONITION and unit.start == 0 < unit.end < len(passage.text)
-    return titled and unit.size <= _TITLE_WORDS and unit.text[-1].isalnum()
+def _is_only_title(passage: Passage, start: int, end: int) -> bool:
+    """Whether `text[start:end]` is only the title of an admonition."""
+    text = passage.text
+    titled = passage.kind is BlockKind.ADMONITION and start == 0 < end < len(text)
+    return titled and len(text[:end].split()) <= _TITLE_WORDS and text[end - 1].isalnum()
 
 
 def _spans(
@@ -276,6 +274,11 @@ def marker_before(text: str, start: int) -> str:
     """Return the marker of the list item at `start`: its number, else "-"."""
     number = re.search(r"(\d{1,3}[.)])[ \t]+$", text[:start])
     return number[1] if number else "-"
+
+
+def announces(one: Unit | Passage) -> bool:
+    """Whether the text introduces the next one."""
+    return one.kind not in WHOLE and one.text.rstrip().endswith(COLONS)
 
 
 def adjoin(context: Sequence[ContextPassage], first: int, second: int) -> bool:

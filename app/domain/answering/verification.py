@@ -72,12 +72,8 @@ class Verifier:
     """Language of the book: an ISO 639-1 code."""
     translated: bool = False
     """True if the answer is not in the book's language."""
-    _contents: dict[str, _Content] = field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
-    _sentences: dict[str, Sequence[Span]] = field(
-        default_factory=dict, init=False, compare=False, repr=False
-    )
+    _contents: dict[str, _Content] = field(default_factory=dict, init=False)
+    _sentences: dict[str, Sequence[Span]] = field(default_factory=dict, init=False)
 
     def verify(self, claim: str, paragraph_id: str, sentence: str = "") -> Quote | None:
         """Return the shortest quote that supports the claim, or None.
@@ -165,25 +161,26 @@ class CitationList:
     def __init__(self, paragraphs: Mapping[str, tuple[ContextPassage, ...]]) -> None:
         self._paragraphs = paragraphs
         self._numbers: dict[str, int] = {}
-        self._seen: set[tuple[int, int, str]] = set()
-        self._citations: list[Citation] = []
+        self._citations: dict[tuple[int, int, str], Citation] = {}
+        """By claim and paragraph."""
 
     @property
     def citations(self) -> tuple[Citation, ...]:
         """In the order of the answer."""
-        return tuple(sorted(self._citations, key=lambda one: (one.start, one.end, one.index)))
+        return tuple(
+            sorted(self._citations.values(), key=lambda one: (one.start, one.end, one.index))
+        )
 
     def add(self, span: Span, quote: Quote) -> Citation | None:
         """Return the new citation; None if this claim already cites this paragraph."""
         passage = quote.context.passage
         key = (*span, passage.paragraph_id)
-        if key in self._seen:
+        if key in self._citations:
             return None
-        self._seen.add(key)
         index = self._numbers.setdefault(passage.paragraph_id, len(self._numbers) + 1)
         pieces = self._paragraphs[passage.paragraph_id]
         text = passage.text
-        citation = Citation(
+        citation = self._citations[key] = Citation(
             index=index,
             start=span[0],
             end=span[1],
@@ -198,5 +195,4 @@ class CitationList:
             prefix=text[max(0, quote.start - QUOTE_CONTEXT) : quote.start],
             suffix=text[quote.end : quote.end + QUOTE_CONTEXT],
         )
-        self._citations.append(citation)
         return citation

@@ -82,6 +82,24 @@ def assemble(
     )
 
 
+def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> list[ContextPassage]:
+    """Return every paragraph of these chunks once, in reading order, headings included."""
+    placed: dict[tuple[int, int, int], ContextPassage] = {}
+    for chunk in chunks:
+        hit = Hit(chunk, 1.0)
+        for passage in chunk.passages:
+            place = (chunk.position, passage.start, -passage.end)
+            placed.setdefault(place, _found_in(passage, hit))
+    found: list[ContextPassage] = []
+    for _, one in sorted(placed.items(), key=lambda item: item[0]):
+        # One chunk may hold a part of a long block, another chunk the whole block.
+        last = found[-1] if found else None
+        if last and last.file == one.file and one.passage.end <= last.passage.end:
+            continue
+        found.append(replace(one, tokens=count_tokens(one.passage.text)))
+    return found
+
+
 def _repeated(hits: Sequence[Hit]) -> Iterator[tuple[Passage, Hit]]:
     """Yield the overlap from other sections, with a lower score.
 
@@ -149,7 +167,7 @@ class _Context:
 
     def offer(self, passage: Passage, hit: Hit, section_budget: int) -> bool:
         """Keep the passage if it fits both budgets; return whether it is in the context."""
-        offered = _offered(passage, hit)
+        offered = _found_in(passage, hit)
         kept = self.by_file.setdefault((hit.chunk.book, hit.chunk.file), [])
         for at, holder in enumerate(kept):
             if _contains(holder.passage, passage):
@@ -204,12 +222,11 @@ class _Context:
         return replace(merged, tokens=self.count_tokens(merged.passage.text))
 
 
-def _offered(passage: Passage, hit: Hit) -> ContextPassage:
+def _found_in(passage: Passage, hit: Hit) -> ContextPassage:
     return ContextPassage(
         passage=passage,
         book=hit.chunk.book,
         file=hit.chunk.file,
-        chapter=hit.chunk.chapter,
         section=passage.heading_path[-1] if passage.heading_path else hit.chunk.section,
         score=hit.score,
         chunk_ids=(hit.chunk.chunk_id,),

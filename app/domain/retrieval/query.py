@@ -82,7 +82,6 @@ class ContextPassage:
     passage: Passage
     book: BookId
     file: str
-    chapter: str
     section: str
     score: float
     """Best score of the hits it comes from."""

@@ -10,7 +10,7 @@ flat.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import accumulate, pairwise
 from typing import TypeAlias
@@ -149,13 +149,9 @@ def rescore(
             scores[position] += weights.here * (_address(hit.chunk.deep_link_url) == here)
     total = weights.total
     return [
-        _scored(hits[position], max(0.0, score) / total)
+        replace(hits[position], score=max(0.0, score) / total)
         for position, score in _ranked([_page(hit) for hit in hits], scores, weights.crowding)
     ]
-
-
-def _scored(hit: Hit, score: float) -> Hit:
-    return Hit(hit.chunk, score, hit.dense_score, hit.sparse_score)
 
 
 def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: RescoringWeights) -> float:

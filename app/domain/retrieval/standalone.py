@@ -75,46 +75,31 @@ def standalone(
     question: str, history: Sequence[Turn], count_terms: Callable[[str], int], language: str
 ) -> Standalone:
     """Make `question` standalone; `count_terms` counts distinct terms without stop words."""
-    questions = [text for text in _texts(history, of_user=True) if text.strip()]
-    answers = [text[:ANSWER_CHARS] for text in _texts(history, of_user=False)[-1:]]
+    questions = [one.content for one in history if one.role == "user" and one.content.strip()]
+    answers = [one.content[:ANSWER_CHARS] for one in history if one.role != "user"][-1:]
 
     def is_dependent(text: str, most_terms: int) -> bool:
         return _has_anaphor(text, language) or count_terms(text) <= most_terms
 
-    first = _first_antecedent(questions, lambda text: is_dependent(text, 0))
+    # The last chain of follow-ups: each question but the first depends on the one before it.
+    first = max(0, len(questions) - 1)
+    earliest = max(0, len(questions) - MAX_CHAIN)
+    while first > earliest and is_dependent(questions[first], 0):
+        first -= 1
     antecedents = questions[first:]
+    background = [
+        *((text, ANTECEDENT_WEIGHT) for text in reversed(antecedents)),
+        *((text, EARLIER_WEIGHT) for text in questions[:first][-1:]),
+        *((text, ASSISTANT_WEIGHT) for text in answers),
+    ]
     dependent = is_dependent(question, FEW_TERMS)
     factor = 1.0 if dependent else INDEPENDENT_FACTOR
     return Standalone(
         "\n".join([*antecedents, question]) if dependent else question,
         "\n".join([*antecedents, *answers, question]) if dependent else question,
         question,
-        (
-            *_weighted(reversed(antecedents), factor * ANTECEDENT_WEIGHT),
-            *_weighted(questions[:first][-1:], factor * EARLIER_WEIGHT),
-            *_weighted(answers, factor * ASSISTANT_WEIGHT),
-        ),
+        tuple((text, factor * weight) for text, weight in background),
     )
-
-
-def _weighted(texts: Iterable[str], weight: float) -> list[tuple[str, float]]:
-    return [(text, weight) for text in texts]
-
-
-def _first_antecedent(questions: Sequence[str], is_dependent: Callable[[str], bool]) -> int:
-    """Return the index at which the last chain of follow-ups begins.
-
-    Each later question of the chain depends on the one before it.
-    """
-    first = max(0, len(questions) - 1)
-    earliest = max(0, len(questions) - MAX_CHAIN)
-    while first > earliest and is_dependent(questions[first]):
-        first -= 1
-    return first
-
-
-def _texts(history: Sequence[Turn], *, of_user: bool) -> list[str]:
-    return [turn.content for turn in history if (turn.role == "user") is of_user]
 
 
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:
