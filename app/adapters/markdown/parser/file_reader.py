@@ -11,25 +11,22 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 from app.adapters.markdown.includes import Included
 from app.adapters.markdown.parser import block_rules
 from app.adapters.markdown.parser.anchors import Slugger, SlugStyle
+from app.adapters.markdown.parser.block_dispatch import BlockRuleDispatcher, Section
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import BlockDraft, RawDirective
 from app.adapters.markdown.parser.hidden import blank_out, hidden_elements, prompt_injections
 from app.adapters.markdown.parser.inline import InlineReader
+from app.adapters.markdown.parser.inline_dispatch import DispatchingInline, LinkHelpers
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
 from app.adapters.markdown.parser.page_includes import FileContext, PageIncludes
-from app.adapters.markdown.parser.speed.block_dispatch import (
-    BlockRuleDispatcher,
-    Section,
-    block_state,
-)
-from app.adapters.markdown.parser.speed.inline_dispatch import DispatchingInline, LinkHelpers
 from app.adapters.markdown.parser.tags import TagScanner
 from app.adapters.markdown.source import SourceFile
 from app.domain.document import SourceWarning, Span
@@ -258,7 +255,7 @@ class _FileParser(NamedTuple):
         env["scanner"] = TagScanner(self.flat)
         env["section"] = Section(BUDGET.steps_of(self.flat), most or _SECTION_TOKENS, consume)
         tokens: list[Token] = []
-        state = block_state(self.flat, md, env, tokens)
+        state = StateBlock(self.flat, md, env, tokens)
         # A copy, because parsing quotes changes these offsets.
         env["lines"][:] = array("Q", state.bMarks)
         md.block.tokenize(state, 0, state.lineMax)
