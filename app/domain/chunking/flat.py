@@ -19,7 +19,6 @@ from app.domain.chunking.chunk_pieces import (
 from app.domain.chunking.config import (
     ChunkingConfig,
     FixedConfig,
-    RecursiveConfig,
     Separators,
     StrategyName,
 )
@@ -137,35 +136,22 @@ def _windows(text: str, config: FixedConfig) -> Iterator[Span]:
 
 
 def chunk_recursively(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
-    """ConfigError if the tools have no recursive splitter."""
-    return split_flat(document, book, config, tools, StrategyName.RECURSIVE, config.recursive)
-
-
-def split_flat(
     document: Document,
     book: Book,
     config: ChunkingConfig,
     tools: ChunkingTools,
-    strategy: StrategyName,
-    recursive: RecursiveConfig,
+    strategy: StrategyName = StrategyName.RECURSIVE,
+    separators: Separators | None = None,
 ) -> Iterable[Chunk]:
+    """Cut at `separators` or else those of `config`. ConfigError without a recursive splitter."""
     if tools.split_recursively is None:
         raise missing_tool(strategy, "a recursive splitter")
     flat = flatten(document, config.exclude)
+    recursive = replace(config.recursive, separators=separators or config.recursive.separators)
     language = _main_language(flat) if recursive.separators is Separators.CODE else ""
     ranges = tools.split_recursively(flat.text, recursive, language)
     builder = ChunkBuilder(document, book, strategy, config, tools, exact_passages=False)
     return builder.build(flat.drafts(ranges))
-
-
-def as_markdown(recursive: RecursiveConfig) -> RecursiveConfig:
-    return replace(recursive, separators=Separators.MARKDOWN)
-
-
-def as_code(recursive: RecursiveConfig) -> RecursiveConfig:
-    return replace(recursive, separators=Separators.CODE)
 
 
 def _main_language(flat: FlatText) -> str:
