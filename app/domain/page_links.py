@@ -22,7 +22,6 @@ from typing import TypeAlias
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.folded_words import LETTERS, WORD, fold_word
-from app.domain.framed_text import without_fences
 from app.domain.links import (
     FEW_WORDS,
     NO_FRAGMENT,
@@ -241,8 +240,7 @@ class _Page:
     def _with_suffix(self, index: int, unique: Mapping[int, Set[int]]) -> FragmentText | None:
         """Return the block's first unique text with suffix; None if there is none."""
         block = self.blocks[index]
-        shown = block.text if block.kind is BlockKind.CODE else without_fences(block.text)
-        text = " ".join(shown.split())
+        text = " ".join(block.page_text.split())
         tries = 0
         for number in self.runs_of(index):
             words_ahead = enumerate(self._ranges_with_suffix(number), 1)
