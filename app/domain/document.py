@@ -108,7 +108,7 @@ class Block:
     footnote. A text fragment may quote from one run only."""
 
     @property
-    def page_text(self) -> str:
+    def unfenced_text(self) -> str:
         """`text` without the lines of fences, which no page shows."""
         return self.text if self.kind is BlockKind.CODE else without_fences(self.text)
 

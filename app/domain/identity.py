@@ -116,7 +116,7 @@ def keep_ids(book: Book, ledger: Ledger) -> tuple[Book, Ledger]:
 
 def _paragraph(block: Block) -> LedgerParagraph:
     authored = block.paragraph_id == block.author_id
-    text = block.page_text
+    text = block.unfenced_text
     hashed = content_id(text) if authored else _WITHOUT_REPEAT.sub("", block.paragraph_id)
     return LedgerParagraph(
         hashed,

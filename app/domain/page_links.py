@@ -240,7 +240,7 @@ class _Page:
     def _with_suffix(self, index: int, unique: Mapping[int, Set[int]]) -> FragmentText | None:
         """Return the block's first unique text with suffix; None if there is none."""
         block = self.blocks[index]
-        text = " ".join(block.page_text.split())
+        text = " ".join(block.unfenced_text.split())
         tries = 0
         for number in self.runs_of(index):
             words_ahead = enumerate(self._ranges_with_suffix(number), 1)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.chunk_builder import GAP, ChunkBuilder, ChunkDraft
@@ -43,7 +44,6 @@ class FlatText:
 
     text: str
     flat_blocks: Sequence[_FlatBlock]
-    starts: Sequence[int]
 
     def drafts(self, ranges: Sequence[Span]) -> list[ChunkDraft]:
         """Return chunks of these half-open, ascending ranges of `text`; empty ones are dropped."""
@@ -58,7 +58,7 @@ class FlatText:
         return drafts
 
     def _pieces(self, start: int, end: int) -> Iterator[ChunkPiece]:
-        first = max(bisect_right(self.starts, start) - 1, 0)
+        first = max(bisect_right(self.flat_blocks, start, key=attrgetter("at")) - 1, 0)
         for number in range(first, len(self.flat_blocks)):
             each = self.flat_blocks[number]
             if each.at >= end:
@@ -86,8 +86,7 @@ def flatten(document: Document, exclude: Sequence[BlockKind]) -> FlatText:
         parts += (gap, text)
         length += len(text)
         before = -1 if included else block.end
-    starts = [each.at for each in flat_blocks]
-    return FlatText("".join(parts), flat_blocks, starts)
+    return FlatText("".join(parts), flat_blocks)
 
 
 def _trimmed_piece(each: _FlatBlock, start: int, end: int) -> ChunkPiece | None:

@@ -186,7 +186,8 @@ def _check_minimum(given: CheckInput) -> Iterator[str]:
     streams: defaultdict[BlockKind | None, list[Chunk]] = defaultdict(list)
     for chunk in given.chunks:
         streams[_separate_kind(BlockKind(chunk.content_type))].append(chunk)
-    for before, chunk, after in _with_neighbours(streams[None]):
+    padded = [None, *streams[None], None]
+    for before, chunk, after in zip(padded, streams[None], padded[2:], strict=False):
         if chunk.token_count >= minimum or chunk.content_type == BlockKind.HEADING:
             continue
         if any(other and _could_take(given, chunk, other) for other in (before, after)):
@@ -225,14 +226,6 @@ def _edge_blocks(given: CheckInput, chunk: Chunk, other: Chunk, follows: bool) -
 
 def _belong_together(before: Block, block: Block) -> bool:
     return before.kind is BlockKind.HEADING or leads_in(before, block) or continues(before, block)
-
-
-def _with_neighbours(
-    chunks: Sequence[Chunk],
-) -> Iterator[tuple[Chunk | None, Chunk, Chunk | None]]:
-    """Yield (previous, chunk, next); None at both ends."""
-    padded = [None, *chunks, None]
-    yield from zip(padded, chunks, padded[2:], strict=False)
 
 
 def _check_sentences(given: CheckInput) -> Iterator[str]:

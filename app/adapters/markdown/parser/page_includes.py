@@ -128,7 +128,10 @@ class PageIncludes:
             if path and mark.name == "playground":
                 drafts.extend(self._as_code(mark, path, text))
             elif path:
-                self._extend(drafts, mark, self._read(mark, path, text))
+                more = self._read(mark, path, text)
+                if drafts and more:  # another file's drafts begin at the end of the directive
+                    more[0].start = mark.end
+                drafts.extend(more)
         return drafts
 
     def _imported(self, mark: Markup, imports: Imports) -> list[BlockDraft] | None:
@@ -156,12 +159,6 @@ class PageIncludes:
         code = verbatim_draft(BlockKind.CODE, shown, mark.start, mark.end)
         code.language, code.included = path.rpartition(".")[2], path
         return [code]
-
-    def _extend(self, drafts: list[BlockDraft], mark: Markup, more: list[BlockDraft]) -> None:
-        """Append another file's drafts; they begin at the end of the directive."""
-        if drafts and more:
-            more[0].start = mark.end
-        drafts.extend(more)
 
     def _read(self, mark: Markup, path: str, text: str | None) -> list[BlockDraft]:
         if text is None:
