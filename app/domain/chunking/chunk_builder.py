@@ -287,6 +287,8 @@ def _without_path(pieces: Sequence[ChunkPiece], path: tuple[str, ...]) -> list[C
 def _common_path(pieces: Sequence[ChunkPiece]) -> tuple[str, ...]:
     body = {p.block.heading_path for p in pieces if p.block.kind is not BlockKind.HEADING}
     paths = body or {piece.block.heading_path for piece in pieces}
+    if len(paths) == 1:
+        return paths.pop()
     shared = takewhile(lambda names: len(set(names)) == 1, zip(*paths, strict=False))
     return tuple(names[0] for names in shared)
 
