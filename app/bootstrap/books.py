@@ -23,9 +23,8 @@ from app.domain.book_id import BookId
 from app.domain.chunking import (
     ChunkingConfig,
     ChunkingTools,
-    StrategyName,
     StructureConfig,
-    get_strategy,
+    strategy_name,
     stream_chunks,
 )
 from app.domain.chunking.chunk import Chunk
@@ -201,9 +200,8 @@ def stream_book(
 
 def _config(request: IngestRequest) -> ChunkingConfig:
     """Return the chunking settings of the request and the book, without those of documents."""
-    get_strategy(request.strategy)
     config = ChunkingConfig(
-        strategy=StrategyName(request.strategy),
+        strategy=strategy_name(request.strategy),
         structure=StructureConfig(overlap_scope=request.overlap_scope),
         exclude=tuple(sorted(request.exclude_kinds)),
     )

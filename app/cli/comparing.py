@@ -15,7 +15,7 @@ from app.bootstrap.books import chunk_report, read_source
 from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
 from app.cli.output import TerminalProgress, markdown_table, remark, write_text
 from app.cli.reading_commands import source_request
-from app.domain.chunking import StrategyName, get_strategy
+from app.domain.chunking import StrategyName, strategy_name
 from app.services.compare import CompareStrategies, StrategyResult, Workbench
 from app.settings import Settings
 
@@ -35,7 +35,7 @@ _COLUMNS = {
 
 async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     for name in arguments.strategies:
-        get_strategy(name)
+        strategy_name(name)
     if arguments.svg is not None:
         require_plots()
     questions = read_questions(arguments.questions)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.fast_dataclass import fast_dataclass
+from app.domain.framed_text import without_fences
 from app.domain.long_text import Text
 
 Span: TypeAlias = tuple[int, int]
@@ -105,6 +106,11 @@ class Block:
     runs: str = ""
     """The inline text of the page, with RUN_BOUNDARY at each change of mark-up, formula and
     footnote. A text fragment may quote from one run only."""
+
+    @property
+    def unfenced_text(self) -> str:
+        """`text` without the lines of fences, which no page shows."""
+        return self.text if self.kind is BlockKind.CODE else without_fences(self.text)
 
 
 @dataclass(frozen=True, slots=True)

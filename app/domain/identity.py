@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 
-from app.domain.document import Block, BlockKind, Book
-from app.domain.framed_text import without_fences
+from app.domain.document import Block, Book
 from app.domain.ledger import Ledger, LedgerParagraph, renew, unused_id
 
 _CROCKFORD = bytes.maketrans(
@@ -99,7 +98,7 @@ def keep_ids(book: Book, ledger: Ledger) -> tuple[Book, Ledger]:
 
 def _paragraph(block: Block) -> LedgerParagraph:
     authored = block.paragraph_id == block.author_id
-    text = block.text if block.kind is BlockKind.CODE else without_fences(block.text)
+    text = block.unfenced_text
     hashed = content_id(text) if authored else _WITHOUT_REPEAT.sub("", block.paragraph_id)
     return LedgerParagraph(
         hashed,

@@ -19,7 +19,6 @@ from functools import partial
 from itertools import islice
 
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Span
-from app.domain.framed_text import without_fences
 from app.domain.links import (
     FEW_WORDS,
     LETTERS,
@@ -202,8 +201,7 @@ class _Page:
     def with_suffix(self, index: int) -> FragmentText:
         """Return the block's first words that are unique with a suffix, the end of a run."""
         block = self.blocks[index]
-        shown = block.text if block.kind is BlockKind.CODE else without_fences(block.text)
-        text = " ".join(shown.split())
+        text = " ".join(block.unfenced_text.split())
         tries = 0
         for number in self.runs_of(index):
             ahead = self._words_ahead(number)

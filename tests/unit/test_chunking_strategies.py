@@ -20,7 +20,7 @@ from app.domain.chunking import (
     ChunkingConfig,
     ChunkingTools,
     StrategyName,
-    get_strategy,
+    strategy_name,
     stream_chunks,
 )
 from app.domain.chunking.config import (
@@ -86,9 +86,9 @@ def test_every_strategy_gives_exact_spans_and_loses_nothing(
 
 def test_the_strategies_are_told_by_name() -> None:
     assert list(STRATEGIES) == list(StrategyName)
-    assert get_strategy("structure") is STRATEGIES[StrategyName.STRUCTURE]
+    assert strategy_name("structure") is StrategyName.STRUCTURE
     with pytest.raises(UnknownStrategy, match=r"'nope'.*structure, fixed, recursive, sentence"):
-        get_strategy("nope")
+        strategy_name("nope")
 
 
 @pytest.mark.parametrize(

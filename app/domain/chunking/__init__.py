@@ -8,12 +8,7 @@ from app.domain.chunking.config import (
     StructureConfig,
     strategy_name,
 )
-from app.domain.chunking.strategies import (
-    STRATEGIES,
-    Strategy,
-    get_strategy,
-    stream_chunks,
-)
+from app.domain.chunking.strategies import STRATEGIES, stream_chunks
 from app.domain.chunking.tools import ChunkingTools
 
 __all__ = [
@@ -23,10 +18,8 @@ __all__ = [
     "ChunkingTools",
     "OverlapScope",
     "Passage",
-    "Strategy",
     "StrategyName",
     "StructureConfig",
-    "get_strategy",
     "strategy_name",
     "stream_chunks",
 ]

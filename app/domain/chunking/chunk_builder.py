@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha1
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.chunk_pieces import UNCOUNTED, ChunkPiece
@@ -19,7 +19,6 @@ from app.domain.framed_text import with_whole_fences
 from app.domain.long_text import Text
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
-_NAMESPACE_BYTES = NAMESPACE.bytes
 _EDGE = 80
 GAP = "\n\n"
 """Separator of texts that are not adjacent in the source."""
@@ -143,14 +142,14 @@ class ChunkBuilder:
     """Whether pieces end at cut points, so that overlap and own text are separate passages."""
     seen: Counter[bytes] = field(default_factory=Counter)
     """Number of chunks so far by hash of their text."""
-    origin: bytes = field(init=False)
+    origin: str = field(init=False)
     """Common prefix of the names that the chunk ids hash."""
     renderer: Renderer = field(init=False)
 
     def __post_init__(self) -> None:
         fingerprint = self.config.fingerprint(self.strategy)
         origin = (self.book.id, self.strategy, fingerprint, self.document.file, "")
-        self.origin = "\x1f".join(origin).encode()
+        self.origin = "\x1f".join(origin)
         self.renderer = Renderer(self.document.source, self.tools.joins)
 
     def build(self, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
@@ -208,10 +207,9 @@ class ChunkBuilder:
 
     def _id(self, text: str) -> str:
         """Hash the text and its number among equal texts: chunks with other texts do not matter."""
-        content = text.encode()
-        digest = sha1(content, usedforsecurity=False).digest()
+        digest = sha1(text.encode(), usedforsecurity=False).digest()
         self.seen[digest] += 1
-        return _uuid5(self.origin + content + f"\x1f{self.seen[digest]}".encode())
+        return str(uuid.uuid5(NAMESPACE, f"{self.origin}{text}\x1f{self.seen[digest]}"))
 
     def _passages(self, draft: ChunkDraft, path: tuple[str, ...]) -> list[Passage]:
         if len(draft.pieces) == 1 and not draft.overlap and draft.head is None:
@@ -277,13 +275,6 @@ def _by_block(pieces: Sequence[ChunkPiece]) -> list[list[ChunkPiece]]:
     return [list(run) for _, run in groupby(pieces, key=lambda piece: id(piece.block))]
 
 
-def _uuid5(name: bytes) -> str:
-    """Return `str(uuid.uuid5(NAMESPACE, name))` without creating a UUID object."""
-    digits = sha1(_NAMESPACE_BYTES + name, usedforsecurity=False).hexdigest()
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
-
-
 def is_above(heading: ChunkPiece, path: tuple[str, ...]) -> bool:
     """Whether this is a heading that is part of the heading path."""
     own = heading.block.heading_path
@@ -299,19 +290,13 @@ def _common_path(pieces: Sequence[ChunkPiece]) -> tuple[str, ...]:
     paths = body or {piece.block.heading_path for piece in pieces}
     if len(paths) == 1:
         return paths.pop()
-    first, last = min(paths), max(paths)
-    length = 0
-    while length < min(len(first), len(last)) and first[length] == last[length]:
-        length += 1
-    return first[:length]
+    shared = takewhile(lambda names: len(set(names)) == 1, zip(*paths, strict=False))
+    return tuple(names[0] for names in shared)
 
 
 def _main_kind(pieces: Sequence[ChunkPiece]) -> str:
     """Return the kind with most text; the first in reading order if several are equal."""
-    kinds = {piece.block.kind for piece in pieces}
-    if len(kinds) == 1:
-        return kinds.pop().value
     sizes: Counter[str] = Counter()
     for piece in pieces:
         sizes[piece.block.kind.value] += len(piece.text)
-    return max(sizes, key=lambda kind: sizes[kind])
+    return sizes.most_common(1)[0][0]

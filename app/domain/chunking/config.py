@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
@@ -183,8 +183,8 @@ class ChunkingConfig:
             for name in StrategyName
             if name is not StrategyName.FIXED
         }
-        values: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
-        return ChunkingConfig(**{**values, **sizes, "scale": 1.0})
+        changes: dict[str, Any] = {**sizes, "scale": 1.0}
+        return replace(self, **changes)
 
     def with_settings(self, settings: Mapping[str, str]) -> ChunkingConfig:
         """Return a copy overridden by a document's front matter or by `rag.toml`.
@@ -202,12 +202,11 @@ class ChunkingConfig:
             return self
         strategy = strategy_name(own.pop("strategy", self.strategy))
         config = self.of(strategy)
-        changes = {key: _value(config, key, value) for key, value in own.items()}
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        changed = type(config)(**{**asdict(config), **changes})
+        changes: dict[str, Any] = {key: _value(config, key, value) for key, value in own.items()}
+        changed = replace(config, **changes)
         _require_sound(changed)
-        values[strategy.value] = changed
-        return ChunkingConfig(**{**values, "strategy": strategy})
+        values: dict[str, Any] = {"strategy": strategy, strategy.value: changed}
+        return replace(self, **values)
 
 
 @lru_cache(maxsize=64)
@@ -220,9 +219,9 @@ def _fingerprint(config: ChunkingConfig, name: StrategyName) -> str:
 
 
 def _scaled(config: _StrategyConfig, scale: float) -> _StrategyConfig:
-    values: dict[str, Any] = asdict(config)
-    sizes = {name: int(values[name] * scale) for name in _TOKEN_SIZES & values.keys()}
-    return type(config)(**{**values, **sizes})
+    names = _TOKEN_SIZES & {each.name for each in fields(config)}
+    sizes: dict[str, Any] = {name: int(getattr(config, name) * scale) for name in names}
+    return replace(config, **sizes)
 
 
 def _facts(config: _StrategyConfig) -> dict[str, object]:

@@ -118,9 +118,7 @@ def _cut_anywhere(
         stop = _longest_fit(text, start, end, limit, count_tokens)
         if stop < end:
             stop = _better_end(text, start, stop)
-        tail = stop
-        while tail > start and text[tail - 1].isspace():
-            tail -= 1
+        tail = start + len(text[start:stop].rstrip())
         if tail > start:
             yield Segment(start, tail, cut)
         cut = CUT_WORD

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.chunk_builder import GAP, ChunkBuilder, ChunkDraft
@@ -19,7 +20,6 @@ from app.domain.chunking.chunk_pieces import (
 from app.domain.chunking.config import (
     ChunkingConfig,
     FixedConfig,
-    RecursiveConfig,
     Separators,
     StrategyName,
 )
@@ -44,7 +44,6 @@ class FlatText:
 
     text: str
     flat_blocks: Sequence[_FlatBlock]
-    starts: Sequence[int]
 
     def drafts(self, ranges: Sequence[Span]) -> list[ChunkDraft]:
         """Return chunks of these half-open, ascending ranges of `text`; empty ones are dropped."""
@@ -59,7 +58,7 @@ class FlatText:
         return drafts
 
     def _pieces(self, start: int, end: int) -> Iterator[ChunkPiece]:
-        first = max(bisect_right(self.starts, start) - 1, 0)
+        first = max(bisect_right(self.flat_blocks, start, key=attrgetter("at")) - 1, 0)
         for number in range(first, len(self.flat_blocks)):
             each = self.flat_blocks[number]
             if each.at >= end:
@@ -87,8 +86,7 @@ def flatten(document: Document, exclude: Sequence[BlockKind]) -> FlatText:
         parts += (gap, text)
         length += len(text)
         before = -1 if included else block.end
-    starts = [each.at for each in flat_blocks]
-    return FlatText("".join(parts), flat_blocks, starts)
+    return FlatText("".join(parts), flat_blocks)
 
 
 def _trimmed_piece(each: _FlatBlock, start: int, end: int) -> ChunkPiece | None:
@@ -137,35 +135,22 @@ def _windows(text: str, config: FixedConfig) -> Iterator[Span]:
 
 
 def chunk_recursively(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
-    """ConfigError if the tools have no recursive splitter."""
-    return split_flat(document, book, config, tools, StrategyName.RECURSIVE, config.recursive)
-
-
-def split_flat(
     document: Document,
     book: Book,
     config: ChunkingConfig,
     tools: ChunkingTools,
-    strategy: StrategyName,
-    recursive: RecursiveConfig,
+    strategy: StrategyName = StrategyName.RECURSIVE,
+    separators: Separators | None = None,
 ) -> Iterable[Chunk]:
+    """Cut at `separators` or else those of `config`. ConfigError without a recursive splitter."""
     if tools.split_recursively is None:
         raise missing_tool(strategy, "a recursive splitter")
     flat = flatten(document, config.exclude)
+    recursive = replace(config.recursive, separators=separators or config.recursive.separators)
     language = _main_language(flat) if recursive.separators is Separators.CODE else ""
     ranges = tools.split_recursively(flat.text, recursive, language)
     builder = ChunkBuilder(document, book, strategy, config, tools, exact_passages=False)
     return builder.build(flat.drafts(ranges))
-
-
-def as_markdown(recursive: RecursiveConfig) -> RecursiveConfig:
-    return replace(recursive, separators=Separators.MARKDOWN)
-
-
-def as_code(recursive: RecursiveConfig) -> RecursiveConfig:
-    return replace(recursive, separators=Separators.CODE)
 
 
 def _main_language(flat: FlatText) -> str:

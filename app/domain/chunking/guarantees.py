@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -51,50 +51,43 @@ class CheckInput:
         return [block for block in self.document.blocks if block.kind not in self.exclude]
 
     @cached_property
-    def starts(self) -> dict[str, list[int]]:
-        """Start offsets of the blocks by file, ascending."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
-        for block in self.document.blocks:
-            found[block.file].append(block.start)
-        return dict(found)
+    def starts(self) -> list[int]:
+        """Start offsets of the blocks, ascending."""
+        return [block.start for block in self.document.blocks]
 
     @cached_property
-    def by_start(self) -> dict[tuple[str, int], Block]:
-        return {(block.file, block.start): block for block in self.document.blocks}
+    def by_start(self) -> dict[int, Block]:
+        return {block.start: block for block in self.document.blocks}
 
     @cached_property
-    def spans(self) -> dict[str, list[tuple[Span, int]]]:
-        """(span, index into `chunks`) of every span by file, ascending."""
-        found: defaultdict[str, list[tuple[Span, int]]] = defaultdict(list)
-        for number, chunk in enumerate(self.chunks):
-            found[chunk.file] += [(span, number) for span in chunk.spans]
-        return {file: sorted(spans) for file, spans in found.items()}
+    def spans(self) -> list[tuple[Span, int]]:
+        """(span, index into `chunks`) of every span, ascending."""
+        return sorted(
+            (span, number) for number, chunk in enumerate(self.chunks) for span in chunk.spans
+        )
 
     @cached_property
-    def longest(self) -> dict[str, int]:
-        return {
-            file: max(span[1] - span[0] for span, _ in spans) for file, spans in self.spans.items()
-        }
+    def longest(self) -> int:
+        return max((end - start for (start, end), _ in self.spans), default=0)
 
-    def holders(self, file: str, start: int, end: int) -> Iterator[int]:
+    def holders(self, start: int, end: int) -> Iterator[int]:
         """Yield the indexes of the chunks with `start:end` in one span."""
-        for span, number in self.spans_from(file, start):
+        for span, number in self.spans_from(start):
             if span[0] > start:
                 return
             if span[1] >= end:
                 yield number
 
-    def spans_from(self, file: str, start: int) -> Iterator[tuple[Span, int]]:
-        """Return the spans of the file that may contain `start`, and all later ones."""
-        spans = self.spans.get(file, [])
-        first = bisect_left(spans, ((start - self.longest.get(file, 0), 0), 0))
-        return (spans[number] for number in range(first, len(spans)))
+    def spans_from(self, start: int) -> Iterator[tuple[Span, int]]:
+        """Return the spans that may contain `start`, and all later ones."""
+        first = bisect_left(self.spans, ((start - self.longest, 0), 0))
+        return islice(self.spans, first, None)
 
-    def inside(self, file: str, start: int, end: int) -> list[Block]:
+    def inside(self, start: int, end: int) -> list[Block]:
         """Return the blocks that overlap `start:end`."""
-        starts = self.starts.get(file, [])
+        starts = self.starts
         first = max(bisect_right(starts, start) - 1, 0)
-        found = [self.by_start[file, at] for at in starts[first : bisect_left(starts, end)]]
+        found = [self.by_start[at] for at in starts[first : bisect_left(starts, end)]]
         return [block for block in found if block.end > start and block.start < end]
 
     def tokens(self, block: Block) -> int:
@@ -157,11 +150,11 @@ def _check_coverage(given: CheckInput) -> Iterator[str]:
 
 def _is_covered(given: CheckInput, block: Block) -> bool:
     """Whether every non-blank character of the block is in a chunk."""
-    if any(True for _ in given.holders(block.file, block.start, block.end)):
+    if any(True for _ in given.holders(block.start, block.end)):
         return True
     source = given.document.source
     at = block.start
-    for (start, end), _ in given.spans_from(block.file, block.start):
+    for (start, end), _ in given.spans_from(block.start):
         if start >= block.end:
             break
         if end > at and not source[at:start].strip():
@@ -173,7 +166,7 @@ def _check_integrity(given: CheckInput) -> Iterator[str]:
     for block in given.blocks:
         if block.kind not in _ATOMIC:
             continue
-        whole = any(True for _ in given.holders(block.file, block.start, block.end))
+        whole = any(True for _ in given.holders(block.start, block.end))
         if not whole and given.tokens(block) <= given.config.maximum:
             yield f"{block.file}:{block.start}: {block.kind} is whole in no chunk"
 
@@ -193,7 +186,8 @@ def _check_minimum(given: CheckInput) -> Iterator[str]:
     streams: defaultdict[BlockKind | None, list[Chunk]] = defaultdict(list)
     for chunk in given.chunks:
         streams[_separate_kind(BlockKind(chunk.content_type))].append(chunk)
-    for before, chunk, after in _with_neighbours(streams[None]):
+    padded = [None, *streams[None], None]
+    for before, chunk, after in zip(padded, streams[None], padded[2:], strict=False):
         if chunk.token_count >= minimum or chunk.content_type == BlockKind.HEADING:
             continue
         if any(other and _could_take(given, chunk, other) for other in (before, after)):
@@ -202,8 +196,6 @@ def _check_minimum(given: CheckInput) -> Iterator[str]:
 
 def _could_take(given: CheckInput, chunk: Chunk, other: Chunk) -> bool:
     """Whether a short chunk has room for its whole neighbour, or for the neighbour's edge block."""
-    if other.file != chunk.file:
-        return False
     follows = other.char_start > chunk.char_start
     pair = _edge_blocks(given, chunk, other, follows)
     if not pair:  # all of it is overlap
@@ -226,7 +218,7 @@ def _edge_blocks(given: CheckInput, chunk: Chunk, other: Chunk, follows: bool) -
     blocks = [
         block
         for start, end in other.spans
-        for block in given.inside(other.file, start, end)
+        for block in given.inside(start, end)
         if (block.start, block.end) not in shared and _separate_kind(block.kind) is None
     ]
     return blocks[:2] if follows else blocks[-2:]
@@ -236,19 +228,11 @@ def _belong_together(before: Block, block: Block) -> bool:
     return before.kind is BlockKind.HEADING or leads_in(before, block) or continues(before, block)
 
 
-def _with_neighbours(
-    chunks: Sequence[Chunk],
-) -> Iterator[tuple[Chunk | None, Chunk, Chunk | None]]:
-    """Yield (previous, chunk, next); None at both ends."""
-    padded = [None, *chunks, None]
-    yield from zip(padded, chunks, padded[2:], strict=False)
-
-
 def _check_sentences(given: CheckInput) -> Iterator[str]:
     for chunk in given.chunks:
         for span in chunk.spans:
             for at in span:
-                for block in given.inside(chunk.file, at, at + 1):
+                for block in given.inside(at, at + 1):
                     if block.start < at < block.end and not _is_cut_point(given, block, at):
                         yield f"{chunk.file}:{at}: cut inside a sentence or line"
 
@@ -285,8 +269,7 @@ def _check_overlap(given: CheckInput) -> Iterator[str]:
             yield at_chunk(
                 chunk, f"overlap is {before.overlap_end} before, {chunk.overlap_start} here"
             )
-        if before.file == chunk.file:
-            yield from _check_shared_text(given, before, chunk)
+        yield from _check_shared_text(given, before, chunk)
     if given.chunks and given.chunks[0].overlap_start:
         yield at_chunk(given.chunks[0], "overlaps but has no previous chunk")
     if given.chunks and given.chunks[-1].overlap_end:
@@ -298,7 +281,7 @@ def _check_shared_text(given: CheckInput, before: Chunk, chunk: Chunk) -> Iterat
     text = "\n\n".join(given.document.source[start:end] for start, end in shared)
     if given.tools.count_tokens(text) != chunk.overlap_start:
         yield at_chunk(chunk, f"shares {text[:40]!r} but reports {chunk.overlap_start} tokens")
-    blocks = [block for span in shared for block in given.inside(chunk.file, *span)]
+    blocks = [block for span in shared for block in given.inside(*span)]
     if len({block.heading_path for block in blocks}) > 1:
         yield at_chunk(chunk, "overlap is of several sections")
     within_page = given.config.overlap_scope is OverlapScope.PAGE
@@ -321,19 +304,19 @@ def _check_headings(given: CheckInput) -> Iterator[str]:
     """Yield chunks that end with a heading, unless its section is empty."""
     empty = _empty_sections(given)
     for chunk in given.chunks:
-        blocks = given.inside(chunk.file, chunk.char_end - 1, chunk.char_end)
+        blocks = given.inside(chunk.char_end - 1, chunk.char_end)
         if not blocks or blocks[-1].kind is not BlockKind.HEADING:
             continue
         if given.is_included(blocks[-1]) and not chunk.text_content.endswith(blocks[-1].text):
             continue
-        if (chunk.file, blocks[-1].start) not in empty:
+        if blocks[-1].start not in empty:
             yield at_chunk(chunk, "ends with a heading")
 
 
-def _empty_sections(given: CheckInput) -> set[tuple[str, int]]:
-    """Return file and offset of each heading without a block below it."""
+def _empty_sections(given: CheckInput) -> set[int]:
+    """Return the offset of each heading without a block below it."""
     return {
-        (heading.file, heading.start)
+        heading.start
         for heading, block in zip(given.blocks, [*given.blocks[1:], None], strict=False)
         if heading.kind is BlockKind.HEADING
         and (block is None or (block.kind is BlockKind.HEADING and block.level <= heading.level))
@@ -357,8 +340,8 @@ def _separated(given: CheckInput, run: Sequence[Block]) -> Iterator[str]:
     for before, block in pairwise(run):
         if not leads_in(before, block) or given.is_included(block):
             continue
-        held = set(given.holders(before.file, before.end - 1, before.end))
-        if not held.intersection(given.holders(block.file, block.start, block.start + 1)):
+        held = set(given.holders(before.end - 1, before.end))
+        if not held.intersection(given.holders(block.start, block.start + 1)):
             yield f"{before.file}:{before.start}: lead-in is separated from its block"
 
 

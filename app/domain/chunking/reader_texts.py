@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from app.domain.document import Span
 _LOOK_AHEAD = 2_000
 # Lines of the reader's text in which a source line is sought.
 _LINES_AHEAD = 8
+_WORD = re.compile(r"\S+")
 
 
 class Share(NamedTuple):
@@ -97,20 +99,12 @@ class _Flat:
 
     @classmethod
     def of(cls, text: str) -> _Flat:
-        kept: list[str] = []
         origins = array("Q")
-        pending = False
-        for offset, character in enumerate(text):
-            if character.isspace():
-                pending = bool(kept)
-                continue
-            if pending:
-                kept.append(" ")
-                origins.append(offset - 1)
-                pending = False
-            kept.append(character)
-            origins.append(offset)
-        return cls("".join(kept), origins)
+        for word in _WORD.finditer(text):
+            if origins:
+                origins.append(word.start() - 1)
+            origins.extend(range(*word.span()))
+        return cls(" ".join(text.split()), origins)
 
 
 def _matches(text: str, sources: Sequence[str]) -> Iterator[Span | None]:

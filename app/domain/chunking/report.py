@@ -87,9 +87,9 @@ def _pairs(given: CheckInput) -> Iterator[bool]:
     """Yield for each adjacent pair that could overlap whether it does."""
     fits: dict[int, bool] = {}
     for before, chunk in pairwise(given.chunks):
-        if before.file != chunk.file or _is_separate(before) or _is_separate(chunk):
+        if _is_separate(before) or _is_separate(chunk):
             continue
-        block = given.inside(before.file, before.char_end - 1, before.char_end)[-1]
+        block = given.inside(before.char_end - 1, before.char_end)[-1]
         if block.start not in fits:  # many chunks may end in one long block
             fits[block.start] = block.kind is not BlockKind.HEADING and _fits_overlap(given, block)
         if fits[block.start]:

@@ -24,17 +24,11 @@ from app.domain.document import Block, Book, Document
 
 
 def chunk_by_sentences(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
-    return group_sentences(document, book, config, tools, StrategyName.SENTENCE)
-
-
-def group_sentences(
     document: Document,
     book: Book,
     config: ChunkingConfig,
     tools: ChunkingTools,
-    strategy: StrategyName,
+    strategy: StrategyName = StrategyName.SENTENCE,
 ) -> Iterable[Chunk]:
     """Group sentences up to a target size; the next chunk repeats the last ones."""
     sizes = config.sentence

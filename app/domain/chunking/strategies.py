@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Protocol
+from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.chunk_builder import ChunkBuilder
 from app.domain.chunking.chunk_pieces import count_words
-from app.domain.chunking.config import ChunkingConfig, StrategyName, strategy_name
-from app.domain.chunking.flat import (
-    as_code,
-    as_markdown,
-    chunk_by_size,
-    chunk_recursively,
-    flatten,
-    split_flat,
-)
-from app.domain.chunking.sentence import chunk_by_meaning, chunk_by_sentences, group_sentences
+from app.domain.chunking.config import ChunkingConfig, Separators, StrategyName
+from app.domain.chunking.flat import chunk_by_size, chunk_recursively, flatten
+from app.domain.chunking.sentence import chunk_by_meaning, chunk_by_sentences
 from app.domain.chunking.structure import chunk_by_structure, chunk_late
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Book, Document
@@ -38,10 +31,10 @@ def chunk_by_kind(
         builder = ChunkBuilder(document, book, name, config, tools, exact_passages=False)
         return builder.build(flat.drafts([(0, len(flat.text))]))
     if _code_share(document) >= auto.code_share:
-        return split_flat(document, book, config, tools, name, as_code(config.recursive))
+        return chunk_recursively(document, book, config, tools, name, Separators.CODE)
     if _markup_share(document) >= auto.markup_share:
-        return split_flat(document, book, config, tools, name, as_markdown(config.recursive))
-    return group_sentences(document, book, config, tools, name)
+        return chunk_recursively(document, book, config, tools, name, Separators.MARKDOWN)
+    return chunk_by_sentences(document, book, config, tools, name)
 
 
 def _code_share(document: Document) -> float:
@@ -56,13 +49,8 @@ def _markup_share(document: Document) -> float:
     return marked / max(len(document.blocks), 1)
 
 
-class Strategy(Protocol):
-    """Splits a document into chunks, in order and deterministically; it may yield lazily."""
-
-    def __call__(
-        self, document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-    ) -> Iterable[Chunk]: ...
-
+Strategy: TypeAlias = Callable[[Document, Book, ChunkingConfig, ChunkingTools], Iterable[Chunk]]
+"""Splits a document into chunks, in order and deterministically; it may yield lazily."""
 
 STRATEGIES: Mapping[StrategyName, Strategy] = MappingProxyType(
     {
@@ -75,11 +63,6 @@ STRATEGIES: Mapping[StrategyName, Strategy] = MappingProxyType(
         StrategyName.LATE: chunk_late,
     }
 )
-
-
-def get_strategy(name: str) -> Strategy:
-    """Return the strategy of this name. UnknownStrategy, listing all names, if there is none."""
-    return STRATEGIES[strategy_name(name)]
 
 
 def _line_of(document: Document, error: InputError) -> int:

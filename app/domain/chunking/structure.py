@@ -58,19 +58,13 @@ class SectionPiece:
 
 
 def chunk_by_structure(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
-    """Chunk by whole blocks; `guarantees` checks the properties of the result."""
-    return chunk_in_structure(document, book, config, tools, StrategyName.STRUCTURE)
-
-
-def chunk_in_structure(
     document: Document,
     book: Book,
     config: ChunkingConfig,
     tools: ChunkingTools,
-    strategy: StrategyName,
+    strategy: StrategyName = StrategyName.STRUCTURE,
 ) -> Iterable[Chunk]:
+    """Chunk by whole blocks; `guarantees` checks the properties of the result."""
     builder = ChunkBuilder(document, book, strategy, config, tools)
     packing = _FilePacking(
         builder.renderer, document.language, config.structure, tools, config.exclude
@@ -349,7 +343,7 @@ def chunk_late(
         raise missing_tool(StrategyName.LATE, _NEEDED)
     sizes = StructureConfig(**asdict(config.late), overlap=0)
     settings = replace(config, structure=sizes, strategy=StrategyName.LATE)
-    chunks = list(chunk_in_structure(document, book, settings, tools, StrategyName.LATE))
+    chunks = list(chunk_by_structure(document, book, settings, tools, StrategyName.LATE))
     within = _hash(chunk.embedding_text for chunk in chunks)
     return [replace(chunk, pooled_within=within) for chunk in chunks]
 

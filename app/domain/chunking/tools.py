@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
 
 from app.domain.chunking.config import RecursiveConfig, StrategyName
 from app.domain.document import Block, Span
@@ -64,16 +66,12 @@ def _to_first_word_end(text: str) -> str | None:
     return None
 
 
-def block_url(block: Block) -> str:
-    return block.url
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChunkingTools:
     count_tokens: Callable[[str], int]
     split_sentences: Callable[[str, str], list[Span]]
     """(text, ISO 639-1 code) -> sentence spans without blanks at the ends."""
-    link: Callable[[Block], str] = block_url
+    link: Callable[[Block], str] = attrgetter("url")
     """Returns the deep link of a block."""
     split_recursively: Callable[[str, RecursiveConfig, str], list[Span]] | None = None
     """(text, sizes, programming language or "") -> ascending spans. For `recursive` and `auto`."""
@@ -81,10 +79,10 @@ class ChunkingTools:
     """Returns one vector for each text. For `semantic`."""
     embeds_tokens: bool = False
     """Whether the embedder has a vector for each token. For `late`."""
-    joins: JoinCounter = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "joins", JoinCounter(self.count_tokens))
+    @cached_property
+    def joins(self) -> JoinCounter:
+        return JoinCounter(self.count_tokens)
 
 
 def missing_tool(strategy: StrategyName, what: str) -> ConfigError:

@@ -10,7 +10,7 @@ from markdown_it.rules_inline import StateInline
 
 from app.adapters.markdown.parser.dialect import InlineRule
 from app.adapters.markdown.parser.inline import render
-from app.adapters.markdown.parser.speed.inline_dispatch import spend
+from app.adapters.markdown.parser.inline_dispatch import spend
 from app.adapters.markdown.parser.tags import TagScanner
 from app.adapters.markdown.site_map import table
 

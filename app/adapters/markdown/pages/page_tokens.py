@@ -55,8 +55,7 @@ class PageTokens:
             if token.type == "inline":
                 token.children = self._inline(token.content, heading=in_heading)
             in_heading = token.type == "heading_open"
-            # The parser's tokens may share their read-only mappings.
-            self._shown.append(token.copy(meta=dict(token.meta), attrs=dict(token.attrs)))
+            self._shown.append(token)
         self._close_directives(0)
         return self._shown
 

@@ -110,8 +110,9 @@ class BlockReader:
         draft = component_draft(self._leaf_blocks.source, mark.tag) if mark.tag else None
         return [draft] if draft is not None else []
 
-    def _nested_mark(self, mark: Markup) -> list[BlockDraft]:
+    def _nested_mark(self, token: Token) -> list[BlockDraft]:
         """Read mark-up inside a list or quote: only its title and texts, it opens no container."""
+        mark: Markup = token.meta["found"]
         self._marks.append((mark.kind, mark.start, mark.end))
         title = container_of(mark).title if mark.opens else ""
         shown = [self._containers.title_draft(title, mark.start, mark.end)] if title else []
@@ -141,9 +142,6 @@ class BlockReader:
         self._marks += (header, footer)
         return directive.read(self._leaf_blocks.source, lines, self._leaf_blocks.text)
 
-    def _nested(self, token: Token) -> list[BlockDraft]:
-        return self._nested_mark(token.meta["found"])
-
     def _entry(self, token: Token) -> list[BlockDraft]:
         """Make a glossary entry from a term and a definition of one line each."""
         term, definition = (
@@ -164,12 +162,9 @@ class BlockReader:
             )
         ]
 
-    def _rule(self, token: Token) -> list[BlockDraft]:
-        self._marks.append((MarkupClass.RULE, *self._leaf_blocks.span(token)))
-        return []
-
-    def _definition_of_link(self, token: Token) -> list[BlockDraft]:
-        self._marks.append((MarkupClass.REFERENCE_DEFINITION, *self._leaf_blocks.span(token)))
+    def _only_markup(self, token: Token) -> list[BlockDraft]:
+        kind = MarkupClass.RULE if token.type == "hr" else MarkupClass.REFERENCE_DEFINITION
+        self._marks.append((kind, *self._leaf_blocks.span(token)))
         return []
 
     def _paragraph(self, token: Token, content: str, top: bool) -> list[BlockDraft]:
@@ -250,19 +245,28 @@ class BlockReader:
         return [draft], close + 1
 
     def _quote(self, index: int) -> tuple[list[BlockDraft], int]:
-        close = self._close_index(index)
-        start, end = self._leaf_blocks.span(self._tokens[index])
         kind, title = BlockKind.QUOTE, ""
-        following = self._tokens[index + 1 : min(index + 3, close)]
+        following = self._tokens[index + 1 : min(index + 3, self._close_index(index))]
         first = next((token for token in following if token.type in _PARAGRAPHS), None)
         alert = _ALERT.match(first.content) if first else None
         if alert and first:
             title = alert.group(2).strip()
             kind = titled_kind(title)
             first.content = first.content[alert.end() :]
+        return self._merged(index, kind, MarkupClass.RULE, title)
+
+    def _footnote(self, index: int) -> tuple[list[BlockDraft], int]:
+        return self._merged(index, BlockKind.FOOTNOTE, MarkupClass.REFERENCE_DEFINITION)
+
+    def _merged(
+        self, index: int, kind: BlockKind, empty: MarkupClass, title: str = ""
+    ) -> tuple[list[BlockDraft], int]:
+        """Join the blocks inside into one; without any, all is mark-up of the class `empty`."""
+        close = self._close_index(index)
+        start, end = self._leaf_blocks.span(self._tokens[index])
         drafts = self._inside(index + 1, close)
         if not drafts:
-            self._marks.append((MarkupClass.RULE, start, end))
+            self._marks.append((empty, start, end))
             return [], close + 1
         draft = merge(kind, drafts, title)
         draft.start, draft.end = start, end
@@ -354,17 +358,6 @@ class BlockReader:
         entry.parts = tuple(part for draft in drafts for part in draft.as_parts())
         return [entry], close + 1
 
-    def _footnote(self, index: int) -> tuple[list[BlockDraft], int]:
-        close = self._close_index(index)
-        start, end = self._leaf_blocks.span(self._tokens[index])
-        drafts = self._inside(index + 1, close)
-        if not drafts:
-            self._marks.append((MarkupClass.REFERENCE_DEFINITION, start, end))
-            return [], close + 1
-        draft = merge(BlockKind.FOOTNOTE, drafts)
-        draft.start, draft.end = start, end
-        return [draft], close + 1
-
 
 _COMPOSITES: dict[str, Callable[[BlockReader, int], tuple[list[BlockDraft], int]]] = {
     "bullet_list_open": BlockReader._list,
@@ -381,10 +374,10 @@ _SINGLES: dict[str, Callable[[BlockReader, Token], list[BlockDraft]]] = {
     "math_block": lambda reader, token: reader._leaf_blocks.verbatim(token),
     "raw": lambda reader, token: reader._leaf_blocks.raw(token),
     "directive": BlockReader._directive,
-    "mark": BlockReader._nested,
+    "mark": BlockReader._nested_mark,
     "entry": BlockReader._entry,
-    "definition": BlockReader._definition_of_link,
-    "hr": BlockReader._rule,
+    "definition": BlockReader._only_markup,
+    "hr": BlockReader._only_markup,
 }
 
 

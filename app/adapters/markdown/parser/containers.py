@@ -48,9 +48,6 @@ class Containers:
             self._close(self._open[-1], 0)
         return self._out
 
-    def is_open(self, name: str) -> bool:
-        return bool(self._open_names.get(name))
-
     def label_next(self, label: Markup) -> None:
         """Give the next block this label's id. For a heading, `argument` is the anchor."""
         self._label = label
@@ -97,10 +94,9 @@ class Containers:
     def close(self, mark: Markup) -> None:
         """Close the innermost container of this name, and the containers left open in it."""
         if not mark.closes.startswith(":::"):
-            if self.is_open(mark.closes):
-                self._close(
-                    next(s for s in reversed(self._open) if s.name == mark.closes), mark.end
-                )
+            if self._open_names.get(mark.closes):
+                innermost = next(one for one in reversed(self._open) if one.name == mark.closes)
+                self._close(innermost, mark.end)
             return
         # A directive is closed by at least as many colons as opened it.
         if self._directives and len(self._directives[-1].name) <= len(mark.closes):

@@ -78,6 +78,11 @@ class BlockDraft:
             yield part, inside
 
 
+def verbatim_draft(kind: BlockKind, text: str, start: int, end: int) -> BlockDraft:
+    """Return a block whose lines the page shows as they are."""
+    return BlockDraft(kind, text, text, start, end, runs=text.replace("\n", RUN_BOUNDARY))
+
+
 ReadLines: TypeAlias = Callable[[str, Sequence[int], Callable[[str], Text]], list[BlockDraft]]
 """`read(source, line starts, reader of running text)` -> the blocks of a directive."""
 

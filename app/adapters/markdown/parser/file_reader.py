@@ -5,31 +5,28 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
 from app.adapters.markdown.includes import Included
 from app.adapters.markdown.parser import block_rules
 from app.adapters.markdown.parser.anchors import Slugger, SlugStyle
+from app.adapters.markdown.parser.block_dispatch import BlockRuleDispatcher, Section
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import BlockDraft, RawDirective
-from app.adapters.markdown.parser.hidden import blank_out, hidden_elements, prompt_injections
+from app.adapters.markdown.parser.hidden import blank_out, hidden_elements
 from app.adapters.markdown.parser.inline import InlineReader
+from app.adapters.markdown.parser.inline_dispatch import DispatchingInline, LinkHelpers
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
 from app.adapters.markdown.parser.page_includes import FileContext, PageIncludes
-from app.adapters.markdown.parser.speed.block_dispatch import (
-    BlockRuleDispatcher,
-    Section,
-    block_state,
-)
-from app.adapters.markdown.parser.speed.inline_dispatch import DispatchingInline, LinkHelpers
 from app.adapters.markdown.parser.tags import TagScanner
 from app.adapters.markdown.source import SourceFile
 from app.domain.document import SourceWarning, Span
@@ -55,31 +52,20 @@ class _PlainLinks(MarkdownIt):
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Engine:
+class _Engine(NamedTuple):
     md: MarkdownIt
     inline: InlineReader
 
 
-@dataclass(frozen=True, slots=True)
-class _Features:
-    """The optional rules that a file needs: each costs time on every line."""
-
-    dialect: Dialect
-    footnotes: bool
-    tables: bool
-    underlined: bool
-
-
 @cache
-def _engine(features: _Features) -> _Engine:
-    dialect, footnotes = features.dialect, features.footnotes
+def _engine(dialect: Dialect, footnotes: bool, tables: bool, underlined: bool) -> _Engine:
+    """Return the parser with the rules that a file needs: each costs time on every line."""
     md = _PlainLinks("commonmark", {"inline_definitions": True, "maxNesting": _MAX_NESTING})
-    if features.tables:
+    if tables:
         md.enable("table")
     if not dialect.indented_code:
         md.disable("code")
-    if not features.underlined:
+    if not underlined:
         md.disable("lheading")
     if dialect.definition_lists:
         from mdit_py_plugins.deflist import deflist_plugin  # noqa: PLC0415
@@ -113,7 +99,7 @@ def _install(md: MarkdownIt, dialect: Dialect, footnotes: bool) -> None:
 
 def inline_reader(dialect: Dialect) -> InlineReader:
     """Return the reader of a dialect's running text."""
-    return _engine(_Features(dialect, footnotes=False, tables=False, underlined=False)).inline
+    return _engine(dialect, footnotes=False, tables=False, underlined=False).inline
 
 
 class FileTokens(NamedTuple):
@@ -140,7 +126,7 @@ class FileReader:
 
     def visible(self, source: SourceFile) -> SourceFile:
         """Return `source` with hidden elements replaced by blanks."""
-        self.warn_of_injections(source.text, source.file)
+        self._context.warn_of_injections(source.text, source.file)
         hidden = hidden_elements(source.flat, lambda: self._parser(source).code_blocks())
         for start, _, closed in hidden:
             if not closed:
@@ -153,16 +139,6 @@ class FileReader:
             source, text=blank_out(source.text, hidden), flat=blank_out(source.flat, hidden)
         )
 
-    def warn_of_injections(self, text: str, file: str) -> None:
-        """Warn about instructions to a language model (prompt injection)."""
-        context = self._context
-        if file not in context.searched:
-            context.searched.add(file)
-            context.warnings.extend(
-                SourceWarning(f"text for a language model: {what}", file, line)
-                for line, what in prompt_injections(text)
-            )
-
     def read(self, source: SourceFile, chain: tuple[str, ...] = ()) -> ParsedFile:
         """Parse `source`; `chain` holds the files through which it was included, outermost first.
 
@@ -172,7 +148,9 @@ class FileReader:
             self._included = Included()
         context = self._context
         parser = self._parser(source)
-        includes = PageIncludes(self, context, source, (*chain, source.file), self._included)
+        includes = PageIncludes(
+            self._read_included, context, source, (*chain, source.file), self._included
+        )
         slugger = Slugger(self._style)
         leaf_blocks = LeafBlockReader(
             source.flat, parser.env, parser.engine.inline, parser.dialect, slugger, includes
@@ -215,17 +193,15 @@ class FileReader:
             texts,
         )
 
-    def read_drafts(self, source: SourceFile, chain: tuple[str, ...]) -> list[BlockDraft]:
-        """Parse an included file."""
-        return self.read(source, chain).drafts
+    def _read_included(self, source: SourceFile, chain: tuple[str, ...]) -> list[BlockDraft]:
+        return self.read(self.visible(source), chain).drafts
 
     def _parser(self, source: SourceFile) -> _FileParser:
         context = self._context
         dialect = _suited(context.dialect, source)
         flat = source.flat
         labels = {name.lower() for name in _FOOTNOTE_LABELS.findall(flat)} if "[^" in flat else ()
-        features = _Features(dialect, bool(labels), *_rule_lines(flat))
-        engine = _engine(features)
+        engine = _engine(dialect, bool(labels), *_rule_lines(flat))
         env: EnvType = {
             "footnotes": labels,
             "references": dict(context.references),
@@ -258,7 +234,7 @@ class _FileParser(NamedTuple):
         env["scanner"] = TagScanner(self.flat)
         env["section"] = Section(BUDGET.steps_of(self.flat), most or _SECTION_TOKENS, consume)
         tokens: list[Token] = []
-        state = block_state(self.flat, md, env, tokens)
+        state = StateBlock(self.flat, md, env, tokens)
         # A copy, because parsing quotes changes these offsets.
         env["lines"][:] = array("Q", state.bMarks)
         md.block.tokenize(state, 0, state.lineMax)

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from app.adapters.markdown.parser.drafts import BlockDraft, Markup, RawElement
+from app.adapters.markdown.parser.drafts import BlockDraft, Markup, RawElement, verbatim_draft
 from app.adapters.markdown.parser.tags import HtmlTag, plain_text, unescape_string
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
@@ -169,8 +169,7 @@ def _preformatted(source: str, element: RawElement) -> list[BlockDraft]:
     text = html.unescape(_TAGS.sub("", inner)).strip("\n").rstrip()
     if not text.strip():
         return []
-    runs = text.replace("\n", RUN_BOUNDARY)
-    return [BlockDraft(BlockKind.CODE, text, text, element.start, element.end, runs=runs)]
+    return [verbatim_draft(BlockKind.CODE, text, element.start, element.end)]
 
 
 def _uncommented(match: re.Match[str]) -> str:
@@ -224,16 +223,12 @@ def _quiz(source: str, tag: HtmlTag) -> BlockDraft | None:
 
 
 def _piece(kind: BlockKind, tag: HtmlTag, texts: list[str]) -> BlockDraft | None:
-    shown = [text for text in texts if text]
-    if not shown:
-        return None
-    text = "\n".join(shown)
-    return BlockDraft(kind, text, text, tag.start, tag.end, runs=RUN_BOUNDARY.join(shown))
+    text = "\n".join(filter(None, texts))
+    return verbatim_draft(kind, text, tag.start, tag.end) if text else None
 
 
 def literal_draft(mark: Markup) -> BlockDraft:
     """Return the text of a string expression: code if it has several lines, else prose."""
     text = mark.argument.strip("\n").rstrip()
     kind = BlockKind.CODE if "\n" in text else BlockKind.PARAGRAPH
-    runs = text.replace("\n", RUN_BOUNDARY)
-    return BlockDraft(kind, text, text, mark.start, mark.end, runs=runs)
+    return verbatim_draft(kind, text, mark.start, mark.end)

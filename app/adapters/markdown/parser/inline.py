@@ -14,7 +14,6 @@ from app.adapters.markdown.parser import inline_rules
 from app.adapters.markdown.parser.anchors import SlugPolicy
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.running_text import Collector, Text, code_text, glued, on_one_line
-from app.adapters.markdown.parser.speed.quick_inline import QuickInline
 from app.adapters.markdown.parser.tags import TagScanner
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
 
@@ -30,7 +29,6 @@ class InlineReader:
         special = _special_characters(dialect)
         self._special = re.compile(f"[{special}`]")
         self._special_but_code = re.compile(f"[{special}]")
-        self._quick = QuickInline(dialect)
         ruler = md.inline.ruler
         ruler.at("html_inline", inline_rules.tag_rule)
         if dialect.inline_attributes:
@@ -46,25 +44,22 @@ class InlineReader:
 
     def read(self, content: str, env: EnvType) -> Text:
         """Resolve `content`, the raw inline source of one block."""
-        dialect = self._dialect
-        if dialect.rewrite_code_spans is not None and "`" in content:
-            content = dialect.rewrite_code_spans(content)
+        content = self._rewritten(content)
         if "  \n" not in content:
             if not self._special.search(content):
                 text = _flat(content)
                 return Text(text, text, text)
             if "`" in content and self._is_code_alone(content):
                 return _read_code_spans(content)
-            quick = self._quick.read(_unwrapped(content), env["references"])
-            if quick is not None:
-                return quick.finish(dialect.marked_terms)
-        return render(self._adapted(content, env), dialect.marked_terms)
+        return render(self._adapted(content, env), self._dialect.marked_terms)
 
     def tokens(self, content: str, env: EnvType) -> Sequence[Token]:
         """Return the tokens of `content` as the dialect shows them."""
-        if self._dialect.rewrite_code_spans is not None and "`" in content:
-            content = self._dialect.rewrite_code_spans(content)
-        return self._adapted(content, env)
+        return self._adapted(self._rewritten(content), env)
+
+    def _rewritten(self, content: str) -> str:
+        rewrite = self._dialect.rewrite_code_spans
+        return rewrite(content) if rewrite is not None and "`" in content else content
 
     def _adapted(self, content: str, env: EnvType) -> Sequence[Token]:
         tokens = self.parse(content, env)
@@ -110,22 +105,11 @@ def _flat(content: str) -> str:
     return content
 
 
-def _unwrapped(content: str) -> str:
-    """Replace line ends by blanks if that does not change the inline mark-up."""
-    if "\n" not in content or "\\" in content or "<" in content:
-        return content
-    joined = content.replace("\n", " ")
-    return content if "  " in joined or "\t" in joined else joined
-
-
 def _read_code_spans(content: str) -> Text:
     """Read text whose only mark-up is code between single backticks."""
     pieces = content.split("`")
-    for index, piece in enumerate(pieces):
-        if index % 2:
-            pieces[index] = code_text(piece)
-        else:
-            pieces[index] = on_one_line(piece)
+    pieces[::2] = map(on_one_line, pieces[::2])
+    pieces[1::2] = map(code_text, pieces[1::2])
     text = "".join(pieces)
     return Text(text, text, glued(BOUNDARY.join(pieces)))
 

@@ -11,12 +11,18 @@ from markdown_it.utils import EnvType
 from app.adapters.markdown.includes import FilePart
 from app.adapters.markdown.parser.anchors import Slugger, heading_source
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.drafts import BlockDraft, MarkupClass, MarkupSpan, RawElement
+from app.adapters.markdown.parser.drafts import (
+    BlockDraft,
+    MarkupClass,
+    MarkupSpan,
+    RawElement,
+    verbatim_draft,
+)
 from app.adapters.markdown.parser.html_blocks import read_raw
 from app.adapters.markdown.parser.inline import InlineReader
 from app.adapters.markdown.parser.page_includes import PageIncludes
 from app.adapters.markdown.parser.running_text import Text
-from app.domain.document import RUN_BOUNDARY, BlockKind, Span
+from app.domain.document import BlockKind, Span
 
 _LANGUAGE = re.compile(r"\{?[.]?([^\s,{}=]+)")
 _TITLE = re.compile(
@@ -128,20 +134,11 @@ class LeafBlockReader:
             empty = file is None and not token.content.strip()
             self.marks.append((MarkupClass.RULE if empty else MarkupClass.INCLUDE, start, end))
             return []
-        return [
-            BlockDraft(
-                BlockKind.CODE,
-                text,
-                text,
-                start,
-                end,
-                runs=text.replace("\n", RUN_BOUNDARY),
-                language=language,
-                title=title or str(token.meta.get("title", "")),
-                included=included,
-                author_id=str(token.meta.get("name", "")),
-            )
-        ]
+        code = verbatim_draft(BlockKind.CODE, text, start, end)
+        code.language, code.included = language, included
+        code.title = title or str(token.meta.get("title", ""))
+        code.author_id = str(token.meta.get("name", ""))
+        return [code]
 
     def _visible(self, text: str, language: str) -> str:
         """Drop the lines of a code block that the page does not show."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TypeAlias
 
 from markdown_it.token import Token
 
@@ -20,9 +20,10 @@ from app.adapters.markdown.includes import (
     not_included,
 )
 from app.adapters.markdown.parser.dialect import CrossReferences, Dialect, Imports
-from app.adapters.markdown.parser.drafts import BlockDraft, Markup, MarkupClass
+from app.adapters.markdown.parser.drafts import BlockDraft, Markup, MarkupClass, verbatim_draft
+from app.adapters.markdown.parser.hidden import prompt_injections
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
-from app.domain.document import RUN_BOUNDARY, BlockKind, SourceWarning
+from app.domain.document import BlockKind, SourceWarning
 
 
 @dataclass(slots=True)
@@ -42,15 +43,18 @@ class FileContext:
     searched: set[str] = field(default_factory=set)
     """Files already searched for prompt injections."""
 
+    def warn_of_injections(self, text: str, file: str) -> None:
+        """Warn about instructions to a language model (prompt injection)."""
+        if file not in self.searched:
+            self.searched.add(file)
+            self.warnings.extend(
+                SourceWarning(f"text for a language model: {what}", file, line)
+                for line, what in prompt_injections(text)
+            )
 
-class Reader(Protocol):
-    """Reads an included file; see `FileReader`."""
 
-    def visible(self, source: SourceFile) -> SourceFile: ...
-
-    def warn_of_injections(self, text: str, file: str) -> None: ...
-
-    def read_drafts(self, source: SourceFile, chain: tuple[str, ...]) -> Sequence[BlockDraft]: ...
+ReadIncluded: TypeAlias = Callable[[SourceFile, tuple[str, ...]], list[BlockDraft]]
+"""`read(included file, files through which it is included)` -> its blocks."""
 
 
 class PageIncludes:
@@ -58,13 +62,13 @@ class PageIncludes:
 
     def __init__(
         self,
-        reader: Reader,
+        read: ReadIncluded,
         context: FileContext,
         source: SourceFile,
         chain: tuple[str, ...],
         included: Included,
     ) -> None:
-        self._reader = reader
+        self._read_included = read
         self._context = context
         self._source = source
         self._chain = chain
@@ -84,7 +88,7 @@ class PageIncludes:
 
     def _watch(self, path: str) -> None:
         """Search the whole file for prompt injections, even if only a part is included."""
-        self._reader.warn_of_injections(self._context.library.text(path) or "", path)
+        self._context.warn_of_injections(self._context.library.text(path) or "", path)
 
     def read_imports(self, tokens: Sequence[Token]) -> None:
         """Record which files the page imports."""
@@ -121,7 +125,10 @@ class PageIncludes:
             if path and mark.name == "playground":
                 drafts.extend(self._as_code(mark, path, text))
             elif path:
-                self._extend(drafts, mark, self._read(mark, path, text))
+                more = self._read(mark, path, text)
+                if drafts and more:  # another file's drafts begin at the end of the directive
+                    more[0].start = mark.end
+                drafts.extend(more)
         return drafts
 
     def _imported(self, mark: Markup, imports: Imports) -> list[BlockDraft] | None:
@@ -146,20 +153,9 @@ class PageIncludes:
             return []
         self._context.partials.add(path)
         self._watch(path)
-        runs = shown.replace("\n", RUN_BOUNDARY)
-        language = path.rpartition(".")[2]
-        return [
-            BlockDraft(
-                BlockKind.CODE, shown, shown, mark.start, mark.end, runs,
-                language=language, included=path,
-            )
-        ]  # fmt: skip
-
-    def _extend(self, drafts: list[BlockDraft], mark: Markup, more: list[BlockDraft]) -> None:
-        """Append another file's drafts; they begin at the end of the directive."""
-        if drafts and more:
-            more[0].start = mark.end
-        drafts.extend(more)
+        code = verbatim_draft(BlockKind.CODE, shown, mark.start, mark.end)
+        code.language, code.included = path.rpartition(".")[2], path
+        return [code]
 
     def _read(self, mark: Markup, path: str, text: str | None) -> list[BlockDraft]:
         if text is None:
@@ -171,10 +167,8 @@ class PageIncludes:
             return []
         self._context.partials.add(path)
         self._watch(path)
-        drafts_read = self._reader.read_drafts(
-            self._reader.visible(make_source(text, path)), self._chain
-        )
-        drafts = [draft for draft in drafts_read if draft.text]
+        included = self._read_included(make_source(text, path), self._chain)
+        drafts = [draft for draft in included if draft.text]
         for index, draft in enumerate(drafts):
             draft.start, draft.end = mark.end if index else mark.start, mark.end
             draft.parts, draft.children, draft.included = (), (), path

@@ -1,4 +1,4 @@
-"""The one-pass reader of running text agrees with markdown-it wherever it answers at all."""
+"""Running text is read as markdown-it reads it, whichever shortcut is taken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt, helpers
 from markdown_it.parser_inline import ParserInline
-from markdown_it.rules_block import StateBlock
 from markdown_it.utils import EnvType
 
 from app.adapters.markdown.docusaurus import syntax as docusaurus
@@ -21,10 +20,8 @@ from app.adapters.markdown.myst import syntax as myst
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.file_reader import inline_reader
 from app.adapters.markdown.parser.inline import InlineReader, render
+from app.adapters.markdown.parser.inline_dispatch import DispatchingInline, LinkHelpers
 from app.adapters.markdown.parser.running_text import Text
-from app.adapters.markdown.parser.speed.block_dispatch import block_state
-from app.adapters.markdown.parser.speed.inline_dispatch import DispatchingInline, LinkHelpers
-from app.adapters.markdown.parser.speed.quick_inline import QuickInline
 from app.adapters.markdown.plain import site as plain
 
 DIALECTS = {
@@ -54,24 +51,6 @@ def text_by_markdown_it(reader: InlineReader, content: str, dialect: Dialect) ->
     return render(reader.parse(content, env), dialect.marked_terms)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-@settings(max_examples=400, deadline=None)
-@given(st.lists(st.sampled_from(SNIPPETS), min_size=1, max_size=9).map("".join))
-@example("**bold**, *stressed* and `code` in [a [nested] link](target)")
-@example('![x](y.png "&amp;amp;"){: #fig}')
-def test_the_quick_reader_answers_as_markdown_it_or_not_at_all(
-    dialect: Dialect, content: str
-) -> None:
-    """What a reader sees, an id, the runs, terms and links: all alike."""
-    content = content.strip()
-    if "  \n" in content:
-        return
-    quick = QuickInline(dialect).read(content, REFERENCES)
-    if quick is not None:
-        expected = text_by_markdown_it(inline_reader(dialect), content, dialect)
-        assert quick.finish(dialect.marked_terms) == expected
-
-
 def squeezed(text: Text) -> Text:
     """Neither an id nor a link's quote depends on how many blanks there are."""
     id_text, runs = (re.sub(r"[ \t\n]+", " ", part) for part in (text.id_text, text.runs))
@@ -82,8 +61,9 @@ def squeezed(text: Text) -> Text:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(SNIPPETS), min_size=1, max_size=9).map("".join))
 @example("two\n*lines* and\n`code\nthat goes on`")
+@example("**bold**, *stressed* and `code` in [a [nested] link](target)")
 def test_running_text_is_read_as_markdown_it_reads_it(dialect: Dialect, content: str) -> None:
-    """Whichever way is taken: text without mark-up, code alone, one pass, or markdown-it itself."""
+    """Whichever way is taken: text without mark-up, code alone, or markdown-it itself."""
     content = content.replace(
         "\u00a0", ""
     ).strip()  # a blank like any other where nothing is marked
@@ -92,31 +72,6 @@ def test_running_text_is_read_as_markdown_it_reads_it(dialect: Dialect, content:
     if content and "[](" not in content:  # MyST names the target there
         expected = text_by_markdown_it(reader, content, dialect)
         assert squeezed(reader.read(content, env)) == squeezed(expected)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        '**Cells**{: data-type="term"} are small (see [\\[link\\]](#fig-1)).',
-        "A *word*, `code`, a [link](https://example.org) and a snake_case name.",
-        '![Two cells](cells.png "Cells &#x2013; two"){: #fig-1}',
-        "The [book][known] says so.<!-- ignore -->",
-    ],
-)
-def test_what_books_usually_write_is_read_in_one_pass(content: str) -> None:
-    """Common mark-up needs no markdown-it: the quick path is really taken."""
-    assert QuickInline(plain.DIALECT).read(content, REFERENCES) is not None
-
-
-@given(st.text(alphabet="ab \t\n-", max_size=40))
-@example("")
-@example("a\n\n  \tb \t")
-def test_lines_are_indexed_as_markdown_it_does(source: str) -> None:
-    """Begin, end, blanks and indent of each line are the same."""
-    md = MarkdownIt()
-    expected, found = StateBlock(source, md, {}, []), block_state(source, md, {}, [])
-    for name in ("src", "bMarks", "eMarks", "tShift", "sCount", "bsCount", "lineMax"):
-        assert getattr(found, name) == getattr(expected, name)
 
 
 def inline_tokens(

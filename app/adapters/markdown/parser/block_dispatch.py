@@ -1,21 +1,15 @@
-"""Dispatches block rules by a line's first character, and indexes lines quickly."""
+"""Dispatches block rules by a line's first character, and limits nesting and tokens."""
 
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import accumulate, islice
-from types import MappingProxyType
-from typing import Any, Literal, NoReturn, cast
+from typing import NoReturn
 
-from markdown_it import MarkdownIt
 from markdown_it.parser_block import RuleFuncBlockType
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
-from markdown_it.utils import EnvType
 
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
@@ -84,7 +78,7 @@ class BlockRuleDispatcher:
         self._rules = _by_first_character(rules, characters)
         self._terminators = _by_first_character(terminators, characters)
         self._special = _COMMONMARK | characters
-        self._definitions = rules.get("deflist")
+        self._has_definitions = "deflist" in rules
         self._underlined = "lheading" in rules
         self._two_line_blocks = not {"table", "lheading", "deflist"}.isdisjoint(rules)
 
@@ -97,20 +91,14 @@ class BlockRuleDispatcher:
             self._end_section(state, start)
         if silent or first >= state.eMarks[start] or state.is_code_block(start):
             return False
-        rules = self._rules.get(source[first])
-        if rules is None:
-            unsure = bool(self._words) and source.startswith(self._words, first)
-        else:
-            unsure = self._two_line_blocks and self._may_divide(state, start + 1, end)
-        if unsure:
+        rules = self._rules.get(source[first], ())
+        if source.startswith(self._words, first):
             return False
-        for rule in rules or ():
+        if self._two_line_blocks and self._may_be_two_line_block(state, start + 1, end):
+            return not rules and self._entry(state, start, end)
+        for rule in rules:  # not `any`: its frame would double the depth of the call stack
             if rule(state, start, end, False):
                 return True
-        if self._two_line_blocks and self._may_be_two_line_block(state, start + 1, end):
-            return self._entry(state, start, end) or (
-                self._definitions is not None and self._definitions(state, start, end, False)
-            )
         return self._paragraph(state, start, first)
 
     def _paragraph(self, state: StateBlock, start: int, first: int) -> bool:
@@ -157,7 +145,7 @@ class BlockRuleDispatcher:
         """Read a term and a definition of one line each as one token."""
         line = start + 1
         if (
-            self._definitions is None
+            not self._has_definitions
             or state.isEmpty(line)
             or state.sCount[line] < state.blkIndent
             or not self._ends_entry(state, line, end)
@@ -234,57 +222,3 @@ def _by_first_character(rules: Mapping[str, RuleFuncBlockType], own: Iterable[st
         for character in _FIRST_CHARACTERS.get(name, own):
             table.setdefault(character, []).append(rule)
     return table
-
-
-_NOTHING = cast("dict[str, Any]", MappingProxyType({}))
-"""Shared by tokens without attributes and meta: saves a quarter of their memory."""
-_TAB = 4
-_MANY = 100_000
-"""Files of this many lines or more keep offsets in arrays: a fifth of the memory, but slower."""
-_BLANKS = frozenset(" \t")
-
-
-class _State(StateBlock):
-    """Makes tokens whose `attrs` and `meta` must be replaced, never changed in place."""
-
-    def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
-        token = super().push(ttype, tag, nesting)
-        token.attrs = token.meta = _NOTHING
-        return token
-
-
-def block_state(source: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> StateBlock:
-    """Return the same state as `StateBlock(source, ...)`, computed with fewer calls."""
-    state = _State("", md, env, tokens)
-    lines = source.split("\n")
-    if not lines[-1].strip(" \t"):
-        lines.pop()
-    numbers: type[list[int]] | partial[array[int]] = list
-    if len(lines) > _MANY:
-        numbers = partial(array, "Q")
-    begins = numbers(accumulate((len(line) + 1 for line in lines), initial=0))
-    ends = numbers(begin - 1 for begin in islice(begins, 1, None))
-    # A sentinel, as in StateBlock: rules look one line ahead without a check.
-    begins[-1] = len(source)
-    ends.append(len(source))
-    shifts = [len(line) - len(line.lstrip(" \t")) if line[:1] in _BLANKS else 0 for line in lines]
-    indents = shifts
-    if "\t" in source:
-        indents = [_width(line[:shift]) for line, shift in zip(lines, shifts, strict=True)]
-    state.src = source
-    state.bMarks, state.eMarks = cast("list[int]", begins), cast("list[int]", ends)
-    state.tShift = [*shifts, 0]
-    state.sCount = [*indents, 0]
-    state.bsCount = [0] * (len(lines) + 1)
-    state.lineMax = len(lines)
-    return state
-
-
-def _width(blanks: str) -> int:
-    """Return the width of blanks in columns, with tab stops every four."""
-    if "\t" not in blanks:
-        return len(blanks)
-    width = 0
-    for blank in blanks:
-        width += _TAB - width % _TAB if blank == "\t" else 1
-    return width

@@ -1,6 +1,6 @@
 """A faster markdown-it inline parser: the same tokens with fewer calls.
 
-Only the rules that the current character allows are tried. The usual link targets and titles are
+Only the rules that the current character allows are tried. The usual link targets are
 found by a search instead of a loop over characters.
 """
 
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from types import SimpleNamespace
 
 from markdown_it import helpers
 from markdown_it.parser_inline import ParserInline, RuleFuncInlineType
@@ -131,44 +130,16 @@ class DispatchingInline(ParserInline):
 _SIMPLE_TARGET = re.compile(r"[^\s()\\<>&\x00-\x20\x7f]+(?=[) \n])")
 
 
-class LinkPart(Protocol):
-    """Result of markdown-it's link helpers: `pos` is the offset after the part if `ok`."""
-
-    ok: bool
-    pos: int
-    str: str
-
-
-@dataclass(slots=True)
-class _Found:
-    ok: bool
-    pos: int
-    str: str
-    can_continue: bool = False
-    marker: int = 0
-
-
 class LinkHelpers:
-    """Replaces markdown-it's `helpers` module; unusual input goes to the original."""
+    """Replaces markdown-it's `helpers` module; unusual targets go to the original."""
 
     parseLinkLabel = staticmethod(helpers.parseLinkLabel)  # noqa: N815 - the module's name
+    parseLinkTitle = staticmethod(helpers.parseLinkTitle)  # noqa: N815
 
     @staticmethod
-    def parseLinkDestination(string: str, pos: int, maximum: int) -> LinkPart:  # noqa: N802
-        """Read a link's target at `pos`."""
+    def parseLinkDestination(string: str, pos: int, maximum: int) -> object:  # noqa: N802
+        """Read a link's target at `pos`: `ok`, its text `str`, and the offset `pos` after it."""
         match = _SIMPLE_TARGET.match(string, pos, maximum)
         if match:
-            return _Found(ok=True, pos=match.end(), str=match.group())
+            return SimpleNamespace(ok=True, pos=match.end(), str=match.group())
         return helpers.parseLinkDestination(string, pos, maximum)
-
-    @staticmethod
-    def parseLinkTitle(  # noqa: N802
-        string: str, start: int, maximum: int, prev_state: _Found | None = None
-    ) -> LinkPart:
-        """Read a link's title at `start`, or continue one after a line end."""
-        if prev_state is None and string.startswith('"', start):
-            close = string.find('"', start + 1, maximum)
-            title = string[start + 1 : close]
-            if close > 0 and "\\" not in title and "&" not in title:
-                return _Found(ok=True, pos=close + 1, str=title, marker=0x22)
-        return helpers.parseLinkTitle(string, start, maximum, prev_state)  # type: ignore[arg-type]
