@@ -94,12 +94,16 @@ def read_book_settings(folder: Path) -> BookSettings:
             )
             raise BookError(message, NAME, lines.get(("", key)) or lines.get((key, ""), 0))
     strategy = top.pop("rag_strategy", None)
-    try:
-        if strategy is not None:
-            strategy_name(strategy)
-    except UnknownStrategy as error:
-        raise BookError(str(error), NAME, lines.get(("", "rag_strategy"), 0)) from error
+    if strategy is not None:
+        _check_strategy(strategy, lines.get(("", "rag_strategy"), 0))
     return BookSettings(strategy, top, tables, lines)
+
+
+def _check_strategy(name: str, line: int) -> None:
+    try:
+        strategy_name(name)
+    except UnknownStrategy as error:
+        raise BookError(str(error), NAME, line) from error
 
 
 def _lines(text: str) -> Iterator[tuple[tuple[str, str], int]]:

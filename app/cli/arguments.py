@@ -88,12 +88,8 @@ def _reading(commands: Commands) -> None:
     flag(ingest, "--force", "write the index again even if nothing changed")
     quiet_option(ingest)
 
-    blocks = add_command(
-        commands,
-        "blocks",
-        "reading_commands.blocks",
-        "print a book's blocks, one JSON object per line",
-    )
+    said = "print a book's blocks, one JSON object per line"
+    blocks = add_command(commands, "blocks", "reading_commands.blocks", said)
     source_arguments(blocks, "PATH")
     flag(blocks, "--coverage", "last line: share of the source that is covered")
 

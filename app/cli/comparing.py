@@ -67,11 +67,15 @@ def _write_rows(arguments: argparse.Namespace, rows: list[StrategyResult]) -> No
     if arguments.output is not None:
         write_text(arguments.output, json.dumps([asdict(row) for row in rows], indent=2) + "\n")
     if arguments.svg is not None:
-        measures = {
-            label: [float(getattr(row, name)) for row in rows] for name, label in _COLUMNS.items()
-        }
-        title = f"{arguments.path.name}: {arguments.questions.parent.name}"
-        bar_charts(arguments.svg, title, [row.strategy for row in rows], measures)
+        _draw(arguments, rows)
+
+
+def _draw(arguments: argparse.Namespace, rows: list[StrategyResult]) -> None:
+    measures = {
+        label: [float(getattr(row, name)) for row in rows] for name, label in _COLUMNS.items()
+    }
+    title = f"{arguments.path.name}: {arguments.questions.parent.name}"
+    bar_charts(arguments.svg, title, [row.strategy for row in rows], measures)
 
 
 def _cell(value: float) -> str:

@@ -199,13 +199,14 @@ def _missed_hits(found: Evaluation) -> Iterator[str]:
 
 
 def _missed_answers(found: AnswerEvaluation) -> Iterator[str]:
-    answered = [one for one in found.results if not one.refused]
-    refused = [one for one in found.results if one.refused and one.question.answerable]
-    elsewhere = [one for one in answered if one.question.answerable and not one.right]
-    invented = [one for one in answered if not one.question.answerable]
-    yield from _listed("Answerable, but refused", refused)
-    yield from _listed("Answered from elsewhere", elsewhere)
-    yield from _listed("Unanswerable, but answered", invented)
+    answerable = [one for one in found.results if one.question.answerable]
+    answered = [one for one in answerable if not one.refused]
+    unanswerable = [one for one in found.results if not one.question.answerable]
+    yield from _listed("Answerable, but refused", [one for one in answerable if one.refused])
+    yield from _listed("Answered from elsewhere", [one for one in answered if not one.right])
+    yield from _listed(
+        "Unanswerable, but answered", [one for one in unanswerable if not one.refused]
+    )
 
 
 def _listed(title: str, found: Sequence[QuestionResult] | Sequence[AnsweredQuestion]) -> list[str]:

@@ -167,12 +167,16 @@ class _Page:
             if self.size(number) < _SIZES[0] and self.least[self.starts[number]] == _SIZES[0]
         ]
         for size in FEW_WORDS if short else ():
-            asked = {position: tuple(self.words[position : position + size]) for position in short}
-            every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
-            counts = Counter(filter(set(asked.values()).__contains__, every))
-            for position, words in asked.items():
-                if counts[words] == 1:
-                    self.least[position] = size
+            self._look_up(short, size)
+
+    def _look_up(self, positions: Iterable[int], size: int) -> None:
+        """Lower `least` where this number of words from a position is unique."""
+        asked = {position: tuple(self.words[position : position + size]) for position in positions}
+        every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
+        counts = Counter(filter(set(asked.values()).__contains__, every))
+        for position, words in asked.items():
+            if counts[words] == 1:
+                self.least[position] = size
 
     def _first_unique(self, index: int, size: int, once: bytearray) -> int:
         """Return the position of the block's first unique run of `size` words; -1 if none."""

@@ -201,8 +201,13 @@ def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> C
     """
     ids = {chunk.chunk_id for chunk in chunks}
     gone = {chunk_id: held for chunk_id, held in before.items() if chunk_id not in ids}
-    holders = _holders(gone)
     new = [chunk for chunk in chunks if chunk.chunk_id not in before]
+    replaced = len(_replaced(_holders(gone), new))
+    return Changes(len(new) - replaced, replaced, len(gone) - replaced)
+
+
+def _replaced(holders: Mapping[str, list[str]], new: Sequence[Chunk]) -> set[str]:
+    """Return the removed chunks that new ones replace; each new chunk replaces at most one."""
     replaced: set[str] = set()
     for chunk in new:
         for paragraph in chunk.paragraph_ids:
@@ -212,7 +217,7 @@ def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> C
             if held:
                 replaced.add(held[-1])
                 break
-    return Changes(len(new) - len(replaced), len(replaced), len(gone) - len(replaced))
+    return replaced
 
 
 def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:

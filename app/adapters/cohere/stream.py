@@ -83,22 +83,25 @@ class ChatReader:
         """Raise ProviderError if the event reports that the generation failed."""
         if event.type == "content-delta":
             content = event.delta and event.delta.message and event.delta.message.content
-            if content and content.text:
-                yield from self._add_text(event.index or 0, content.text)
+            yield from self._add_text(event.index or 0, (content and content.text) or "")
         elif event.type == "citation-start":
             message = event.delta and event.delta.message
-            if message and message.citations:
-                self._add_citation(message.citations)
-                yield from self._placed()
+            self._add_citation(message.citations if message else None)
+            yield from self._placed()
         elif event.type == "message-end":
             self._end(event.delta)
         elif event.type == "message-start":
-            if self._started:
-                # The SDK reports an event that it cannot parse as another `message-start`.
-                logger.warning("cohere.unreadable_event")
-            self._started = True
+            self._start()
+
+    def _start(self) -> None:
+        if self._started:
+            # The SDK reports an event that it cannot parse as another `message-start`.
+            logger.warning("cohere.unreadable_event")
+        self._started = True
 
     def _add_text(self, block: int, text: str) -> Iterator[GeneratorEvent]:
+        if not text:
+            return
         self._blocks.setdefault(block, len(self._text))
         self._text += text
         shown = self._detector.feed(text)
@@ -106,8 +109,8 @@ class ChatReader:
             yield GeneratedText(shown)
             yield from self._placed()
 
-    def _add_citation(self, citation: Citation) -> None:
-        if citation.type not in (None, "TEXT_CONTENT"):
+    def _add_citation(self, citation: Citation | None) -> None:
+        if citation is None or citation.type not in (None, "TEXT_CONTENT"):
             return  # of the model's thinking or plan, which is not shown
         paragraphs = self._cited_paragraphs(citation)
         if not paragraphs or citation.start is None or citation.end is None:

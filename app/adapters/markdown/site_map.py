@@ -389,11 +389,11 @@ def summary_entries(text: str, *, numbered: bool = False) -> list[TocEntry]:
         if not match or not rest:
             continue
         depth = len(match["indent"].expandtabs(4)) + 1
+        in_list = match["marker"] is not None
         link = _LINK.search(rest)
         if link:
-            title = re.sub(r"\\(.)|[`*_]", r"\1", link["title"])
-            shown = numbered and match["marker"] is not None
-            entries.append(TocEntry(link["target"], title.strip(), depth, number, shown))
+            title = re.sub(r"\\(.)|[`*_]", r"\1", link["title"]).strip()
+            entries.append(TocEntry(link["target"], title, depth, number, numbered and in_list))
         elif line.startswith("#"):
             part = line.lstrip("# ").strip()
             if number > 1 and part.lower() != "summary":

@@ -154,14 +154,8 @@ def find_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
     A piece that repeats another piece or lies inside it (overlap) is left out. None if there is no
     piece.
     """
-    pieces = [
-        passage
-        for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)
-        for passage in chunk.passages
-        if passage.paragraph_id == paragraph_id
-    ]
     kept: list[Passage] = []
-    for piece in sorted(pieces, key=lambda piece: (piece.start, -piece.end)):
+    for piece in _pieces(chunks, paragraph_id):
         if not any(_covers(other, piece) for other in kept):
             kept.append(piece)
     if not kept:
@@ -172,6 +166,16 @@ def find_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
         text=joint.join(piece.text for piece in kept),
         end=max(piece.end for piece in kept),
     )
+
+
+def _pieces(chunks: Iterable[Chunk], paragraph_id: str) -> list[Passage]:
+    pieces = [
+        passage
+        for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)
+        for passage in chunk.passages
+        if passage.paragraph_id == paragraph_id
+    ]
+    return sorted(pieces, key=lambda piece: (piece.start, -piece.end))
 
 
 def _covers(outer: Passage, inner: Passage) -> bool:

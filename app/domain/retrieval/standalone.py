@@ -81,25 +81,36 @@ def standalone(
     def is_dependent(text: str, most_terms: int) -> bool:
         return _has_anaphor(text, language) or count_terms(text) <= most_terms
 
-    # The last chain of follow-ups: each question but the first depends on the one before it.
-    first = max(0, len(questions) - 1)
-    earliest = max(0, len(questions) - MAX_CHAIN)
-    while first > earliest and is_dependent(questions[first], 0):
-        first -= 1
+    first = _first_antecedent(questions, lambda text: is_dependent(text, 0))
     antecedents = questions[first:]
-    background = [
-        *((text, ANTECEDENT_WEIGHT) for text in reversed(antecedents)),
-        *((text, EARLIER_WEIGHT) for text in questions[:first][-1:]),
-        *((text, ASSISTANT_WEIGHT) for text in answers),
-    ]
     dependent = is_dependent(question, FEW_TERMS)
     factor = 1.0 if dependent else INDEPENDENT_FACTOR
     return Standalone(
         "\n".join([*antecedents, question]) if dependent else question,
         "\n".join([*antecedents, *answers, question]) if dependent else question,
         question,
-        tuple((text, factor * weight) for text, weight in background),
+        (
+            *_weighted(reversed(antecedents), factor * ANTECEDENT_WEIGHT),
+            *_weighted(questions[:first][-1:], factor * EARLIER_WEIGHT),
+            *_weighted(answers, factor * ASSISTANT_WEIGHT),
+        ),
     )
+
+
+def _weighted(texts: Iterable[str], weight: float) -> list[tuple[str, float]]:
+    return [(text, weight) for text in texts]
+
+
+def _first_antecedent(questions: Sequence[str], is_dependent: Callable[[str], bool]) -> int:
+    """Return the index at which the last chain of follow-ups begins.
+
+    Each later question of the chain depends on the one before it.
+    """
+    first = max(0, len(questions) - 1)
+    earliest = max(0, len(questions) - MAX_CHAIN)
+    while first > earliest and is_dependent(questions[first]):
+        first -= 1
+    return first
 
 
 def rewritten_by_model(rewritten: str, question: str) -> Standalone:

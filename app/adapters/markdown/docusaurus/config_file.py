@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import product
@@ -160,6 +160,16 @@ def _without_file(library: Library) -> SiteConfig:
     return SiteConfig("", docs=(DocsInstance(path="docs" if library.has_folder("docs") else "."),))
 
 
+def _plugins(config: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the name and the options of each preset and plugin that has options."""
+    for key in ("presets", "plugins"):
+        entries = config.get(key)
+        for entry in entries if isinstance(entries, list) else []:
+            match entry:
+                case [name, {} as options, *_]:
+                    yield string(name), options
+
+
 def _docs_options(config: dict[str, object]) -> list[dict[str, object]]:
     """Return the options of each docs plugin, the one without an id first.
 
@@ -169,15 +179,10 @@ def _docs_options(config: dict[str, object]) -> list[dict[str, object]]:
     if isinstance(top, dict):
         return [top]
     found: dict[str, dict[str, object]] = {}
-    for key in ("presets", "plugins"):
-        entries = config.get(key)
-        for entry in entries if isinstance(entries, list) else []:
-            if not isinstance(entry, list) or len(entry) < 2 or not isinstance(entry[1], dict):
-                continue
-            plugin = "content-docs" in string(entry[0])
-            docs = entry[1] if plugin else entry[1].get("docs")
-            if isinstance(docs, dict):
-                found.setdefault(string(docs.get("id")) or "default", docs)
+    for name, options in _plugins(config):
+        docs = options if "content-docs" in name else options.get("docs")
+        if isinstance(docs, dict):
+            found.setdefault(string(docs.get("id")) or "default", docs)
     return [found[name] for name in sorted(found, key=lambda name: name != "default")] or [{}]
 
 

@@ -89,6 +89,7 @@ class _LiteralReader:
     def __init__(self, source: str, position: int, constants: Mapping[str, str]) -> None:
         self._source = source
         self._constants = constants
+        self._names: dict[str, object] = {"true": True, "false": False, **constants}
         self.position = position
         self.kind = ""
         self.token = ""
@@ -132,18 +133,16 @@ class _LiteralReader:
             if self.token == ")":
                 self._next()
             return inner
-        if self.kind == "string":
-            value: object = _string(self.token, self._constants)
-        elif self.kind == "number":
-            value = float(self.token)
-        elif self.kind == "name" and self.token in self._constants:
-            value = self._constants[self.token]
-        elif self.kind == "name" and self.token in ("true", "false"):
-            value = self.token == "true"
-        else:
+        if self.kind not in ("string", "number") and self.token not in self._names:
             return None
+        value = self._atom()
         self._next()
         return value
+
+    def _atom(self) -> object:
+        if self.kind == "string":
+            return _string(self.token, self._constants)
+        return float(self.token) if self.kind == "number" else self._names[self.token]
 
     def _object(self, depth: int) -> dict[str, object]:
         result: dict[str, object] = {}

@@ -54,20 +54,8 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     """Read the docs of the site whose configuration is in the folder or its `website/`."""
     file = find_config(library)
     config = read_config(library, file)
-    base = base_url
-    if file and not base_url:
-        base = configured_base(config.url, file, library.text(file) or "", warnings)
-        if not config.base_path:
-            message = "baseUrl is computed: give the site's URL with --base-url, or links are wrong"
-            text = library.text(file) or ""
-            warnings.append(SourceWarning(message, file, line_of(text, "baseUrl")))
-    if not urlsplit(base_url).path:
-        base = f"{base}/{config.base_path.strip('/')}".rstrip("/")
+    base = _base(library, config, file, base_url, warnings)
     dialect = replace(DIALECT, math=config.math or file is None)
-    for instance in config.docs[1:]:
-        if len(instance.versions) > 1:
-            message = f"of the docs {instance.id!r}, only the version {instance.latest} is read"
-            warnings.append(SourceWarning(message, file or "", 1))
     docs = [_InstanceDocs.of(library, config, instance) for instance in config.docs]
     site = _Site(library, config, base, docs, dialect, warnings)
     editions = site.editions()
@@ -82,6 +70,30 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 
 _ADDRESS = ("slug", "id")
 """The front matter fields that determine a doc's path."""
+
+
+def _base(
+    library: Library,
+    config: SiteConfig,
+    file: str | None,
+    base_url: str,
+    warnings: list[SourceWarning],
+) -> str:
+    """Return the URL of the site's root; warn of settings that are not read as they are meant."""
+    text = (library.text(file) or "") if file else ""
+    base = base_url
+    if file and not base_url:
+        base = configured_base(config.url, file, text, warnings)
+        if not config.base_path:
+            message = "baseUrl is computed: give the site's URL with --base-url, or links are wrong"
+            warnings.append(SourceWarning(message, file, line_of(text, "baseUrl")))
+    for instance in config.docs[1:]:
+        if len(instance.versions) > 1:
+            message = f"of the docs {instance.id!r}, only the version {instance.latest} is read"
+            warnings.append(SourceWarning(message, file or "", line_of(text, instance.id)))
+    if urlsplit(base_url).path:
+        return base
+    return f"{base}/{config.base_path.strip('/')}".rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,20 +335,24 @@ BuiltDoc: TypeAlias = Mapping[str, object]
 """A doc's metadata from an earlier build, in any locale."""
 
 
+def _is_stale(built: BuiltDoc, doc: Doc) -> bool:
+    if not built.get("permalink") or string(built.get("version")) not in ("", doc.version):
+        return True
+    front = built.get("frontMatter")
+    return isinstance(front, dict) and doc.address != tuple(
+        str(front.get(name) or "") for name in _ADDRESS
+    )
+
+
 def _built_path(built: BuiltDoc, config: SiteConfig, doc: Doc, locale: str) -> str | None:
     """Return a built doc's path in a locale, relative to the site's; None if the build is stale.
 
     A build is stale if its version or front matter of the doc differs from the source, or if its
     base path differs.
     """
-    permalink, version = string(built.get("permalink")), string(built.get("version"))
-    front = built.get("frontMatter")
-    if not permalink or version not in ("", doc.version):
-        return None
-    if isinstance(front, dict) and doc.address != tuple(str(front.get(k) or "") for k in _ADDRESS):
-        return None
-    parts, base = permalink.split("/"), ["", *segments(config.base_path)]
-    if parts[: len(base)] != base:
+    parts = string(built.get("permalink")).split("/")
+    base = ["", *segments(config.base_path)]
+    if _is_stale(built, doc) or parts[: len(base)] != base:
         return None
     rest = parts[len(base) :]
     if rest[:1] and rest[0] in config.locales:

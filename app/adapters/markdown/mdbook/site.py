@@ -104,11 +104,9 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     if summary is None:
         missing = under(folder, f"{source}/SUMMARY.md")
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", missing)
-    site_url = str(table(config, "output", "html").get("site-url") or "")
-    if not base_url and ":" in site_url:
-        base_url = configured_base(site_url, file, text, warnings)
-    elif not base_url:
-        base_url = f"/{site_url.strip('/')}".rstrip("/")
+    if not base_url:
+        site_url = str(table(config, "output", "html").get("site-url") or "")
+        base_url = _configured(site_url, file, text, warnings)
     folder = folder_of(summary)
     return SiteSettings(
         base_url,
@@ -118,6 +116,13 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         _path,
         TableOfContents(summary_entries(library.settings(summary), numbered=True), folder, summary),
     )
+
+
+def _configured(site_url: str, file: str, text: str, warnings: list[SourceWarning]) -> str:
+    """Return the URL or path in the configuration, without a slash at its end."""
+    if ":" in site_url:
+        return configured_base(site_url, file, text, warnings).rstrip("/")
+    return f"/{site_url.strip('/')}".rstrip("/")
 
 
 def _path(file: str) -> str:

@@ -117,12 +117,8 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         return SiteSettings(
             base_url, title, language, path_of=partial(_path, pretty=False), pages=pages
         )
-    summary = next((file for file in markdown_files(library) if file.lower() in _SUMMARIES), "")
-    contents = None
-    if summary:
-        entries = summary_entries(library.settings(summary))
-        contents = TableOfContents(entries, folder_of(summary), summary)
-    folder = "" if summary else content_folder(library)
+    contents = _contents(library)
+    folder = "" if contents else content_folder(library)
     pretty = "pretty" in str(config.get("permalink"))
     return SiteSettings(
         base_url,
@@ -175,6 +171,14 @@ def _by_toctree(
             url = join_url(address, entry.target)
             pages.append(SitePage(file, url, entry.title, chapter))
     return pages
+
+
+def _contents(library: Library) -> TableOfContents | None:
+    for file in markdown_files(library):
+        if file.lower() in _SUMMARIES:
+            entries = summary_entries(library.settings(file))
+            return TableOfContents(entries, folder_of(file), file)
+    return None
 
 
 def _chosen(toctrees: list[str]) -> tuple[str, str]:
