@@ -295,3 +295,29 @@ def test_an_id_in_a_comment_is_the_headings_anchor(
 ) -> None:
     found = read_text(f"# Title\n\n## {heading}\n\nText.\n", site=site).blocks[1]
     assert (found.text, found.anchor) == (text, anchor)
+
+
+@pytest.mark.parametrize(
+    ("heading", "plain", "typographic"),
+    [
+        ("Build your book's HTML", "build-your-book-s-html", "build-your-books-html"),
+        ("`conf`'s values -- or 'none'", "conf-s-values-or-none", "confs-values-or-none"),
+        ("`it's` wicks--lamps (c)", "it-s-wicks-lamps-c", "it-s-wickslamps"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("file", "settings"),
+    [
+        ("conf.py", "myst_enable_extensions = [\n  {}]  # '\\d'\n"),
+        ("_config.yml", "parse:\n  myst_enable_extensions: [{}]\n"),
+    ],
+)
+def test_typographic_characters_are_not_in_the_ids_of_sphinx(
+    heading: str, plain: str, typographic: str, file: str, settings: str, tmp_path: Path
+) -> None:
+    (tmp_path / "index.md").write_text(f"# Title\n\n## {heading}\n", encoding="utf-8")
+    if file == "_config.yml":
+        (tmp_path / "_toc.yml").write_text("root: index\n")
+    for extensions, anchor in (("", plain), ("'replacements', 'smartquotes'", typographic)):
+        (tmp_path / file).write_text(settings.format(extensions))
+        assert [block.anchor for block in read_book(tmp_path).blocks()] == ["title", anchor]

@@ -9,8 +9,10 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.myst.conf_py import literal_setting
 from app.adapters.markdown.myst.cross_references import MystCrossReferences
 from app.adapters.markdown.myst.directives import CODE
+from app.adapters.markdown.myst.extensions import style_with
 from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
@@ -151,9 +153,21 @@ def _jupyter_book(
     base = base_url or configured_base(table(book, "html").get("baseurl"), file, text, warnings)
     language = str(table(book, "sphinx", "config").get("language") or "")
     title = str(book.get("title") or "")
-    substitutions = of_site(book)
-    settings = SiteSettings(base, title, language, path_of=_html_path, substitutions=substitutions)
+    settings = SiteSettings(
+        base,
+        title,
+        language,
+        path_of=_html_path,
+        style=style_with(_jupyter_extensions(book)),
+        substitutions=of_site(book),
+    )
     return settings, entries
+
+
+def _jupyter_extensions(book: dict[str, object]) -> set[str]:
+    places = table(book, "parse"), table(book, "sphinx", "config")
+    lists = (place.get("myst_enable_extensions") for place in places)
+    return {str(name) for names in lists if isinstance(names, list) for name in names}
 
 
 def _sphinx(
@@ -167,8 +181,15 @@ def _sphinx(
     entries = toctree_entries(library, config.folder, warnings)
     as_folders = _builds_folders(library, config.folder)
     path_of = _folder_path if as_folders else _html_path
-    language, substitutions = values.get("language") or "", of_conf(config.text)
-    settings = SiteSettings(base, title, language, path_of=path_of, substitutions=substitutions)
+    extensions = literal_setting(config.text, "myst_enable_extensions")
+    settings = SiteSettings(
+        base,
+        title,
+        values.get("language") or "",
+        path_of=path_of,
+        style=style_with(extensions if isinstance(extensions, list) else []),
+        substitutions=of_conf(config.text),
+    )
     return settings, entries
 
 

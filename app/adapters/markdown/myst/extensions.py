@@ -1,0 +1,35 @@
+"""MyST-Parser's optional extensions that change ids or texts (`myst_enable_extensions`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from markdown_it.rules_core.replacements import replace_rare, replace_scoped
+from markdown_it.token import Token
+
+from app.adapters.markdown.myst.syntax import STYLE
+from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
+
+# Next to a blank or to punctuation, it makes no difference whether a quote is replaced.
+_APOSTROPHE = re.compile(r"(?<!\W)'(?!\W)")
+
+
+def style_with(extensions: Collection[str]) -> SlugStyle:
+    """Return the style of heading ids: docutils drops characters that are not ASCII."""
+
+    def rewrite(text: str) -> str:
+        if "replacements" in extensions:
+            text = _replaced(text)
+        return _APOSTROPHE.sub("’", text) if "smartquotes" in extensions else text
+
+    return replace(STYLE, policy=SlugPolicy(rewrite=rewrite))
+
+
+def _replaced(text: str) -> str:
+    """Replace `(c)`, `--` and the like as markdown-it does."""
+    token = Token("text", "", 0, content=text)
+    replace_scoped([token])
+    replace_rare([token])
+    return token.content
