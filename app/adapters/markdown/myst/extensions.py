@@ -7,13 +7,39 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from markdown_it.rules_core.replacements import replace_rare, replace_scoped
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from app.adapters.markdown.myst.syntax import STYLE
+from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
+from app.adapters.markdown.parser.dialect import Dialect, InlineRule
+from app.adapters.markdown.parser.inline_rules import attribute_list
 
 # Next to a blank or to punctuation, it makes no difference whether a quote is replaced.
 _APOSTROPHE = re.compile(r"(?<!\W)'(?!\W)")
+
+
+def dialect_with(extensions: Collection[str]) -> Dialect:
+    """Return the dialect of a site with these extensions."""
+    if "attrs_inline" not in extensions:
+        return DIALECT
+    rule = InlineRule("bracketed_span", "[", _bracketed_span, before="image")
+    return replace(DIALECT, inline_rules=(*DIALECT.inline_rules, rule))
+
+
+def _bracketed_span(state: StateInline, silent: bool) -> bool:
+    """Read the brackets of `[text]{.class}`; the attribute list is read by its own rule."""
+    start, limit = state.pos, state.posMax
+    close = state.md.helpers.parseLinkLabel(state, start)
+    if close < 0 or attribute_list(state.src, close + 1) is None:
+        return False
+    if not silent:
+        state.push("boundary", "", 0)
+        state.pos, state.posMax = start + 1, close
+        state.md.inline.tokenize(state)
+        state.posMax = limit
+    state.pos = close + 1
+    return True
 
 
 def style_with(extensions: Collection[str]) -> SlugStyle:

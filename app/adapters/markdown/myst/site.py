@@ -12,7 +12,7 @@ from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.conf_py import literal_setting
 from app.adapters.markdown.myst.cross_references import MystCrossReferences
 from app.adapters.markdown.myst.directives import CODE
-from app.adapters.markdown.myst.extensions import style_with
+from app.adapters.markdown.myst.extensions import dialect_with, style_with
 from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
@@ -152,13 +152,14 @@ def _jupyter_book(
     book = _load(text, file)
     base = base_url or configured_base(table(book, "html").get("baseurl"), file, text, warnings)
     language = str(table(book, "sphinx", "config").get("language") or "")
-    title = str(book.get("title") or "")
+    title, extensions = str(book.get("title") or ""), _jupyter_extensions(book)
     settings = SiteSettings(
         base,
         title,
         language,
         path_of=_html_path,
-        style=style_with(_jupyter_extensions(book)),
+        dialect=dialect_with(extensions),
+        style=style_with(extensions),
         substitutions=of_site(book),
     )
     return settings, entries
@@ -181,13 +182,15 @@ def _sphinx(
     entries = toctree_entries(library, config.folder, warnings)
     as_folders = _builds_folders(library, config.folder)
     path_of = _folder_path if as_folders else _html_path
-    extensions = literal_setting(config.text, "myst_enable_extensions")
+    listed = literal_setting(config.text, "myst_enable_extensions")
+    extensions = [str(name) for name in listed] if isinstance(listed, list) else []
     settings = SiteSettings(
         base,
         title,
         values.get("language") or "",
         path_of=path_of,
-        style=style_with(extensions if isinstance(extensions, list) else []),
+        dialect=dialect_with(extensions),
+        style=style_with(extensions),
         substitutions=of_conf(config.text),
     )
     return settings, entries
