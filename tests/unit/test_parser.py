@@ -105,6 +105,19 @@ def test_a_single_file_is_a_book(tmp_path: Path) -> None:
     assert [block.kind for block in book.blocks()] == [BlockKind.HEADING, BlockKind.PARAGRAPH]
 
 
+def test_substitutions_in_one_line_and_numbers_of_formulas(tmp_path: Path) -> None:
+    conf = 'myst_substitutions = {"ver": "1.2"}  # of all pages\n'
+    (tmp_path / "conf.py").write_text(conf)
+    formulas = "```{math}\n:label: one\na\n```\n\n$$\nx\n$$ (two)\n\n"
+    text = f"Version {{{{ ver }}}}.\n\n{formulas}See {{eq}}`one`, {{eq}}`two`.\n"
+    for name in ("index.md", "other.md"):
+        (tmp_path / name).write_text(text.replace("one", f"{name[0]}1").replace("two", name[0]))
+    book = read_book(tmp_path)
+    for page in book.documents:
+        shown = [block.text for block in page.blocks]
+        assert (shown[0], shown[-1]) == ("Version 1.2.", "See (1), (2).")
+
+
 def main() -> None:
     for name in NAMES:
         lines = [
