@@ -118,6 +118,22 @@ def test_substitutions_in_one_line_and_numbers_of_formulas(tmp_path: Path) -> No
         assert (shown[0], shown[-1]) == ("Version 1.2.", "See (1), (2).")
 
 
+@pytest.mark.parametrize(
+    ("file", "problem"),
+    [
+        ("a.ipynb", "is a notebook: not read"),
+        ("a.rst", "is no Markdown file"),
+        ("b.ipynb", "missing"),
+    ],
+)
+def test_a_listed_notebook_is_named_as_one(file: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / file).touch()
+    (tmp_path / "intro.md").write_text("# Owls\n")
+    (tmp_path / "_toc.yml").write_text("root: intro\nchapters:\n- file: a\n")
+    [warning] = read_book(tmp_path).warnings
+    assert warning.message.startswith(f"listed in the table of contents but {problem}: a")
+
+
 def main() -> None:
     for name in NAMES:
         lines = [

@@ -337,12 +337,18 @@ def _listed_pages(
             continue
         file = library.locate(folder_of(contents.file), target)
         if file is None or not file.lower().endswith(MARKDOWN_SUFFIXES):
-            problem = "is no Markdown file" if file else _absence(library, contents.file, target)
+            problem = why_not_read(file) if file else _absence(library, contents.file, target)
             message = f"listed in the table of contents but {problem}: {target}"
             warnings.append(SourceWarning(message, contents.shown or contents.file, entry.line))
         elif file not in pages:
             pages[file] = SitePage(file, page_url(file), entry.title, chapter)
     return list(pages.values())
+
+
+def why_not_read(file: str) -> str:
+    """Return why a listed file that is no Markdown file is not read."""
+    is_notebook = file.endswith(".ipynb")
+    return "is a notebook: not read" if is_notebook else "is no Markdown file"
 
 
 def _absence(library: Library, toc_file: str, target: str) -> str:

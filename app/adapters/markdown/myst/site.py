@@ -28,6 +28,7 @@ from app.adapters.markdown.site_map import (
     table,
     under,
     walk,
+    why_not_read,
 )
 from app.adapters.markdown.source import load_settings
 from app.domain.document import Site, SourceWarning
@@ -42,7 +43,8 @@ _TITLED = re.compile(r"^(?P<title>.+?)\s*<(?P<target>[^<>]+)>$")
 _GLOB = re.compile(r"^[ \t]*:glob:", re.M)
 _NUMBERED = re.compile(r"^[ \t]*:numbered:", re.M)
 _WILDCARD = re.compile(r"[*?\[]")
-_PAGES = (*MARKDOWN_SUFFIXES, ".rst", ".ipynb")
+_NOT_READ = (".rst", ".ipynb")
+_PAGES = (*MARKDOWN_SUFFIXES, *_NOT_READ)
 
 
 CONFIG_NAMES = (
@@ -237,10 +239,10 @@ def _mystmd_path(file: str) -> str:
 
 
 def _with_suffix(library: Library, folder: str, entry: TocEntry) -> TocEntry:
-    """Find the Markdown file that an entry names with or without its suffix."""
+    """Find the file that an entry names with or without its suffix."""
     if not entry.target or entry.target.endswith(_SUFFIXES):
         return entry
-    names = (entry.target + suffix for suffix in _SUFFIXES)
+    names = (entry.target + suffix for suffix in (*_SUFFIXES, *_NOT_READ))
     found = (name for name in names if library.locate(folder, name))
     return replace(entry, target=next(found, entry.target))
 
@@ -353,7 +355,7 @@ class _TocReader:
 def _problem(target: str, found: str) -> str:
     """Return why a toctree entry's file is not read; "" if it is, or if Sphinx generates it."""
     if found.endswith(".ipynb"):
-        return "is no Markdown file"
+        return why_not_read(found)
     return "" if found or target in ("genindex", "modindex", "search") else "missing"
 
 
