@@ -246,3 +246,17 @@ def test_a_block_without_letters_keeps_its_id(code: str) -> None:
 )
 def test_cells_of_comma_separated_values(source: str, text: str) -> None:
     assert only(f"```{{csv-table}}\n{source}\n```\n", Site.MYST).text == text
+
+
+@pytest.mark.parametrize(
+    ("info", "language", "title"),
+    [
+        ('hl_lines="2 3"', "", ""),
+        ('title="lamp.py" hl_lines="2"', "", "lamp.py"),
+        ('python hl_lines="2" title="lamp.py"', "python", "lamp.py"),
+        ('{.python title="lamp.py"}', "python", "lamp.py"),
+    ],
+)
+def test_options_of_a_fence_are_no_language(info: str, language: str, title: str) -> None:
+    block = only(f"``` {info}\nx = 1\n```\n")
+    assert (block.text, block.language, block.title) == ("x = 1", language, title)
