@@ -134,6 +134,16 @@ def test_a_listed_notebook_is_named_as_one(file: str, problem: str, tmp_path: Pa
     assert warning.message.startswith(f"listed in the table of contents but {problem}: a")
 
 
+def test_marks_of_changes_are_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    extensions = "[pymdownx.critic, pymdownx.keys]"
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: S\nmarkdown_extensions: {extensions}\n")
+    text = "Press ++ctrl+s++, {++added++} {--*gone* now--} {==seen==} {++open.\n"
+    (tmp_path / "docs/index.md").write_text(text)
+    [block] = read_book(tmp_path).blocks()
+    assert block.text == "Press Ctrl+S, added gone now seen {++open."
+
+
 def main() -> None:
     for name in NAMES:
         lines = [

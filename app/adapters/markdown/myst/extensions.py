@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
 from app.adapters.markdown.parser.dialect import Dialect, InlineRule
-from app.adapters.markdown.parser.inline_rules import attribute_list
+from app.adapters.markdown.parser.inline_rules import attribute_list, read_marked
 
 # Next to a blank or to punctuation, it makes no difference whether a quote is replaced.
 _APOSTROPHE = re.compile(r"(?<!\W)'(?!\W)")
@@ -29,15 +29,12 @@ def dialect_with(extensions: Collection[str]) -> Dialect:
 
 def _bracketed_span(state: StateInline, silent: bool) -> bool:
     """Read the brackets of `[text]{.class}`; the attribute list is read by its own rule."""
-    start, limit = state.pos, state.posMax
+    start = state.pos
     close = state.md.helpers.parseLinkLabel(state, start)
     if close < 0 or attribute_list(state.src, close + 1) is None:
         return False
     if not silent:
-        state.push("boundary", "", 0)
-        state.pos, state.posMax = start + 1, close
-        state.md.inline.tokenize(state)
-        state.posMax = limit
+        read_marked(state, start + 1, close)
     state.pos = close + 1
     return True
 
