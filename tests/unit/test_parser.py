@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book
+from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
 from tests.parser_invariants import assert_sound
@@ -142,6 +142,19 @@ def test_marks_of_changes_are_not_shown(tmp_path: Path) -> None:
     (tmp_path / "docs/index.md").write_text(text)
     [block] = read_book(tmp_path).blocks()
     assert block.text == "Press Ctrl+S, added gone now seen {++open."
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "kind"),
+    [
+        ('![A &amp; b](../a/b c.jpg "A *title*"){: #c}', "A & b A *title*", BlockKind.FIGURE),
+        ("![Lamp]( b c.jpg )", "Lamp", BlockKind.FIGURE),
+        ("See ![lamp](not there).", "See ![lamp](not there).", BlockKind.PARAGRAPH),
+    ],
+)
+def test_a_path_of_an_image_may_have_blanks(source: str, text: str, kind: BlockKind) -> None:
+    [block] = read_text(source + "\n").blocks
+    assert (block.text, block.kind) == (text, kind)
 
 
 def main() -> None:

@@ -56,7 +56,8 @@ class QuickInline:
     def __init__(self, dialect: Dialect) -> None:
         own = {character for rule in dialect.inline_rules for character in rule.characters}
         braces = "{" in own
-        self._reads = own <= {"{"}
+        # Unusual images and most uses of braces are left to the dialect's own rules.
+        self._reads = own <= {"{", "!"}
         self._attribute_lists = dialect.inline_attributes and not braces
         special = r"\\`*_\[<&~!\n"
         if dialect.inline_attributes or braces:
