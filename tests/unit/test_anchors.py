@@ -295,3 +295,57 @@ def test_an_id_in_a_comment_is_the_headings_anchor(
 ) -> None:
     found = read_text(f"# Title\n\n## {heading}\n\nText.\n", site=site).blocks[1]
     assert (found.text, found.anchor) == (text, anchor)
+
+
+@pytest.mark.parametrize(
+    ("heading", "plain", "typographic"),
+    [
+        ("Build your book's HTML", "build-your-book-s-html", "build-your-books-html"),
+        ("`conf`'s values -- or 'none'", "conf-s-values-or-none", "confs-values-or-none"),
+        ("`it's` wicks--lamps (c)", "it-s-wicks-lamps-c", "it-s-wickslamps"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("file", "settings"),
+    [
+        ("conf.py", "myst_enable_extensions = [\n  {}]  # '\\d'\n"),
+        ("_config.yml", "parse:\n  myst_enable_extensions: [{}]\n"),
+    ],
+)
+def test_typographic_characters_are_not_in_the_ids_of_sphinx(
+    heading: str, plain: str, typographic: str, file: str, settings: str, tmp_path: Path
+) -> None:
+    (tmp_path / "index.md").write_text(f"# Title\n\n## {heading}\n", encoding="utf-8")
+    if file == "_config.yml":
+        (tmp_path / "_toc.yml").write_text("root: index\n")
+    for extensions, anchor in (("", plain), ("'replacements', 'smartquotes'", typographic)):
+        (tmp_path / file).write_text(settings.format(extensions))
+        assert [block.anchor for block in read_book(tmp_path).blocks()] == ["title", anchor]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "anchor"),
+    [("{#own_id .red}", "own-id"), ('{k="v" #own}\n', "own"), ("{.red}", "wicks")],
+)
+def test_an_attribute_list_of_myst_is_that_of_the_next_block(
+    attributes: str, anchor: str, tmp_path: Path
+) -> None:
+    text = f"Text before.\n\n{attributes}\n## Wicks\n\nText.\n"
+    (tmp_path / "index.md").write_text(text, encoding="utf-8")
+    before, heading, _ = read_book(tmp_path, site=Site.MYST).blocks()
+    assert (before.text, before.anchor) == ("Text before.", "")
+    assert heading.anchor == anchor
+
+
+@pytest.mark.parametrize(
+    ("extensions", "shown"),
+    [("attrs_inline", "A wick of cotton, a lamp and a [wick]"), ("tasklist", None)],
+)
+def test_brackets_of_a_span_with_attributes_are_not_shown(
+    extensions: str, shown: str | None, tmp_path: Path
+) -> None:
+    source = "A [wick of *cotton*]{.red #w}, a [lamp]{.x} and a [wick]"
+    (tmp_path / "conf.py").write_text(f"myst_enable_extensions = ['{extensions}']\n")
+    (tmp_path / "index.md").write_text(source + "\n", encoding="utf-8")
+    [block] = read_book(tmp_path).blocks()
+    assert block.text == (shown or "A [wick of cotton], a [lamp] and a [wick]")

@@ -95,3 +95,23 @@ def test_an_overlap_is_of_one_section_where_a_container_ends(count: int) -> None
     chunks = list(stream_chunks(page, book_of(page), ChunkingConfig(), tools()))
     report = guarantee_report(book_of(page), chunks, tools(), StructureConfig(), ())
     assert not any(report.breaches.values())
+
+
+@pytest.mark.parametrize(
+    ("heading", "before", "after", "is_exercise"),
+    [
+        ("Problem 1 - growing footprint", "", "", False),
+        ("Question 2: why now?", "# Known issues", "", False),
+        ("Problem 1 - growing footprint", "# Homework", "", True),
+        ("Problem 1 - growing footprint", "", "### Solution to problem 1\n\nIt is.", True),
+        ("Problem 1 (10 points)", "", "", True),
+        ("Question 2.", "", "", True),
+        ("Exercise 1 - growing footprint", "", "", True),
+    ],
+)
+def test_a_problem_is_an_exercise_where_the_page_has_exercises(
+    heading: str, before: str, after: str, is_exercise: bool
+) -> None:
+    page = read_text(f"{before}\n\n## {heading}\n\nIt grows.\n\n{after}\n")
+    [text] = (block for block in page.blocks if block.text == "It grows.")
+    assert (text.kind is BlockKind.EXERCISE) == is_exercise

@@ -234,3 +234,29 @@ def test_only_a_line_end_ends_a_line_of_a_fence(separator: str) -> None:
 def test_a_block_without_letters_keeps_its_id(code: str) -> None:
     (block,) = read_text(f"````\n{code}\n````\n").blocks
     assert block.paragraph_id == content_id(code)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (':header: "A", "B"\n\n1, "two, three"\n4, 5', "A | B\n1 | two, three\n4 | 5"),
+        (':header: >\n:    "A, a", B\n:delim: ;\n\n1; "2; 3"', "A, a | B\n1 | 2; 3"),
+        (":delim: tab\n\n1\t2\n" + '"' + "x" * 200_000, "1\t2\n" + '"' + "x" * 200_000),
+    ],
+)
+def test_cells_of_comma_separated_values(source: str, text: str) -> None:
+    assert only(f"```{{csv-table}}\n{source}\n```\n", Site.MYST).text == text
+
+
+@pytest.mark.parametrize(
+    ("info", "language", "title"),
+    [
+        ('hl_lines="2 3"', "", ""),
+        ('title="lamp.py" hl_lines="2"', "", "lamp.py"),
+        ('python hl_lines="2" title="lamp.py"', "python", "lamp.py"),
+        ('{.python title="lamp.py"}', "python", "lamp.py"),
+    ],
+)
+def test_options_of_a_fence_are_no_language(info: str, language: str, title: str) -> None:
+    block = only(f"``` {info}\nx = 1\n```\n")
+    assert (block.text, block.language, block.title) == ("x = 1", language, title)

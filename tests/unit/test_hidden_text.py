@@ -104,6 +104,15 @@ def test_whatever_hides_it_it_is_not_read_wherever_it_stands(style: str, site: S
         assert_hidden(page(text.format(tag=TAGS[style].format(name)), site))
 
 
+@pytest.mark.parametrize("tag", ["annotation", "annotation-xml"])
+@pytest.mark.parametrize("place", ["Before {} behind.\n", "{}\n", "- {}\n", "| a | {} |\n|-|-|\n"])
+def test_an_annotation_of_a_formula_is_not_read(tag: str, place: str) -> None:
+    note = f'<{tag} encoding="StarMath 5.0"> {SECRET} {{}}</{tag}>'
+    document = page(place.format(f"<math><semantics><mi>x</mi>{note}</semantics></math>"))
+    assert_hidden(document)
+    assert "x" in document.blocks[-1].text
+
+
 COMMENTS = {
     Site.PLAIN: f"<!-- {SECRET} -->\n\nText <!-- {SECRET} --> here.\n\n- a <!-- {SECRET} -->\n",
     Site.MDBOOK: f"Text <!-- {SECRET}\n{SECRET} --> here.\n",
@@ -133,6 +142,7 @@ SEEN = (
     f"```html\n<div hidden>{SECRET}</div>\n```\n",
     f"Write `<!--` for it.\n\n{SECRET} <!-- it is\n\n```\n<!-- \n```\n",
     f"1. As here:\n\n   ~~~html\n   <div hidden>\n   {SECRET}\n   ~~~\n",
+    f"The element <annotation> is not closed here.\n\n{SECRET}\n",
     f"<details><summary>Answer</summary>\n\n{SECRET}\n\n</details>\n",
 )
 

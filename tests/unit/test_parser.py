@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book
+from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
 from tests.parser_invariants import assert_sound
@@ -103,6 +103,58 @@ def test_a_single_file_is_a_book(tmp_path: Path) -> None:
     book = read_book(path)
     assert (book.id, book.title) == ("note", "Note")
     assert [block.kind for block in book.blocks()] == [BlockKind.HEADING, BlockKind.PARAGRAPH]
+
+
+def test_substitutions_in_one_line_and_numbers_of_formulas(tmp_path: Path) -> None:
+    conf = 'myst_substitutions = {"ver": "1.2"}  # of all pages\n'
+    (tmp_path / "conf.py").write_text(conf)
+    formulas = "```{math}\n:label: one\na\n```\n\n$$\nx\n$$ (two)\n\n"
+    text = f"Version {{{{ ver }}}}.\n\n{formulas}See {{eq}}`one`, {{eq}}`two`.\n"
+    for name in ("index.md", "other.md"):
+        (tmp_path / name).write_text(text.replace("one", f"{name[0]}1").replace("two", name[0]))
+    book = read_book(tmp_path)
+    for page in book.documents:
+        shown = [block.text for block in page.blocks]
+        assert (shown[0], shown[-1]) == ("Version 1.2.", "See (1), (2).")
+
+
+@pytest.mark.parametrize(
+    ("file", "problem"),
+    [
+        ("a.ipynb", "is a notebook: not read"),
+        ("a.rst", "is no Markdown file"),
+        ("b.ipynb", "missing"),
+    ],
+)
+def test_a_listed_notebook_is_named_as_one(file: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / file).touch()
+    (tmp_path / "intro.md").write_text("# Owls\n")
+    (tmp_path / "_toc.yml").write_text("root: intro\nchapters:\n- file: a\n")
+    [warning] = read_book(tmp_path).warnings
+    assert warning.message.startswith(f"listed in the table of contents but {problem}: a")
+
+
+def test_marks_of_changes_are_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    extensions = "[pymdownx.critic, pymdownx.keys]"
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: S\nmarkdown_extensions: {extensions}\n")
+    text = "Press ++ctrl+s++, {++added++} {--*gone* now--} {==seen==} {++open.\n"
+    (tmp_path / "docs/index.md").write_text(text)
+    [block] = read_book(tmp_path).blocks()
+    assert block.text == "Press Ctrl+S, added gone now seen {++open."
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "kind"),
+    [
+        ('![A &amp; b](../a/b c.jpg "A *title*"){: #c}', "A & b A *title*", BlockKind.FIGURE),
+        ("![Lamp]( b c.jpg )", "Lamp", BlockKind.FIGURE),
+        ("See ![lamp](not there).", "See ![lamp](not there).", BlockKind.PARAGRAPH),
+    ],
+)
+def test_a_path_of_an_image_may_have_blanks(source: str, text: str, kind: BlockKind) -> None:
+    [block] = read_text(source + "\n").blocks
+    assert (block.text, block.kind) == (text, kind)
 
 
 def main() -> None:

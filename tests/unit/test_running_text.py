@@ -35,7 +35,7 @@ REFERENCES = {"KNOWN": {"href": "https://example.org/known", "title": ""}}
 SNIPPETS = (
     "word", "two words", " ", " ", "\n", " \n", "*", "**", "***", "_", "__", "`", "``", "`a * b`",
     "`` x` ``", "[", "]", "[known]", "[text][known]", "[text][]", "[other][gone]", "[[x]](y)",
-    "[a *b*](c)",
+    "[a *b*](c)", '![a](b c.png "T &gt;")',
     '[`f`](g "title &amp; more")', "](", ")", "(", "![", '![an *alt*](b.png "T &gt;")',
     "\\", "\\*", "\\[x\\]", "\\\\(", "\\n", "&amp;", "&nbsp;", "&#x2019;", "&#0;", "&", ";", "~",
     "~~", "~~gone~~", "<b>", "</b>", "<br/>", "<dfn>", "</dfn>", '<img alt="x y" title="z">',

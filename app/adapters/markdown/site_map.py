@@ -334,7 +334,7 @@ def _listed_pages(
         file = library.locate(contents.folder, target)
         if file is None or not file.lower().endswith(MARKDOWN_SUFFIXES):
             absence = library.refusal(contents.folder, target) or "missing"
-            problem = "is no Markdown file" if file else absence
+            problem = why_not_read(file) if file else absence
             message = f"listed in the table of contents but {problem}: {target}"
             warnings.append(SourceWarning(message, contents.file, entry.line))
         elif file not in pages:
@@ -342,6 +342,12 @@ def _listed_pages(
                 file, page_url(file), entry.title, chapter, chapter_number=number
             )
     return list(pages.values())
+
+
+def why_not_read(file: str) -> str:
+    """Return why a listed file that is no Markdown file is not read."""
+    is_notebook = file.endswith(".ipynb")
+    return "is a notebook: not read" if is_notebook else "is no Markdown file"
 
 
 def inside(folder: str, file: str) -> str:

@@ -25,6 +25,7 @@ from app.adapters.markdown.parser.block_rules import (
 )
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
+from app.adapters.markdown.parser.inline_rules import read_marked
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.adapters.markdown.source import yaml_table
 
@@ -186,11 +187,12 @@ _read_snippet = mark_rule(_SNIPPET, MarkupClass.INCLUDE, name="snippet")
 
 # --- inline marks -------------------------------------------------------------------------------
 
-_INLINE_EXTENSIONS = frozenset({"caret", "emoji", "keys", "mark", "tilde"})
+_INLINE_EXTENSIONS = frozenset({"caret", "critic", "emoji", "keys", "mark", "tilde"})
 _PAIRS = (("==", "mark"), ("^^", "caret"), ("^", "caret"), ("~", "tilde"))
 _SHORT_NAME = re.compile(r":(?P<name>[a-z0-9+][\w+-]*):(?!\w)")
 _ICON = re.compile(r"(?:material|fontawesome|octicons|simple|lucide)-")
 _KEYS = re.compile(r"\+\+(?P<keys>[\w-]+(?:\+[\w-]+)*|\"[^\"\n]+\")\+\+")
+_CRITIC = re.compile(r"\{(?P<mark>\+\+|--|==)(?P<text>[^{}]+)(?P=mark)\}")
 _HIGHLIGHTED = re.compile(r"(?<!`)(`+)[ ]?[#:]![\w+-]+[ ]+")
 _KEY_NAMES = {"ctrl": "Ctrl", "cmd": "Cmd", "del": "Del", "esc": "Esc", "ins": "Ins"}
 
@@ -208,6 +210,8 @@ def inline_rules(extensions: frozenset[str]) -> tuple[InlineRule, ...]:
         rules.append(InlineRule("pair", characters, partial(_pair, marks), "strikethrough"))
     if "emoji" in extensions:
         rules.append(InlineRule("emoji", ":", _emoji))
+    if "critic" in extensions:
+        rules.append(InlineRule("critic", "{", _critic))
     if "keys" in extensions:
         rules.append(InlineRule("keys", "+", _keys))
     return tuple(rules)
@@ -266,6 +270,17 @@ def _keys(state: StateInline, silent: bool) -> bool:
         token.content = token.markup = "+".join(
             _KEY_NAMES.get(name, name.replace("-", " ").title()) for name in names
         )
+    state.pos = match.end()
+    return True
+
+
+def _critic(state: StateInline, silent: bool) -> bool:
+    """Read `{++added++}`, `{--deleted--}` and `{==marked==}`; the page shows their text."""
+    match = _CRITIC.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        read_marked(state, *match.span("text"))
     state.pos = match.end()
     return True
 

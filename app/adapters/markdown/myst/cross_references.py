@@ -1,7 +1,8 @@
 """Resolves MyST's cross-references: titles and numbers of other pages, authors of cited works.
 
 Numbers are Sphinx's with `numfig`: pages and sections by the numbered table of contents; figures,
-tables, listings, formulas and proofs each from 1 in every chapter.
+tables, listings, formulas and proofs each from 1 in every chapter. Without, formulas are numbered
+on each page.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from posixpath import normpath
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -186,7 +188,11 @@ class _Numbers:
             own = self._next(self._above[-1][1] if self._above else ())
         self._above.append((depth, own))
         levels: list[tuple[int, tuple[int, ...]]] = []
+        formulas = count(1)
         for target in targets:
+            if target.kind == EQUATION and target.counted and not self._figures:
+                yield _NumberedTarget(target, (next(formulas),))
+                continue
             if target.kind != SECTION:
                 yield _NumberedTarget(target, self._number(target, own))
                 continue

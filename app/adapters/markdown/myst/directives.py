@@ -63,12 +63,7 @@ def _read(state: StateBlock, match: re.Match[str], start: int, end: int) -> Dire
     if first < last and _line(state, first).strip() == "---":
         first = _yaml_options(state, first, last, options)
     else:
-        while first < last:
-            option = _OPTION.match(_line(state, first))
-            if option is None:
-                break
-            options[option["key"]] = option["value"].strip()
-            first += 1
+        first = _colon_options(state, first, last, options)
     return Directive(
         match["name"].lower(),
         match["argument"].strip(),
@@ -79,6 +74,22 @@ def _read(state: StateBlock, match: re.Match[str], start: int, end: int) -> Dire
         last,
         min(last + 1, end),
     )
+
+
+def _colon_options(state: StateBlock, line: int, last: int, options: dict[str, str]) -> int:
+    """Read `:key: value`; a line with only a colon before its text continues a value."""
+    key = ""
+    while line < last:
+        text = _line(state, line)
+        if option := _OPTION.match(text):
+            key = option["key"]
+            options[key] = option["value"].strip()
+        elif key and text.startswith((": ", ":\t")):
+            options[key] = f"{options[key].strip('>|-')} {text[1:].strip()}".strip()
+        else:
+            break
+        line += 1
+    return line
 
 
 def _yaml_options(state: StateBlock, line: int, last: int, options: dict[str, str]) -> int:
@@ -272,12 +283,11 @@ class Directive:
         """Return the table of a `{csv-table}`; `lines` are line starts."""
         start, stop = lines[self.first], lines[self.last]
         body = source[start:stop]
-        records = [[cell.strip() for cell in record] for record in csv.reader(io.StringIO(body))]
-        rows = [" | ".join(record) for record in records if any(record)]
+        rows = _csv_rows(body, self.options.get("delim", ""))
         if not rows:
             return []
-        header = self.options.get("header", "").replace(",", " |")
-        text = "\n".join([*(part for part in (self.argument, header) if part), *rows])
+        header = _csv_rows(self.options.get("header", ""))
+        text = "\n".join([*filter(None, [self.argument]), *header, *rows])
         return [
             BlockDraft(
                 BlockKind.TABLE,
@@ -289,6 +299,19 @@ class Directive:
                 title=self.argument,
             )
         ]
+
+
+def _csv_rows(text: str, separator: str = "") -> list[str]:
+    """Return the rows of comma-separated values; as they are if they cannot be read."""
+    separator = "\t" if separator == "tab" else separator
+    if len(separator) != 1 or separator == '"':
+        separator = ","
+    reader = csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
+    try:
+        records = [[cell.strip() for cell in record] for record in reader]
+    except csv.Error:  # a cell that is too long
+        records = [[line.strip()] for line in text.splitlines()]
+    return [" | ".join(record) for record in records if any(record)]
 
 
 @dataclass(slots=True)

@@ -9,8 +9,10 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.myst.conf_py import literal_setting
 from app.adapters.markdown.myst.cross_references import MystCrossReferences
 from app.adapters.markdown.myst.directives import CODE
+from app.adapters.markdown.myst.extensions import dialect_with, style_with
 from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
@@ -27,6 +29,7 @@ from app.adapters.markdown.site_map import (
     table,
     under,
     walk,
+    why_not_read,
 )
 from app.adapters.markdown.source import load_settings
 from app.domain.document import Site, SourceWarning
@@ -41,7 +44,8 @@ _TITLED = re.compile(r"^(?P<title>.+?)\s*<(?P<target>[^<>]+)>$")
 _GLOB = re.compile(r"^[ \t]*:glob:", re.M)
 _NUMBERED = re.compile(r"^[ \t]*:numbered:", re.M)
 _WILDCARD = re.compile(r"[*?\[]")
-_PAGES = (*MARKDOWN_SUFFIXES, ".rst", ".ipynb")
+_NOT_READ = (".rst", ".ipynb")
+_PAGES = (*MARKDOWN_SUFFIXES, *_NOT_READ)
 
 
 CONFIG_NAMES = (
@@ -141,25 +145,35 @@ def _jupyter_book(site: _Site) -> SiteSettings:
     file = under(site.folder, "_config.yml")
     text = site.library.text(file) or ""
     book = _load(text, file)
-    url = table(book, "html").get("baseurl")
+    url, extensions = table(book, "html").get("baseurl"), _jupyter_extensions(book)
     settings = SiteSettings(
         site.base_url or configured_base(url, file, text, site.warnings),
         str(book.get("title") or ""),
         str(table(book, "sphinx", "config").get("language") or ""),
         path_of=_html_path,
+        dialect=dialect_with(extensions),
+        style=style_with(extensions),
         substitutions=of_site(book),
     )
     return site.with_contents(settings, entries, True, names(book.get("bibtex_bibfiles")))
 
 
+def _jupyter_extensions(book: dict[str, object]) -> set[str]:
+    places = table(book, "parse"), table(book, "sphinx", "config")
+    return {name for place in places for name in names(place.get("myst_enable_extensions"))}
+
+
 def _sphinx(site: _Site) -> SiteSettings:
     values = {match["key"]: match[2] for match in _CONF_VALUE.finditer(site.text)}
     url = values.get("html_baseurl")
+    extensions = names(literal_setting(site.text, "myst_enable_extensions"))
     settings = SiteSettings(
         site.base_url or configured_base(url, site.file, site.text, site.warnings),
         values.get("html_title") or values.get("project") or "",
         values.get("language") or "",
         path_of=_folder_path if _builds_folders(site.library, site.folder) else _html_path,
+        dialect=dialect_with(extensions),
+        style=style_with(extensions),
         substitutions=of_conf(site.text),
     )
     numbers_figures = _NUMFIG.search(site.text) is not None
@@ -207,10 +221,10 @@ def _mystmd_path(file: str) -> str:
 
 
 def _with_suffix(library: Library, folder: str, entry: TocEntry) -> TocEntry:
-    """Find the Markdown file that an entry names with or without its suffix."""
+    """Find the file that an entry names with or without its suffix."""
     if not entry.target or entry.target.endswith(_SUFFIXES):
         return entry
-    names = (entry.target + suffix for suffix in _SUFFIXES)
+    names = (entry.target + suffix for suffix in (*_SUFFIXES, *_NOT_READ))
     found = (name for name in names if library.locate(folder, name))
     return replace(entry, target=next(found, entry.target))
 
@@ -319,7 +333,7 @@ class _TocReader:
 def _problem(target: str, found: str) -> str:
     """Return why a toctree entry's file is not read; "" if it is, or if Sphinx generates it."""
     if found.endswith(".ipynb"):
-        return "is no Markdown file"
+        return why_not_read(found)
     return "" if found or target in ("genindex", "modindex", "search") else "missing"
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping
 
 from markdown_it.rules_inline import StateInline
 
+from app.adapters.markdown.myst.conf_py import literal_setting
 from app.adapters.markdown.parser.dialect import InlineRule
 from app.adapters.markdown.parser.inline import render
 from app.adapters.markdown.parser.inline_dispatch import spend
@@ -15,7 +15,6 @@ from app.adapters.markdown.parser.tags import TagScanner
 from app.adapters.markdown.site_map import table
 
 _REFERENCE = re.compile(r"\{\{[ \t]*(?P<key>[A-Za-z_][\w-]*)[ \t]*\}\}")
-_CONF_VALUE = re.compile(r"^myst_substitutions\s*=\s*(?P<value>\{.*?^\})", re.M | re.S)
 _DIRECTIVE = re.compile(r"\s*(?:`{3,}|:{3,})\{")
 _MAX_DEPTH = 10
 
@@ -35,13 +34,7 @@ def of_site(config: Mapping[str, object]) -> dict[str, str]:
 
 def of_conf(text: str) -> dict[str, str]:
     """Return the substitutions of Sphinx's `conf.py` if they are written as a literal."""
-    found = _CONF_VALUE.search(text)
-    if found is None:
-        return {}
-    try:
-        return _texts(ast.literal_eval(found["value"]))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return {}
+    return _texts(literal_setting(text, "myst_substitutions"))
 
 
 def _texts(values: object) -> dict[str, str]:

@@ -12,10 +12,8 @@ from app.adapters.markdown.myst.roles import ROLES, name_targets
 from app.adapters.markdown.myst.substitutions import SUBSTITUTIONS, of_front_matter
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.block_rules import (
-    attribute_list,
     emit,
     environment,
-    first_of,
     mark_rule,
 )
 from app.adapters.markdown.parser.dialect import Dialect
@@ -26,8 +24,10 @@ _LABEL = re.compile(r"\((?P<label>[^()\n]+)\)=[ \t]*$", re.M)
 _DOTTED = re.compile(
     r"\.\. (?P<name>[\w:-]+?)::(?P<argument>[^\n]*)$(?:\n[ \t]+:[\w-]+:[^\n]*$)*", re.M
 )
-# They may begin with any key.
-_ATTRIBUTES = re.compile(r"\{[\w-]+=(?:\"[^\"{}\n]*\"|[\w.-]+)(?:[ \t][^{}\n]*)?\}[ \t]*$", re.M)
+_ATTRIBUTES = re.compile(
+    r"\{(?:[:#.]|[\w-]+=(?:\"[^\"{}\n]*\"|[\w.-]+)(?=[ \t}]))[^{}\n]*\}[ \t]*$", re.M
+)
+_ATTRIBUTE_ID = re.compile(r"[{\s]#(?P<label>[^\s{}]+)")
 _COMMENT = re.compile(r"%[^\n]*$", re.M)
 _CELL_BREAK = re.compile(r"\+{3,}[^\n]*$|\^{3,}[ \t]*$", re.M)
 
@@ -36,10 +36,24 @@ def _label(state: StateBlock, position: int, start: int, end: int, silent: bool)
     match = _LABEL.match(state.src, position)
     if match is None:
         return False
-    name = match["label"].strip()
-    anchor = docutils_slug(name)
-    mark = Markup(MarkupClass.LABEL, position, match.end(), name=name, argument=anchor)
+    mark = _label_mark(match["label"].strip(), match)
     return silent or emit(state, mark, start, end)
+
+
+def _attributes(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read `{#id .class}` on the line before a block: its id is a label."""
+    match = _ATTRIBUTES.match(state.src, position)
+    if match is None:
+        return False
+    found = _ATTRIBUTE_ID.search(match.group())
+    mark = Markup(MarkupClass.ATTRIBUTE_LIST, *match.span())
+    if found is not None:
+        mark = _label_mark(found["label"], match)
+    return silent or emit(state, mark, start, end)
+
+
+def _label_mark(name: str, match: re.Match[str]) -> Markup:
+    return Markup(MarkupClass.LABEL, *match.span(), name=name, argument=docutils_slug(name))
 
 
 def _dotted_directive(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
@@ -99,7 +113,7 @@ DIALECT = Dialect(
     math=True,
     definition_lists=True,
     block_rules=(
-        ("{", first_of(attribute_list, mark_rule(_ATTRIBUTES, MarkupClass.ATTRIBUTE_LIST))),
+        ("{", _attributes),
         ("`", directive),
         ("~", directive),
         (":", directive),

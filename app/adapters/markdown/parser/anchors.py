@@ -43,6 +43,8 @@ class SlugPolicy:
     raw_math: bool = False
     """Whether formulas keep their delimiters."""
     strip: bool = True
+    rewrite: Callable[[str], str] = str
+    """Applied to running text, for typographic quotes and the like."""
 
 
 def heading_source(content: str, dialect: Dialect) -> HeadingSource:

@@ -1,7 +1,7 @@
 """Finds hidden text, and prompt injections: instructions to a language model.
 
 Style sheets are not read. White text counts as hidden only if nothing gives it a background: its
-element has no class, and `background` occurs nowhere in the file.
+element has no class, and `background` occurs nowhere in the file. Annotations of MathML are hidden.
 
 A book about prompting may quote injections, so they stay in the text; an ingest warns with the
 line.
@@ -17,7 +17,11 @@ from typing import NamedTuple
 from app.adapters.markdown.parser.tags import VOID_NAMES, HtmlTag, TagScanner
 from app.domain.document import Span
 
-_CANDIDATE = re.compile(r"<[A-Za-z][\w.:-]*\s[^<]*?(?:hidden|style\s*=|color\s*=)")
+_CANDIDATE = re.compile(
+    r"<(?:[A-Za-z][\w.:-]*\s[^<]*?(?:hidden|style\s*=|color\s*=)|annotation(?:-xml)?[\s>])"
+)
+_ANNOTATIONS = frozenset({"annotation", "annotation-xml"})
+"""MathML's copies of a formula in other notations."""
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n).)*?[^`]\1(?!`)", re.DOTALL)
 _OPEN_COMMENT = re.compile(r"^[ \t>]*(<!--)", re.MULTILINE)
 """A comment that is never closed: it hides the rest of the page."""
@@ -50,7 +54,7 @@ def hidden_elements(source: str, code_blocks: Callable[[], Sequence[Span]]) -> l
     for match in _CANDIDATE.finditer(source):
         start = match.start()
         tag = scanner.tag_at(start) if start >= reached else None
-        if tag is None or not is_hidden(tag, plain="background" not in source):
+        if tag is None or not _hides(tag, scanner, source):
             continue
         if code is None:
             code = _code(source, code_blocks())
@@ -61,6 +65,13 @@ def hidden_elements(source: str, code_blocks: Callable[[], Sequence[Span]]) -> l
     if opened and not _within(opened.start(1), code or _code(source, code_blocks())):
         found.append(Hidden(opened.start(1), len(source), closed=False))
     return found
+
+
+def _hides(tag: HtmlTag, scanner: TagScanner, source: str) -> bool:
+    """Whether a tag begins a hidden element; an annotation that is never closed is none."""
+    if tag.name in _ANNOTATIONS and scanner.find(f"</{tag.name}>", tag.end) > 0:
+        return True
+    return is_hidden(tag, plain="background" not in source)
 
 
 def _code(source: str, blocks: Sequence[Span]) -> list[Span]:

@@ -83,7 +83,7 @@ class InlineReader:
     def slug_text(self, content: str, env: EnvType, policy: SlugPolicy) -> str:
         """Return the text that a heading's anchor is made of."""
         if not self._special.search(content):
-            return content
+            return policy.rewrite(content)
         text = "".join(_slug_part(token, policy) for token in self.parse(content, env))
         return text.strip() if policy.strip else text
 
@@ -167,7 +167,7 @@ def _slug_part(token: Token, policy: SlugPolicy) -> str:
             return " "
         case "tag" | "attributes" | "footnote_ref" | "boundary":
             return ""
-    return token.content
+    return policy.rewrite(token.content) if token.type == "text" else token.content
 
 
 def _alt_text(token: Token) -> str:

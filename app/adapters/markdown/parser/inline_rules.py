@@ -59,6 +59,15 @@ def _push_raw(state: StateInline, tag: HtmlTag, inner_end: int) -> None:
         state.push("tag", tag.name.lower(), 0)
 
 
+def read_marked(state: StateInline, start: int, stop: int) -> None:
+    """Read the text that marks surround, which are not shown."""
+    limit = state.posMax
+    state.push("boundary", "", 0)
+    state.pos, state.posMax = start, stop
+    state.md.inline.tokenize(state)
+    state.posMax = limit
+
+
 def attributes_rule(state: StateInline, silent: bool) -> bool:
     """Read kramdown's `{: ...}` anywhere, `{#id .class}` after a span or at the end."""
     match = attribute_list(state.src, state.pos)

@@ -24,7 +24,7 @@ from app.adapters.markdown.parser.page_includes import PageIncludes
 from app.adapters.markdown.parser.running_text import Text
 from app.domain.document import BlockKind, Span
 
-_LANGUAGE = re.compile(r"\{?[.]?([^\s,{}=]+)")
+_LANGUAGE = re.compile(r"\{?[.]?([^\s,{}=]++)(?!=)")
 _TITLE = re.compile(
     r"\b(?:title|filename|file|name|caption|lst-cap)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s}]+))"
 )
@@ -175,7 +175,6 @@ def read_info(info: str) -> tuple[str, str]:
     """Return the language and the title in a code block's info string."""
     info = info.strip()
     match = _LANGUAGE.match(info)
-    if match is None:
-        return "", ""
-    title = _TITLE.search(info, match.end())
-    return match.group(1), next((group for group in title.groups() if group), "") if title else ""
+    title = _TITLE.search(info, match.end() if match else 0)
+    shown = next((group for group in title.groups() if group), "") if title else ""
+    return match.group(1) if match else "", shown

@@ -17,9 +17,17 @@ _EXERCISES = re.compile(
     r"(?:exercises|exercise|problems|review questions|practice(?: problems| questions)?)\W*$",
     re.I,
 )
-_EXERCISE = re.compile(
-    r"^(?:exercise|problem|challenge|question)\s*#?\s*[\dA-Z]?[\d.]*\d\w?\b", re.I
+_LABEL = r"\s*#?\s*[\dA-Z]?[\d.]*\d\w?\b"
+_PROBLEM = re.compile(rf"^(?:problem|challenge|question){_LABEL}", re.I)
+"""It may begin a heading that states a difficulty, such as "Problem 1 - memory footprint"."""
+_EXERCISE = re.compile(rf"^exercise{_LABEL}|{_PROBLEM.pattern}[^\w(]*+(?:\([^()]*+\))?+\W*+$", re.I)
+"""`Exercise 1 - Owls`, `Problem 1`, `Problem 1 (10 points)`"""
+_OF_EXERCISES = re.compile(
+    r"\b(?:exercises?|problems|problem sets?|challenges|homework|assignments?|practice|quiz|exams?)"
+    r"\b",
+    re.I,
 )
+"""In a heading above, it makes a problem an exercise."""
 _SOLUTIONS = re.compile(
     rf"^{_NUMBER}(?:(?:exercise )?solutions?|answers?(?: key)?)\b.{{0,40}}$", re.I
 )
@@ -82,13 +90,16 @@ class _Section:
     item: BlockKind | None = None
     """If set, the section's own content becomes one block of this kind."""
     term: str = ""
+    of_exercises: bool = False
+    """Whether the page has exercises or solutions, or a heading above speaks of exercises."""
 
 
 def classify(drafts: Sequence[BlockDraft], title: str) -> list[BlockDraft]:
     """Join captions to their figures and set the kinds that follow from headings."""
     result: list[BlockDraft] = []
     sections: OpenSections[_Section] = OpenSections()
-    page = current = _Section(_role_of(title))
+    of_exercises = bool(_OF_EXERCISES.search(title)) or any(map(_is_evidence, drafts))
+    page = current = _Section(_role_of(title), of_exercises=of_exercises)
     run: list[BlockDraft] = []
     for draft in _with_captions(drafts):
         heading = draft.kind is BlockKind.HEADING
@@ -105,6 +116,13 @@ def classify(drafts: Sequence[BlockDraft], title: str) -> list[BlockDraft]:
             run.append(draft)
     result.extend(_settle(run, current))
     return result
+
+
+def _is_evidence(draft: BlockDraft) -> bool:
+    """Whether a block shows that its page has exercises."""
+    if draft.kind is BlockKind.HEADING:
+        return bool(_EXERCISE.match(draft.text) or _SOLUTION.match(draft.text))
+    return draft.kind in (BlockKind.EXERCISE, BlockKind.SOLUTION)
 
 
 def _with_captions(drafts: Iterable[BlockDraft]) -> list[BlockDraft]:
@@ -141,7 +159,8 @@ def _open_section(heading: BlockDraft, parent: _Section) -> _Section:
     text = heading.text
     own_role = _role_of(text)
     section = _Section(own_role or parent.role)
-    if _EXERCISE.match(text):
+    section.of_exercises = parent.of_exercises or bool(_OF_EXERCISES.search(text))
+    if _EXERCISE.match(text) or (parent.of_exercises and _PROBLEM.match(text)):
         section.item = BlockKind.EXERCISE
     elif _SOLUTION.match(text):
         section.item = BlockKind.SOLUTION

@@ -6,8 +6,11 @@ import re
 from functools import partial
 from pathlib import PurePosixPath
 
+from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.table import escapedSplit
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
 
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB
@@ -17,7 +20,7 @@ from app.adapters.markdown.parser.block_rules import (
     first_of,
     mark_rule,
 )
-from app.adapters.markdown.parser.dialect import Dialect
+from app.adapters.markdown.parser.dialect import Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import MarkupClass
 from app.adapters.markdown.site_map import (
     SiteGenerator,
@@ -45,6 +48,11 @@ _END_OF_BLOCK = re.compile(r"\^(?=[ \t]*$)", re.MULTILINE)
 _ROW = re.compile(r"\|(?P<cells>[^\n]*[^\\\n])\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"[-|:+= \t]+")
 _LEAST_ROWS = 2
+_SPACED_IMAGE = re.compile(
+    r"!\[(?P<alt>[^\[\]]*+)\]\((?P<target>[^()<>\"\n]*+)"
+    r"(?:\"(?P<title>(?:[^\"\\]|\\.)*+)\"[ \t]*+)?\)",
+    re.DOTALL,
+)
 
 
 def _table_without_header(
@@ -88,6 +96,19 @@ def _push_row(state: StateBlock, line: int, cells: str) -> None:
     state.push("tr_close", "tr", -1)
 
 
+def _spaced_image(state: StateInline, silent: bool) -> bool:
+    """Read kramdown's image whose path has blanks."""
+    match = _SPACED_IMAGE.match(state.src, state.pos, state.posMax)
+    if match is None or not PurePosixPath(match["target"].strip()).suffix:
+        return False
+    if not silent:
+        token = state.push("image", "img", 0)
+        token.attrs = {"src": match["target"].strip(), "title": match["title"] or ""}
+        token.children = [Token("text", "", 0, content=unescapeAll(match["alt"]))]
+    state.pos = match.end()
+    return True
+
+
 _BRACES = first_of(comment_expression, mark_rule(_TEMPLATE, MarkupClass.DIRECTIVE), attribute_list)
 DIALECT = Dialect(
     attribute_lists=True,
@@ -103,6 +124,7 @@ DIALECT = Dialect(
         ("^", mark_rule(_END_OF_BLOCK, MarkupClass.DIRECTIVE)),
         ("|", _table_without_header),
     ),
+    inline_rules=(InlineRule("spaced_image", "!", _spaced_image, before="autolink"),),
 )
 
 

@@ -1,0 +1,58 @@
+"""MyST-Parser's optional extensions that change ids or texts (`myst_enable_extensions`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from markdown_it.rules_core.replacements import replace_rare, replace_scoped
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from app.adapters.markdown.myst.syntax import DIALECT, STYLE
+from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
+from app.adapters.markdown.parser.dialect import Dialect, InlineRule
+from app.adapters.markdown.parser.inline_rules import attribute_list, read_marked
+
+# Next to a blank or to punctuation, it makes no difference whether a quote is replaced.
+_APOSTROPHE = re.compile(r"(?<!\W)'(?!\W)")
+
+
+def dialect_with(extensions: Collection[str]) -> Dialect:
+    """Return the dialect of a site with these extensions."""
+    if "attrs_inline" not in extensions:
+        return DIALECT
+    rule = InlineRule("bracketed_span", "[", _bracketed_span, before="image")
+    return replace(DIALECT, inline_rules=(*DIALECT.inline_rules, rule))
+
+
+def _bracketed_span(state: StateInline, silent: bool) -> bool:
+    """Read the brackets of `[text]{.class}`; the attribute list is read by its own rule."""
+    start = state.pos
+    close = state.md.helpers.parseLinkLabel(state, start)
+    if close < 0 or attribute_list(state.src, close + 1) is None:
+        return False
+    if not silent:
+        read_marked(state, start + 1, close)
+    state.pos = close + 1
+    return True
+
+
+def style_with(extensions: Collection[str]) -> SlugStyle:
+    """Return the style of heading ids: docutils drops characters that are not ASCII."""
+
+    def rewrite(text: str) -> str:
+        if "replacements" in extensions:
+            text = _replaced(text)
+        return _APOSTROPHE.sub("’", text) if "smartquotes" in extensions else text
+
+    return replace(STYLE, policy=SlugPolicy(rewrite=rewrite))
+
+
+def _replaced(text: str) -> str:
+    """Replace `(c)`, `--` and the like as markdown-it does."""
+    token = Token("text", "", 0, content=text)
+    replace_scoped([token])
+    replace_rare([token])
+    return token.content
