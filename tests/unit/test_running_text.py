@@ -21,6 +21,7 @@ from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.file_reader import inline_reader
 from app.adapters.markdown.parser.inline import InlineReader, render
 from app.adapters.markdown.parser.inline_dispatch import DispatchingInline, LinkHelpers
+from app.adapters.markdown.parser.quick_inline import QuickInline
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.plain import site as plain
 
@@ -58,12 +59,30 @@ def squeezed(text: Text) -> Text:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(SNIPPETS), min_size=1, max_size=9).map("".join))
+@example("**bold**, *stressed* and `code` in [a [nested] link](target)")
+@example('![x](y.png "&amp;amp;"){: #fig}')
+def test_the_quick_reader_answers_as_markdown_it_or_not_at_all(
+    dialect: Dialect, content: str
+) -> None:
+    """What a reader sees, an id, the runs, terms and links: all alike."""
+    content = content.strip()
+    if "  \n" in content:
+        return
+    quick = QuickInline(dialect).read(content, REFERENCES)
+    if quick is not None:
+        expected = text_by_markdown_it(inline_reader(dialect), content, dialect)
+        assert quick.finish(dialect.marked_terms) == expected
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(SNIPPETS), min_size=1, max_size=9).map("".join))
 @example("two\n*lines* and\n`code\nthat goes on`")
 @example("**bold**, *stressed* and `code` in [a [nested] link](target)")
 def test_running_text_is_read_as_markdown_it_reads_it(dialect: Dialect, content: str) -> None:
-    """Whichever way is taken: text without mark-up, code alone, or markdown-it itself."""
+    """Whichever way is taken: text without mark-up, code alone, one pass, or markdown-it itself."""
     content = content.replace(
         "\u00a0", ""
     ).strip()  # a blank like any other where nothing is marked
@@ -93,3 +112,17 @@ def inline_tokens(
 def test_rules_asked_by_first_character_make_the_same_tokens(content: str) -> None:
     expected = inline_tokens(ParserInline(), helpers, content)
     assert inline_tokens(DispatchingInline(), LinkHelpers, content) == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '**Cells**{: data-type="term"} are small (see [\\[link\\]](#fig-1)).',
+        "A *word*, `code`, a [link](https://example.org) and a snake_case name.",
+        '![Two cells](cells.png "Cells &#x2013; two"){: #fig-1}',
+        "The [book][known] says so.<!-- ignore -->",
+    ],
+)
+def test_what_books_usually_write_is_read_in_one_pass(content: str) -> None:
+    """Common mark-up needs no markdown-it: the quick path is really taken."""
+    assert QuickInline(plain.DIALECT).read(content, REFERENCES) is not None

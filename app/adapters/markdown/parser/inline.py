@@ -13,6 +13,7 @@ from markdown_it.utils import EnvType
 from app.adapters.markdown.parser import inline_rules
 from app.adapters.markdown.parser.anchors import SlugPolicy
 from app.adapters.markdown.parser.dialect import Dialect
+from app.adapters.markdown.parser.quick_inline import QuickInline
 from app.adapters.markdown.parser.running_text import Collector, Text, code_text, glued, on_one_line
 from app.adapters.markdown.parser.tags import TagScanner
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
@@ -29,6 +30,7 @@ class InlineReader:
         special = _special_characters(dialect)
         self._special = re.compile(f"[{special}`]")
         self._special_but_code = re.compile(f"[{special}]")
+        self._quick = QuickInline(dialect)
         ruler = md.inline.ruler
         ruler.at("html_inline", inline_rules.tag_rule)
         if dialect.inline_attributes:
@@ -51,6 +53,9 @@ class InlineReader:
                 return Text(text, text, text)
             if "`" in content and self._is_code_alone(content):
                 return _read_code_spans(content)
+            quick = self._quick.read(_unwrapped(content), env["references"])
+            if quick is not None:
+                return quick.finish(self._dialect.marked_terms)
         return render(self._adapted(content, env), self._dialect.marked_terms)
 
     def tokens(self, content: str, env: EnvType) -> Sequence[Token]:
@@ -103,6 +108,14 @@ def _flat(content: str) -> str:
     if "\n" in content or "  " in content or "\t" in content:
         return " ".join(content.split())
     return content
+
+
+def _unwrapped(content: str) -> str:
+    """Replace line ends by blanks if that does not change the inline mark-up."""
+    if "\n" not in content or "\\" in content or "<" in content:
+        return content
+    joined = content.replace("\n", " ")
+    return content if "  " in joined or "\t" in joined else joined
 
 
 def _read_code_spans(content: str) -> Text:

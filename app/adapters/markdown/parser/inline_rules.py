@@ -13,7 +13,7 @@ _INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.]|(?=[\w:-]+=))?[\w
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 """TeX's `\\(` and `\\[` as mdBook requires them: with an escaped backslash."""
-_READ_WHOLE = frozenset({"math", "svg", "script", "style"})
+RAW_INLINE = frozenset({"math", "svg", "script", "style"})
 """Inline elements that are read whole, as HTML."""
 _INVISIBLE = (("<!--", "-->"), ("<?", ">"), ("<!", ">"))
 
@@ -29,7 +29,7 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
     tag = scanner.tag_at(start)
     if tag is None:
         return False
-    if tag.name.lower() in _READ_WHOLE and not tag.closing and not tag.void:
+    if tag.name.lower() in RAW_INLINE and not tag.closing and not tag.void:
         inner_end, stop = scanner.element_end(tag, len(source))
         if stop > 0:
             if not silent:

@@ -6,7 +6,7 @@ import html
 import re
 from typing import NamedTuple
 
-_SIMPLE_TAG = re.compile(
+SIMPLE_TAG = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)"
     r"(?P<attrs>(?:\s+[^\s\"'<>/={}]+(?:\s*=\s*(?:\"[^\"{}<]*\"|'[^'{}<]*'|[^\s\"'=<>`{}]+))?)*)"
     r"\s*(?P<void>/?)>"
@@ -105,7 +105,7 @@ class TagScanner:
 
     def tag_at(self, start: int) -> HtmlTag | None:
         """Return the tag whose `<` is at `start`, or None."""
-        match = _SIMPLE_TAG.match(self._text, start)
+        match = SIMPLE_TAG.match(self._text, start)
         if match:
             return HtmlTag(
                 match["name"],
