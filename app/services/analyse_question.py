@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 
 from app.domain.answering.answerability import Reading
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse, single_letters
@@ -21,7 +21,7 @@ from app.domain.errors import (
     ProviderError,
     QuestionError,
 )
-from app.domain.languages import language_of_words
+from app.domain.languages import language_of_words, without_question_phrases
 from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
@@ -94,7 +94,12 @@ class AnalyseQuestion:
             raise QuestionError(EMPTY_QUESTION)
         books = await self._in_scope(query.filter)
         asked, degraded = await self._standalone(query, books[0].language)
-        language = language_of_words(tuple(words(asked.lexical)), books[0].language)
+        embedded, lexical = (
+            without_question_phrases(text, books[0].language)
+            for text in (asked.embedded, asked.lexical)
+        )
+        asked = replace(asked, embedded=embedded, lexical=lexical)
+        language = language_of_words(tuple(words(lexical)), books[0].language)
         if language != books[0].language:
             if self.multilingual and query.mode is SearchMode.HYBRID:
                 query = replace(query, mode=SearchMode.DENSE)
@@ -116,7 +121,11 @@ class AnalyseQuestion:
         turns.
         """
         searched_for, books = asked.texts.question, asked.query.filter.books
-        terms = cache(partial(self.lexical.terms, language=language))
+
+        @cache
+        def terms(text: str) -> frozenset[int]:
+            return self.lexical.terms(without_question_phrases(text, language), language)
+
         bounds = await self.bounds.of(terms(searched_for), books)
         found = analyse(
             question, searched_for, language, tuple(words(question)), terms(question), terms, bounds
@@ -148,6 +157,7 @@ class AnalyseQuestion:
         return replace(asked, rescoring={**asked.rescoring, **added})
 
     async def _reading(self, text: str, language: str, books: Sequence[BookId]) -> Reading:
+        text = without_question_phrases(text, language)
         letters: frozenset[int] = frozenset()
         if language not in BY_CHARACTERS:
             found = single_letters(words(text))

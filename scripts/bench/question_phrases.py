@@ -1,0 +1,99 @@
+"""How much the words of a question around its subject disturb a search, in Chinese and Japanese.
+
+    python scripts/bench/question_phrases.py BOOK_DIR... [--home DIR] [--sample 120]
+
+Ingests each book and asks for headings that occur once in it, alone and within questions such as
+"什么是X". Prints the share of headings whose section is found first and among the first five, with
+the question's phrases left out, as the program does, and with them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+from dev_sets import Silent
+
+from app.bootstrap.application import Application, application
+from app.domain.book_id import BookId
+from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.services import analyse_question
+from app.services.ingest_plan import IngestRequest
+from app.settings import Settings
+
+FRAMES = {
+    "ja": (
+        "{}",
+        "{}とは何ですか",
+        "{}とは？",
+        "{}について教えてください",
+        "なぜ{}が必要なのですか",
+    ),
+    "zh": ("{}", "什么是{}", "{}是什么意思？", "请问{}怎么用", "为什么需要{}？"),
+}
+_UNSPACED = re.compile(r"[\u3040-\u9fff]")
+_LENGTHS = range(2, 15)
+
+
+async def headings(app: Application, book: BookId, size: int) -> list[tuple[str, str]]:
+    """Return headings that occur once in the book, with the file of each."""
+    files: dict[str, set[str]] = {}
+    for chunk in await app.index.matching(SearchFilter(books=(book,))):
+        for passage in chunk.passages:
+            files.setdefault(passage.heading_path[-1], set()).add(chunk.file)
+    found = [
+        (title, next(iter(held)))
+        for title, held in sorted(files.items())
+        if len(held) == 1 and len(title) in _LENGTHS and _UNSPACED.search(title)
+    ]
+    return random.Random(3).sample(found, min(size, len(found)))
+
+
+async def measure(app: Application, book: BookId, asked: Sequence[tuple[str, str]]) -> None:
+    language = (await app.index.manifest(book)).language
+    for frame in FRAMES[language]:
+        first = five = 0
+        for title, file in asked:
+            query = SearchQuery(frame.format(title), k=5, filter=SearchFilter(books=(book,)))
+            right = [
+                hit.chunk.file == file
+                and any(one.heading_path[-1] == title for one in hit.chunk.passages)
+                for hit in (await app.retrieve.search(query)).hits
+            ]
+            first += right[:1] == [True]
+            five += any(right)
+        shares = f"{first / len(asked):.3f} / {five / len(asked):.3f}"
+        print(f"| {book} | {frame.format('X')} | {len(asked)} | {shares} |", flush=True)
+
+
+async def run(folders: Sequence[Path], home: Path, size: int) -> None:
+    async with application(Settings(home=home, embedder="local", generator="extractive")) as app:
+        for folder in folders:
+            await app.ingest.run(IngestRequest(folder, book=BookId(folder.name)), Silent())
+        for folder in folders:
+            book = BookId(folder.name)
+            asked = await headings(app, book, size)
+            await measure(app, book, asked)
+            print("with the phrases:")
+            with patch.object(analyse_question, "without_question_phrases", lambda text, _: text):
+                await measure(app, book, asked)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("books", nargs="+", type=Path, metavar="BOOK_DIR")
+    parser.add_argument("--home", type=Path, help="where the index is kept (a temporary folder)")
+    parser.add_argument("--sample", type=int, default=120)
+    options = parser.parse_args()
+    with TemporaryDirectory() as scratch:
+        asyncio.run(run(options.books, options.home or Path(scratch), options.sample))
+
+
+if __name__ == "__main__":
+    main()
