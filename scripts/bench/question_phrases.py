@@ -56,7 +56,8 @@ async def headings(app: Application, book: BookId, size: int) -> list[tuple[str,
 
 
 async def measure(app: Application, book: BookId, asked: Sequence[tuple[str, str]]) -> None:
-    language = (await app.index.manifest(book)).language
+    manifest = await app.index.manifest(book)
+    language = manifest.language if manifest else ""
     for frame in FRAMES[language]:
         first = five = 0
         for title, file in asked:
