@@ -215,22 +215,6 @@ _SCRIPTS = {
 _MIN_KANA = 0.1
 """Minimum share of kana among the Han and kana characters of a Japanese text."""
 
-_QUESTION_PHRASES = """
-    什么是 是什么意思 是什么 什么意思 什么 请问 怎么样 怎么用 怎么 怎样 如何 为什么 为何 是否 有哪些
-    哪些 哪个 解释一下 介绍一下 告诉我 吗 呢
-    とは何ですか とは何でしょうか とはなんですか とは何か とは何 とは って何ですか って何 は何ですか
-    何ですか なんですか について教えてください について教えて を教えてください を教えて
-    教えてください 教えて について説明してください を説明してください 説明してください について
-    はどういう意味ですか どういう意味ですか はどうやって どうやって はどのように どのように
-    はどうすれば どうすれば どうしたら はなぜ なぜ なんで どうして のですか ですか ますか でしょうか
-    ください
-"""
-_QUESTION_PHRASE = re.compile(
-    "|".join([*sorted(_QUESTION_PHRASES.split(), key=len, reverse=True), "[？！。?!]+"])
-)
-"""Phrases of Chinese and Japanese questions. Both are indexed by pairs of characters, of which some
-belong to such a phrase and others to the words beside it, so stop words cannot be left out."""
-
 MIN_DETECTION_WORDS = 5
 """Minimum number of words to detect a language: in fewer, two matches may be typing errors."""
 
@@ -271,17 +255,6 @@ def language_of_text(text: str) -> str:
             kana = len(_KANA.findall(text)) if code == "zh" else 0
             return "ja" if kana > _MIN_KANA * found else code
     return guessed
-
-
-def without_question_phrases(question: str, language: str) -> str:
-    """Return a Chinese or Japanese question without "what is" and the like.
-
-    Unchanged in other languages, and if no words are left.
-    """
-    if language not in ("zh", "ja"):
-        return question
-    kept = _QUESTION_PHRASE.sub(" ", question)
-    return kept if any(words(kept)) else question
 
 
 def without_words(text: str, common: Collection[str]) -> str:

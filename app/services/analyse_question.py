@@ -11,7 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.question_analysis import QuestionAnalysis, analyse, single_letters
+from app.domain.answering.question_analysis import (
+    QuestionAnalysis,
+    analyse,
+    single_letters,
+    without_question_phrases,
+)
 from app.domain.book_id import BookId
 from app.domain.errors import (
     EMPTY_QUESTION,
@@ -21,7 +26,7 @@ from app.domain.errors import (
     ProviderError,
     QuestionError,
 )
-from app.domain.languages import language_of_words, without_question_phrases
+from app.domain.languages import language_of_words
 from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone

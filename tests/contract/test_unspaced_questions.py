@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.languages import without_question_phrases
+from app.domain.answering.question_analysis import without_question_phrases
 from tests.command_line import Run
 
 # The first page has the words of many questions, the others have the answers.

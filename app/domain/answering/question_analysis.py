@@ -30,6 +30,21 @@ _ASKS_DEFINITION = re.compile(
     r"(?:,?\s+(?:to\s+me|please|briefly|exactly|in\s+(?:simple|plain)\s+(?:terms|words|english)))*$",
     re.IGNORECASE | re.DOTALL,
 )
+_QUESTION_PHRASES = """
+    什么是 是什么意思 是什么 什么意思 什么 请问 怎么样 怎么用 怎么 怎样 如何 为什么 为何 是否 有哪些
+    哪些 哪个 解释一下 介绍一下 告诉我 吗 呢
+    とは何ですか とは何でしょうか とはなんですか とは何か とは何 とは って何ですか って何 は何ですか
+    何ですか なんですか について教えてください について教えて を教えてください を教えて
+    教えてください 教えて について説明してください を説明してください 説明してください について
+    はどういう意味ですか どういう意味ですか はどうやって どうやって はどのように どのように
+    はどうすれば どうすれば どうしたら はなぜ なぜ なんで どうして のですか ですか ますか でしょうか
+    ください
+"""
+_QUESTION_PHRASE = re.compile(
+    "|".join([*sorted(_QUESTION_PHRASES.split(), key=len, reverse=True), "[？！。?!]+"])
+)
+"""Phrases of Chinese and Japanese questions. Both are indexed by pairs of characters, of which some
+belong to such a phrase and others to the words beside it, so stop words cannot be left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +146,17 @@ def name_asked(question: str) -> Name:
 def single_letters(said: Iterable[str]) -> list[str]:
     """Return the words of one letter, such as the "p" of "p value"."""
     return [word for word in said if len(word) == 1 and word.isalpha()]
+
+
+def without_question_phrases(question: str, language: str) -> str:
+    """Return a Chinese or Japanese question without "what is" and the like.
+
+    Unchanged in other languages, and if no words are left.
+    """
+    if language not in ("zh", "ja"):
+        return question
+    kept = _QUESTION_PHRASE.sub(" ", question)
+    return kept if any(words(kept)) else question
 
 
 def bare_question(question: str, asked_in: str, language: str) -> str:
