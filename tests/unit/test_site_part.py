@@ -109,12 +109,3 @@ def test_the_docs_of_a_versioned_site_are_its_next_version(tmp_path: Path) -> No
     assert found is not None
     assert list(_urls(tmp_path, "docs", found.edition).values()) == ["/docs/next/owls"]
     assert editions_of(tmp_path, part="docs") == (found.edition,)
-
-
-@pytest.mark.parametrize(("chapters", "warned"), [(3, 1), (1, 0)])
-def test_chapters_in_another_format_are_named(chapters: int, warned: int, tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text("# Owls\n\nA book about owls.\n", "utf-8")
-    for number in range(chapters):
-        (tmp_path / f"ch{number}.Rmd").write_text("# Wings\n", "utf-8")
-    message = "ch0.Rmd: not read, as are all 3 .rmd files: only Markdown is read"
-    assert [str(one) for one in read_book(tmp_path).warnings] == [message] * warned

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -24,7 +23,6 @@ from app.adapters.markdown.parser.block_rules import (
 from app.adapters.markdown.parser.dialect import Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import MarkupClass
 from app.adapters.markdown.site_map import (
-    MARKDOWN_SUFFIXES,
     SiteGenerator,
     SitePage,
     SiteSettings,
@@ -130,10 +128,6 @@ DIALECT = Dialect(
 )
 
 
-_UNREAD_SUFFIXES = (".qmd", ".rmd", ".rst", ".adoc", ".ipynb", ".tex")
-"""Formats of Quarto, bookdown, Sphinx, Antora, Jupyter and LaTeX."""
-
-
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
     """Read `_config.yml` and the table of contents: `_toctree.yml` or `SUMMARY.md`, if any."""
     config = yaml_table(library.text("_config.yml") or "", "_config.yml")
@@ -145,7 +139,6 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         return SiteSettings(
             base_url, title, language, path_of=partial(_path, pretty=False), pages=pages
         )
-    warnings += _unread(library)
     contents = _contents(library)
     folder = "" if contents else content_folder(library)
     pretty = "pretty" in str(config.get("permalink"))
@@ -200,17 +193,6 @@ def _by_toctree(
             url = join_url(address, entry.target)
             pages.append(SitePage(file, url, entry.title, chapter))
     return pages
-
-
-def _unread(library: Library) -> Iterator[SourceWarning]:
-    """Warn of chapters in another format than Markdown, if the folder has more of them."""
-    files = [*walk(library)]
-    pages = sum(file.lower().endswith(MARKDOWN_SUFFIXES) for file in files)
-    for suffix in _UNREAD_SUFFIXES:
-        found = [file for file in files if file.lower().endswith(suffix)]
-        if len(found) > pages:
-            message = f"not read, as are all {len(found)} {suffix} files: only Markdown is read"
-            yield SourceWarning(message, found[0], 0)
 
 
 def _contents(library: Library) -> TableOfContents | None:
