@@ -118,7 +118,8 @@ async def admin_key(request: Request) -> SiteKey:
     scheme, key = _sent(request)
     if scheme == "basic":
         scheme, key = "bearer", _password(key)
-    found = _known_key(scheme, key, keys.all())
+    # A request without a key is asked for one, even if the keys cannot be read.
+    found = _known_key(scheme, key, keys.all()) if key else None
     if found is None:
         detail = "a secret key is needed (`textbook-rag keys add --secret`), as the password"
         wanted = "Bearer" if request.url.path.startswith(API_PREFIX) else "Basic"

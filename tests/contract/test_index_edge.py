@@ -223,6 +223,19 @@ def test_a_complete_generation_that_was_never_switched_to_is_cleared_away(home: 
     asyncio.run(scenario())
 
 
+def test_a_writer_that_cannot_clear_away_leftovers_keeps_no_lock(home: Path) -> None:
+    async def scenario() -> None:
+        index = EdgeIndex(home)
+        await publish(index, "book", points("book", [1]))
+        # More digits than Python converts to a number.
+        (home / "index" / "book" / "current").write_text(f"{'1' * 5_000}\n000000\n")
+        for _ in range(2):
+            with pytest.raises(StorageError, match="digits"):
+                await index.begin(BookId("book"), DIMENSION)
+
+    asyncio.run(scenario())
+
+
 def test_a_full_disk_is_one_clear_line_and_the_old_index_answers_on(home: Path) -> None:
     index = EdgeIndex(home)
     asyncio.run(publish(index, "book", points("book", [1])))

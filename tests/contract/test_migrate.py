@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from qdrant_client import AsyncQdrantClient, models
@@ -246,6 +246,31 @@ def test_books_in_collections_of_their_own_are_moved_to_the_shared_one() -> None
         assert [one.chunk for one in after] == [one.chunk for one in before]
         with pytest.raises(BookNotFound, match="'other'"):
             await use_case.run([BookId("other")], phases())
+        await client.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_chunk_that_left_its_collection_meanwhile_stops_the_move(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario() -> None:
+        client = AsyncQdrantClient(":memory:")
+        url = "http://localhost:6333"
+        await write_old(client, "lamps", 2, "textbook")
+        retrieve = client.retrieve
+
+        async def one_less(collection: str, ids: list[int | str], **how: Any) -> list[Any]:
+            found = await retrieve(collection, ids, **how)
+            return found[1:] if collection.startswith("textbook_lamps") else found
+
+        old, target = (
+            OldCollections(client, "textbook", url),
+            ServerIndex(client, "textbook", url),
+        )
+        monkeypatch.setattr(client, "retrieve", one_less)
+        with pytest.raises(StorageError, match="19 chunks"):
+            await MigrateBooks(old, target).run([], phases())
         await client.close()
 
     asyncio.run(scenario())

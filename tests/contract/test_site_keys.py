@@ -148,6 +148,7 @@ def test_keys_are_random_and_only_their_hashes_are_kept(run: Run, home: Path) ->
 def test_a_damaged_file_of_keys_lets_nobody_in(client: httpx.Client, two_books: Path) -> None:
     (two_books / "keys.sqlite").write_bytes(b"no database" * 100)
     assert_problem(ask(client, {}), 503, "storage_failed")
+    assert_problem(client.get("/admin"), 401, "unauthorized")
 
 
 @pytest.mark.parametrize(

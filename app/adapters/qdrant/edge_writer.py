@@ -206,11 +206,13 @@ class EdgeWriter:
             return
         self._shard = None
         try:
-            self._folder.prune()
-        except OSError as error:
+            with storage_errors(self._folder.path):
+                self._folder.prune()
+        except StorageError as error:
             _log.warning("index.prune_failed", extra={"book": self._book, "reason": str(error)})
-        self._lock.release()
-        self._lock = None
+        finally:
+            self._lock.release()
+            self._lock = None
 
     def _check_count(self, shard: edge.EdgeShard, manifest: BookManifest) -> None:
         found = count(shard)

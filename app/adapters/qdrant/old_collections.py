@@ -62,7 +62,7 @@ class OldCollections:
                 collection, asked, with_payload=True, with_vectors=True
             )
             points = {str(one.id): index_point(one.payload, one.vector) for one in found}
-            yield [points[chunk_id] for chunk_id in asked]
+            yield [points[chunk_id] for chunk_id in asked if chunk_id in points]
 
     async def _collections(self) -> dict[BookId, str]:
         """Return the name of each book's current collection."""
