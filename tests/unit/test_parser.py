@@ -144,6 +144,30 @@ def test_marks_of_changes_are_not_shown(tmp_path: Path) -> None:
     assert block.text == "Press Ctrl+S, added gone now seen {++open."
 
 
+REFERENCES = (
+    "Use [`Lamp()`][lamps.Lamp], a [*lamp*][lamps.Lamp] or [lamps.Wick][]; `a`[0][i], b[i][j]."
+)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "text"),
+    [
+        ("mkdocstrings", "Use Lamp(), a lamp or lamps.Wick; a[0][i], b[i][j]."),
+        ("autorefs", "Use Lamp(), a lamp or lamps.Wick; a[0][i], b[i][j]."),
+        (
+            "search",
+            "Use [Lamp()][lamps.Lamp], a [lamp][lamps.Lamp] or [lamps.Wick][]; a[0][i], b[i][j].",
+        ),
+    ],
+)
+def test_references_to_documented_code_are_links(plugin: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text(f"plugins:\n- search\n- {plugin}: {{}}\n")
+    (tmp_path / "docs/index.md").write_text(f"{REFERENCES}\n")
+    [block] = read_book(tmp_path).blocks()
+    assert block.text == text
+
+
 @pytest.mark.parametrize(
     ("source", "text", "kind"),
     [
