@@ -144,6 +144,30 @@ def test_marks_of_changes_are_not_shown(tmp_path: Path) -> None:
     assert block.text == "Press Ctrl+S, added gone now seen {++open."
 
 
+@pytest.mark.parametrize(
+    ("folders", "file", "path"),
+    [
+        ("false", "index.md", "/"),
+        ("false", "a/01_Owls & bats.md", "/owls-and-bats"),
+        ("false", "2024-review.md", "/2024-review"),
+        ("false", f"{'long-' * 12}.md", f"/{'long-' * 10}"),
+        ("false", "第一章.md", "/%E7%AC%AC%E4%B8%80%E7%AB%A0"),
+        ("false", "a/02-bats/index.md", "/bats"),
+        ("true", "index.md", "/"),
+        ("true", "a/02-bats/01_Wings.md", "/a/bats/wings"),
+        ("true", "a/index.md", "/a"),
+        ("true", "a/README.md", "/a/readme"),
+    ],
+)
+def test_the_paths_of_mystmd(folders: str, file: str, path: str, tmp_path: Path) -> None:
+    options = f"site: {{options: {{folders: {folders}}}}}\n"
+    (tmp_path / "myst.yml").write_text(f"version: 1\nproject: {{}}\n{options}")
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text("# Owls\n")
+    [page] = read_book(tmp_path).documents
+    assert page.url == path
+
+
 REFERENCES = (
     "Use [`Lamp()`][lamps.Lamp], a [*lamp*][lamps.Lamp] or [lamps.Wick][]; `a`[0][i], b[i][j]."
 )
