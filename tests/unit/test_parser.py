@@ -168,6 +168,18 @@ def test_the_paths_of_mystmd(folders: str, file: str, path: str, tmp_path: Path)
     assert page.url == path
 
 
+def test_a_pattern_of_mystmd_lists_its_files(tmp_path: Path) -> None:
+    toc = "[{file: a.md}, {title: Owls, children: [{pattern: 'b/**/*.md'}]}, {file: b/last.md}]"
+    (tmp_path / "myst.yml").write_text(f"version: 1\nproject:\n  toc: {toc}\n")
+    (tmp_path / "b/c").mkdir(parents=True)
+    for file in ("a", "b/1", "b/last", "b/index", "b/c/2", "d"):
+        (tmp_path / f"{file}.md").write_text("# Owls\n")
+    book = read_book(tmp_path)
+    files = ["a.md", "b/index.md", "b/1.md", "b/c/2.md", "b/last.md"]
+    assert [page.file for page in book.documents] == files
+    assert not book.warnings
+
+
 REFERENCES = (
     "Use [`Lamp()`][lamps.Lamp], a [*lamp*][lamps.Lamp] or [lamps.Wick][]; `a`[0][i], b[i][j]."
 )

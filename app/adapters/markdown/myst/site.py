@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -26,6 +26,7 @@ from app.adapters.markdown.site_map import (
     inside,
     line_of,
     markdown_files,
+    matches_glob,
     names,
     table,
     under,
@@ -133,12 +134,32 @@ class _Site:
             ),
         )
 
+    def with_patterns(self, entries: Sequence[TocEntry]) -> Iterator[TocEntry]:
+        """Replace each pattern by the files it matches and no entry names, an index first."""
+        left = {inside(self.folder, file) for file in markdown_files(self.library, self.folder)}
+        left -= {entry.target for entry in entries}
+        for entry in entries:
+            if not _WILDCARD.search(entry.target) or self.library.locate(self.folder, entry.target):
+                yield entry
+                continue
+            found = sorted(
+                (file for file in left if matches_glob(entry.target, file)), key=_indexed
+            )
+            yield from (replace(entry, target=file, title="") for file in found)
+            left.difference_update(found)
+
+
+def _indexed(file: str) -> tuple[str, bool, str]:
+    """Sort files by folder, its index first."""
+    path = PurePosixPath(file)
+    return folder_of(file), path.stem.lower() not in ("index", "readme"), path.name
+
 
 def _mystmd(site: _Site) -> SiteSettings:
     loaded = _load(site.text, site.file)
     project = table(loaded, "project")
     title = str(project.get("title") or table(loaded, "site").get("title") or "")
-    entries = _mystmd_entries(project.get("toc"), 1, site.text)
+    entries = site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)))
     folders = bool(table(loaded, "site", "options").get("folders"))
     settings = SiteSettings(site.base_url, title, path_of=partial(_mystmd_path, folders))
     return site.with_contents(settings, entries)
@@ -273,7 +294,7 @@ def _file_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
 
 def _mystmd_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
     for item in _dicts(items):
-        file = item.get("file")
+        file = item.get("file") or item.get("pattern")
         title = str(item.get("title") or "")
         if isinstance(file, str) or title:
             target = file if isinstance(file, str) else ""
