@@ -168,6 +168,17 @@ def test_the_paths_of_mystmd(folders: str, file: str, path: str, tmp_path: Path)
     assert page.url == path
 
 
+def test_pages_of_other_generators_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Owls\n")
+    for file in ("one.qmd", "two.qmd", "notes.ipynb", "plot.R"):
+        (tmp_path / file).touch()
+    found = [(one.file, one.message) for one in read_book(tmp_path).warnings]
+    assert found == [
+        ("notes.ipynb", ".ipynb files are not read, only Markdown: 1 left out"),
+        ("one.qmd", ".qmd files are not read, only Markdown: 2 left out"),
+    ]
+
+
 def test_a_pattern_of_mystmd_lists_its_files(tmp_path: Path) -> None:
     toc = "[{file: a.md}, {title: Owls, children: [{pattern: 'b/**/*.md'}]}, {file: b/last.md}]"
     (tmp_path / "myst.yml").write_text(f"version: 1\nproject:\n  toc: {toc}\n")
