@@ -15,6 +15,7 @@ import pytest
 
 from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Book, Site
+from app.domain.errors import BookError
 from tests.conftest import ROOT
 from tests.parser_invariants import assert_sound
 
@@ -177,6 +178,12 @@ def test_pages_of_other_generators_are_counted(tmp_path: Path) -> None:
         ("notes.ipynb", ".ipynb files are not read, only Markdown: 1 left out"),
         ("one.qmd", ".qmd files are not read, only Markdown: 2 left out"),
     ]
+
+
+def test_a_notebook_is_no_book(tmp_path: Path) -> None:
+    (tmp_path / "owls.ipynb").write_text('{"cells": []}')
+    with pytest.raises(BookError, match="a notebook is not read"):
+        read_book(tmp_path / "owls.ipynb")
 
 
 def test_a_pattern_of_mystmd_lists_its_files(tmp_path: Path) -> None:
