@@ -349,3 +349,9 @@ def test_brackets_of_a_span_with_attributes_are_not_shown(
     (tmp_path / "index.md").write_text(source + "\n", encoding="utf-8")
     [block] = read_book(tmp_path).blocks()
     assert block.text == (shown or "A [wick of cotton], a [lamp] and a [wick]")
+
+
+@pytest.mark.parametrize("site", [Site.MDBOOK, Site.MKDOCS, Site.PLAIN])
+def test_escaped_braces_at_the_end_of_a_heading_are_text(site: Site) -> None:
+    [heading] = read_text("## Copying \\{std,rustc\\}\n", site=site).blocks
+    assert (heading.text, heading.anchor) == ("Copying {std,rustc}", "copying-stdrustc")

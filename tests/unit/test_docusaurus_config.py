@@ -142,3 +142,20 @@ def test_the_trailing_slash_is_added_to_the_addresses_of_an_earlier_build(
         },
     )
     assert [one for _, one in pages(tmp_path)] == [url]
+
+
+def test_a_sidebar_of_docusaurus_2_names_its_docs_with_the_version(tmp_path: Path) -> None:
+    sidebar = {"version-1.0/docs": ["version-1.0/wicks", "version-1.0/oil"]}
+    files = {
+        "docusaurus.config.js": "module.exports = { url: 'https://lamps.example', baseUrl: '/' };",
+        "versions.json": '["1.0"]',
+        "versioned_sidebars/version-1.0-sidebars.json": json.dumps(sidebar),
+        "versioned_docs/version-1.0/oil.md": "# Oil\n",
+        "versioned_docs/version-1.0/wicks.md": "# Wicks\n",
+    }
+    book = read_book(write(tmp_path, files))
+    assert [one.url for one in book.documents] == [
+        "https://lamps.example/docs/wicks",
+        "https://lamps.example/docs/oil",
+    ]
+    assert not book.warnings

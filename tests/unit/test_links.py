@@ -87,6 +87,8 @@ HAZARDS = [
     ("we can't don't and won't stop here", "we can't don't and"),
     ("pi of 3.14 and 1,000 of them", "pi of 3.14 and"),
     ("`u64`s of a kind are many here", "of a kind are"),
+    ("an `u64`'s kind is one of many", "kind is one of"),
+    ("an **owl**\u2019s kind is one of many", "kind is one of"),
     ("the count is $n$th of a long row here", "of a long row"),
     ("**bold**ly go where no one went", "go where no one"),
 ]

@@ -15,6 +15,7 @@ import pytest
 
 from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Book, Site
+from app.domain.errors import BookError
 from tests.conftest import ROOT
 from tests.parser_invariants import assert_sound
 
@@ -142,6 +143,83 @@ def test_marks_of_changes_are_not_shown(tmp_path: Path) -> None:
     (tmp_path / "docs/index.md").write_text(text)
     [block] = read_book(tmp_path).blocks()
     assert block.text == "Press Ctrl+S, added gone now seen {++open."
+
+
+@pytest.mark.parametrize(
+    ("folders", "file", "path"),
+    [
+        ("false", "index.md", "/"),
+        ("false", "a/01_Owls & bats.md", "/owls-and-bats"),
+        ("false", "2024-review.md", "/2024-review"),
+        ("false", f"{'long-' * 12}.md", f"/{'long-' * 10}"),
+        ("false", "第一章.md", "/%E7%AC%AC%E4%B8%80%E7%AB%A0"),
+        ("false", "a/02-bats/index.md", "/bats"),
+        ("true", "index.md", "/"),
+        ("true", "a/02-bats/01_Wings.md", "/a/bats/wings"),
+        ("true", "a/index.md", "/a"),
+        ("true", "a/README.md", "/a/readme"),
+    ],
+)
+def test_the_paths_of_mystmd(folders: str, file: str, path: str, tmp_path: Path) -> None:
+    options = f"site: {{options: {{folders: {folders}}}}}\n"
+    (tmp_path / "myst.yml").write_text(f"version: 1\nproject: {{}}\n{options}")
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text("# Owls\n")
+    [page] = read_book(tmp_path).documents
+    assert page.url == path
+
+
+def test_pages_of_other_generators_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Owls\n")
+    for file in ("one.qmd", "two.qmd", "notes.ipynb", "plot.R"):
+        (tmp_path / file).touch()
+    found = [(one.file, one.message) for one in read_book(tmp_path).warnings]
+    assert found == [
+        ("notes.ipynb", ".ipynb files are not read, only Markdown: 1 left out"),
+        ("one.qmd", ".qmd files are not read, only Markdown: 2 left out"),
+    ]
+
+
+def test_a_notebook_is_no_book(tmp_path: Path) -> None:
+    (tmp_path / "owls.ipynb").write_text('{"cells": []}')
+    with pytest.raises(BookError, match="a notebook is not read"):
+        read_book(tmp_path / "owls.ipynb")
+
+
+def test_a_pattern_of_mystmd_lists_its_files(tmp_path: Path) -> None:
+    toc = "[{file: a.md}, {title: Owls, children: [{pattern: 'b/**/*.md'}]}, {file: b/last.md}]"
+    (tmp_path / "myst.yml").write_text(f"version: 1\nproject:\n  toc: {toc}\n")
+    (tmp_path / "b/c").mkdir(parents=True)
+    for file in ("a", "b/1", "b/last", "b/index", "b/c/2", "d"):
+        (tmp_path / f"{file}.md").write_text("# Owls\n")
+    book = read_book(tmp_path)
+    files = ["a.md", "b/index.md", "b/1.md", "b/c/2.md", "b/last.md"]
+    assert [page.file for page in book.documents] == files
+    assert not book.warnings
+
+
+REFERENCES = (
+    "Use [`Lamp()`][lamps.Lamp], a [*lamp*][lamps.Lamp] or [lamps.Wick][]; `a`[0][i], b[i][j]."
+)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "text"),
+    [
+        ("mkdocstrings", "Use Lamp(), a lamp or lamps.Wick; a[0][i], b[i][j]."),
+        ("autorefs", "Use Lamp(), a lamp or lamps.Wick; a[0][i], b[i][j]."),
+        (
+            "search",
+            "Use [Lamp()][lamps.Lamp], a [lamp][lamps.Lamp] or [lamps.Wick][]; a[0][i], b[i][j].",
+        ),
+    ],
+)
+def test_references_to_documented_code_are_links(plugin: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text(f"plugins:\n- search\n- {plugin}: {{}}\n")
+    (tmp_path / "docs/index.md").write_text(f"{REFERENCES}\n")
+    [block] = read_book(tmp_path).blocks()
+    assert block.text == text
 
 
 @pytest.mark.parametrize(

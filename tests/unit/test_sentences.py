@@ -17,6 +17,7 @@ from app.domain.chunking.inline_markup import matching_texts, reader_text, sente
         ("en", ["See Fig. 3 and Eq. (2).", "Both agree."]),
         ("en", ["The approx. value etc. is given.", "So it is."]),
         ("en", ["A line\nbreak is no end.", "This is one."]),
+        ("en", ["It moved to owls.Barn and a_1.B2 in May.", "It is new."]),
         ("de", ["Das gilt z. B. für Öl.", "Es brennt."]),
         ("es", ["Véase p. ej. la tabla.", "¿Qué dice?"]),
         ("ja", ["これは文です。", "次の文です。"]),

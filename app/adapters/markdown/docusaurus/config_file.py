@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from itertools import product
 from posixpath import normpath
 
 from app.adapters.markdown.docusaurus.javascript import parse_json, read_value, string
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.site_map import content_folder, table
+from app.adapters.markdown.site_map import content_folder, matches_glob, table
 
 CONFIG_NAMES = (
     "site.json",
@@ -47,8 +46,7 @@ class DocsInstance:
 
     def excludes(self, path: str) -> bool:
         """Whether a file, relative to the docs folder, is no page of the site."""
-        parts = tuple(path.split("/"))
-        return any(_matches(tuple(glob.split("/")), parts) for glob in self.exclude)
+        return any(matches_glob(glob, path) for glob in self.exclude)
 
     @property
     def prefix(self) -> str:
@@ -137,20 +135,6 @@ def _instance(library: Library, folder: str, options: dict[str, object], text: s
         {name: string(one["path"]) for name in named if "path" in (one := table(named, name))},
         tuple(_strings(options.get("exclude"))),
     )
-
-
-def _matches(glob: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    """Whether a glob pattern matches a path, both split at slashes; `**` is any number of folders.
-
-    `ends` are the numbers of folders that the pattern so far may match.
-    """
-    ends = {0}
-    for part in glob:
-        if part == "**":
-            ends = set(range(min(ends, default=len(path) + 1), len(path) + 1))
-        else:
-            ends = {end + 1 for end in ends if end < len(path) and fnmatchcase(path[end], part)}
-    return len(path) in ends
 
 
 def _without_file(library: Library) -> SiteConfig:

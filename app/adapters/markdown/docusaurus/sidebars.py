@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from app.adapters.markdown.docusaurus.javascript import read_value, string
 from app.adapters.markdown.includes import Library
@@ -87,6 +88,7 @@ class _Tree:
         self._library = library
         self._docs = docs
         self._by_id = {doc.id: doc for doc in docs}
+        self._version = f"{PurePosixPath(sidebar_file).name.removesuffix('-sidebars.json')}/"
         self._file = sidebar_file
         self._warnings = warnings
         self._found: list[tuple[TocEntry, Doc | None]] = []
@@ -132,10 +134,16 @@ class _Tree:
 
     def _category_page(self, link: object) -> Doc | None:
         """Return the page that a category links to, if it is one of the docs."""
-        return self._by_id.get(string(link.get("id"))) if isinstance(link, dict) else None
+        return self._doc(string(link.get("id"))) if isinstance(link, dict) else None
+
+    def _doc(self, identifier: str) -> Doc | None:
+        """Return the doc with an id; Docusaurus 2 wrote `version-1.0/id` for those of a version."""
+        return self._by_id.get(identifier) or self._by_id.get(
+            identifier.removeprefix(self._version)
+        )
 
     def _add_id(self, identifier: str, label: str, depth: int) -> None:
-        doc = self._by_id.get(identifier)
+        doc = self._doc(identifier)
         if doc is not None:
             self._add(doc, label or doc.label, depth)
             return

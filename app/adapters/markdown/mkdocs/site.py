@@ -36,6 +36,8 @@ from app.domain.document import Site, SourceWarning
 from app.domain.edition import Edition
 
 CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")
+_CODE_REFERENCES = frozenset({"autorefs", "mkdocstrings"})
+"""Plugins that make links of references without a definition."""
 
 
 class _Loader(LOADER):  # type: ignore[misc, valid-type]
@@ -58,7 +60,8 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     extensions = _extensions(config)
     snippets = extensions.get("snippets", {})
     bases = tuple(map(_folder, names(snippets.get("base_path")))) or ("",)
-    dialect = dialect_with(frozenset(extensions), bases)
+    plugins = {"autorefs"} if _CODE_REFERENCES & set(_plugins(config)) else set()
+    dialect = dialect_with(frozenset(extensions) | plugins, bases)
     references, files = _appended_references(library, snippets, dialect, warnings)
 
     def contents_of(nav: object) -> TableOfContents | None:
@@ -165,6 +168,12 @@ def _extensions(config: dict[str, object]) -> dict[str, dict[str, object]]:
         for name, options in entry.items() if isinstance(entry, dict) else [(entry, None)]:
             found[str(name).rpartition(".")[2]] = options if isinstance(options, dict) else {}
     return found
+
+
+def _plugins(config: dict[str, object]) -> Iterator[str]:
+    listed = config.get("plugins")
+    for entry in listed if isinstance(listed, (list, dict)) else []:
+        yield from map(str, entry if isinstance(entry, dict) else [entry])
 
 
 def _folder(path: object) -> str:

@@ -187,12 +187,13 @@ _read_snippet = mark_rule(_SNIPPET, MarkupClass.INCLUDE, name="snippet")
 
 # --- inline marks -------------------------------------------------------------------------------
 
-_INLINE_EXTENSIONS = frozenset({"caret", "critic", "emoji", "keys", "mark", "tilde"})
+_INLINE_EXTENSIONS = frozenset({"autorefs", "caret", "critic", "emoji", "keys", "mark", "tilde"})
 _PAIRS = (("==", "mark"), ("^^", "caret"), ("^", "caret"), ("~", "tilde"))
 _SHORT_NAME = re.compile(r":(?P<name>[a-z0-9+][\w+-]*):(?!\w)")
 _ICON = re.compile(r"(?:material|fontawesome|octicons|simple|lucide)-")
 _KEYS = re.compile(r"\+\+(?P<keys>[\w-]+(?:\+[\w-]+)*|\"[^\"\n]+\")\+\+")
 _CRITIC = re.compile(r"\{(?P<mark>\+\+|--|==)(?P<text>[^{}]+)(?P=mark)\}")
+_IDENTIFIER = re.compile(r"\[(?P<identifier>[^\[\]\s]*)\]")
 _HIGHLIGHTED = re.compile(r"(?<!`)(`+)[ ]?[#:]![\w+-]+[ ]+")
 _KEY_NAMES = {"ctrl": "Ctrl", "cmd": "Cmd", "del": "Del", "esc": "Esc", "ins": "Ins"}
 
@@ -214,6 +215,8 @@ def inline_rules(extensions: frozenset[str]) -> tuple[InlineRule, ...]:
         rules.append(InlineRule("critic", "{", _critic))
     if "keys" in extensions:
         rules.append(InlineRule("keys", "+", _keys))
+    if "autorefs" in extensions:
+        rules.append(InlineRule("autorefs", "[", _autoref))
     return tuple(rules)
 
 
@@ -281,6 +284,21 @@ def _critic(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         read_marked(state, *match.span("text"))
+    state.pos = match.end()
+    return True
+
+
+def _autoref(state: StateInline, silent: bool) -> bool:
+    """Read `[text][package.name]` and `[package.name][]`, links to documentation of code."""
+    start = state.pos
+    if start and (state.src[start - 1].isalnum() or state.src[start - 1] in "_`])"):
+        return False  # an index: `a[i][j]`
+    end = state.md.helpers.parseLinkLabel(state, start)
+    match = _IDENTIFIER.match(state.src, end + 1, state.posMax) if end > start + 1 else None
+    if match is None or not (match["identifier"] or len(state.src[start:end].split()) == 1):
+        return False
+    if not silent:
+        read_marked(state, start + 1, end)
     state.pos = match.end()
     return True
 
@@ -360,7 +378,7 @@ PYMDOWNX = replace(STYLE, slug=pymdownx_slug)
 
 
 def dialect_with(extensions: frozenset[str], snippet_folders: tuple[str, ...]) -> Dialect:
-    """Return the dialect of a site with these PyMdown extensions.
+    """Return the dialect of a site with these PyMdown extensions, or `autorefs`.
 
     `snippet_folders` are the folders and files that snippets are relative to.
     """

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.includes import Library, folder_of
@@ -25,6 +26,7 @@ from app.adapters.markdown.site_map import (
     inside,
     line_of,
     markdown_files,
+    matches_glob,
     names,
     table,
     under,
@@ -64,6 +66,7 @@ _SAMPLES = frozenset("test tests example examples template templates".split())
 _NUMFIG = re.compile(r"^numfig\s*=\s*True\b", re.M)
 _BIBLIOGRAPHIES = re.compile(r"^bibtex_bibfiles\s*=\s*\[(?P<files>[^\]]*)\]", re.M)
 _QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
+_YEAR_OR_LONG = re.compile(r"[12]\d{3}(?!\d)|\d{5}")
 _DIRHTML = re.compile(r"^[ \t]*builder:\s*[\"']?dirhtml\b|-b[ \t=]*dirhtml\b", re.M)
 _CONF_VALUE = re.compile(
     r"^(?P<key>project|html_title|language|html_baseurl)\s*=\s*[\"']([^\"']*)", re.M
@@ -131,13 +134,35 @@ class _Site:
             ),
         )
 
+    def with_patterns(self, entries: Sequence[TocEntry]) -> Iterator[TocEntry]:
+        """Replace each pattern by the files it matches and no entry names, an index first."""
+        left = {inside(self.folder, file) for file in markdown_files(self.library, self.folder)}
+        left -= {entry.target for entry in entries}
+        for entry in entries:
+            if not _WILDCARD.search(entry.target) or self.library.locate(self.folder, entry.target):
+                yield entry
+                continue
+            found = sorted(
+                (file for file in left if matches_glob(entry.target, file)), key=_indexed
+            )
+            yield from (replace(entry, target=file, title="") for file in found)
+            left.difference_update(found)
+
+
+def _indexed(file: str) -> tuple[str, bool, str]:
+    """Sort files by folder, its index first."""
+    path = PurePosixPath(file)
+    return folder_of(file), path.stem.lower() not in ("index", "readme"), path.name
+
 
 def _mystmd(site: _Site) -> SiteSettings:
     loaded = _load(site.text, site.file)
     project = table(loaded, "project")
     title = str(project.get("title") or table(loaded, "site").get("title") or "")
-    entries = _mystmd_entries(project.get("toc"), 1, site.text)
-    return site.with_contents(SiteSettings(site.base_url, title, path_of=_mystmd_path), entries)
+    entries = site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)))
+    folders = bool(table(loaded, "site", "options").get("folders"))
+    settings = SiteSettings(site.base_url, title, path_of=partial(_mystmd_path, folders))
+    return site.with_contents(settings, entries)
 
 
 def _jupyter_book(site: _Site) -> SiteSettings:
@@ -209,15 +234,21 @@ def _stem(file: str) -> str:
     return file[: -len(PurePosixPath(file).suffix)]
 
 
-def _mystmd_path(file: str) -> str:
-    """Return mystmd's page slug: the file's name in lower case without a leading number."""
-    stem = PurePosixPath(file).stem
-    if stem.lower() == "index" and "/" not in file:
-        return ""
-    if stem.lower() in ("index", "readme") and "/" in file:
-        stem = folder_of(file).rpartition("/")[2]
-    slug = re.sub(r"^\d+[\s._-]+", "", stem.lower())
-    return re.sub(r"[^\w]+|_", "-", slug).strip("-")
+def _mystmd_path(folders: bool, file: str) -> str:
+    """Return the path that mystmd gives a page, in its folders if the site keeps them."""
+    above, stem = PurePosixPath(folder_of(file)).parts, PurePosixPath(file).stem
+    is_index = stem.lower() == "index"
+    if folders or not above:
+        return "/".join(map(_mystmd_slug, [*above, *([] if is_index else [stem])]))
+    return _mystmd_slug(above[-1] if is_index or stem.lower() == "readme" else stem)
+
+
+def _mystmd_slug(name: str) -> str:
+    """Return mystmd's slug: ASCII in lower case, without a leading number that is no year."""
+    lower = name.lower()
+    plain = lower if _YEAR_OR_LONG.match(lower) else lower.lstrip("0123456789_.-") or lower
+    slug = re.sub(r"[^a-z0-9]+", "-", plain.replace("&", "-and-")).strip("-")[:50]
+    return slug or re.sub(r"\W+|_", "-", plain).strip("-")
 
 
 def _with_suffix(library: Library, folder: str, entry: TocEntry) -> TocEntry:
@@ -263,7 +294,7 @@ def _file_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
 
 def _mystmd_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
     for item in _dicts(items):
-        file = item.get("file")
+        file = item.get("file") or item.get("pattern")
         title = str(item.get("title") or "")
         if isinstance(file, str) or title:
             target = file if isinstance(file, str) else ""

@@ -58,7 +58,7 @@ def heading_source(content: str, dialect: Dialect) -> HeadingSource:
         return HeadingSource(content)
     last = max(content.rfind("{"), 0)
     match = _ATTRIBUTES.match(content, last)
-    if match is None:
+    if match is None or content[:last].endswith("\\"):
         return HeadingSource(content)
     found = _LIST_ID.search(match["list"])
     before = content[:last].rstrip()

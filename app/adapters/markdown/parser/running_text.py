@@ -14,7 +14,7 @@ _BLANKS = re.compile(r"[ \t]*\n[ \t]*|[ \t]{2,}|\t")
 GLUED_BOUNDARY = f"{RUN_GLUE}{BOUNDARY}{RUN_GLUE}"
 """Marks something on the page that is not in the runs, possibly within a word."""
 # Begins with the boundary because searching for a literal is fast.
-_WITHIN_WORD = re.compile(rf"{BOUNDARY}(?<=\w{BOUNDARY}){BOUNDARY}*+(?=\w)")
+_WITHIN_WORD = re.compile(rf"{BOUNDARY}(?<=\w{BOUNDARY}){BOUNDARY}*+(?=['\u2019]?\w)")
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
 
 MAX_TERM_WORDS = 6

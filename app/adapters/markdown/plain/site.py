@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -38,6 +39,7 @@ from app.adapters.markdown.source import UNREADABLE, load_yaml, yaml_table
 from app.domain.document import Site, SourceWarning
 
 _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
+_OTHER_PAGES = frozenset({".adoc", ".ipynb", ".qmd", ".rmd", ".rst"})
 _LANGUAGE_FOLDER = re.compile(r"^[a-z]{2}(?:[-_][A-Za-z]{2,4})?$")
 _TEMPLATE = re.compile(
     r"\{(?:[#:/@][a-z][^}\n]*\}|%[^\n]*?%\}|\{[<%#][^\n]*?[>%]?\}\})[ \t]*$", re.MULTILINE
@@ -132,7 +134,9 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     """Read `_config.yml` and the table of contents: `_toctree.yml` or `SUMMARY.md`, if any."""
     config = yaml_table(library.text("_config.yml") or "", "_config.yml")
     title = str(config.get("title") or "")
-    toctrees = sorted(file for file in walk(library) if file.rpartition("/")[2] == "_toctree.yml")
+    files = sorted(walk(library))
+    warnings += _not_read(files)
+    toctrees = [file for file in files if file.rpartition("/")[2] == "_toctree.yml"]
     if toctrees:
         toctree, language = _chosen(toctrees)
         pages = _by_toctree(library, toctree, join_url(base_url, language), warnings)
@@ -150,6 +154,18 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         _content_path if folder else partial(_path, pretty=pretty),
         contents,
     )
+
+
+def _not_read(files: Iterable[str]) -> Iterator[SourceWarning]:
+    """Yield a warning for each kind of files that other generators make pages of."""
+    found: dict[str, list[str]] = {}
+    for file in files:
+        suffix = PurePosixPath(file).suffix
+        if suffix.lower() in _OTHER_PAGES:
+            found.setdefault(suffix, []).append(file)
+    for suffix, several in found.items():
+        message = f"{suffix} files are not read, only Markdown: {len(several):,} left out"
+        yield SourceWarning(message, several[0], 1)
 
 
 def _find_config(library: Library) -> str:
