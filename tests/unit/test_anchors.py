@@ -349,3 +349,20 @@ def test_brackets_of_a_span_with_attributes_are_not_shown(
     (tmp_path / "index.md").write_text(source + "\n", encoding="utf-8")
     [block] = read_book(tmp_path).blocks()
     assert block.text == (shown or "A [wick of cotton], a [lamp] and a [wick]")
+
+
+@pytest.mark.parametrize(
+    ("config", "site"), [("mkdocs.yml", Site.MKDOCS), ("conf.py", Site.MYST), (None, Site.MDBOOK)]
+)
+def test_a_configuration_at_the_top_says_more_than_an_mdbook_below(
+    config: str | None, site: Site, tmp_path: Path
+) -> None:
+    if config:
+        (tmp_path / config).write_text("")
+    (tmp_path / "guide" / "src").mkdir(parents=True)
+    (tmp_path / "guide" / "book.toml").write_text("")
+    (tmp_path / "guide" / "src" / "SUMMARY.md").write_text("[A](a.md)\n")
+    for folder in ("docs", "guide/src", "."):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "a.md").write_text("# A\n")
+    assert read_book(tmp_path).site is site
