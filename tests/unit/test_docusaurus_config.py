@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -105,6 +107,29 @@ def test_constants_of_constants_stay_short() -> None:
     source = f"const a0 = 'xx';\n{doubled}\nmodule.exports = {{ a: a60, b: a3 }};"
     value = read_value(source, "docusaurus.config.js")
     assert value == {"a": None, "b": "x" * 16}
+
+
+def test_a_template_of_constants_stays_short() -> None:
+    often = "${a}" * 200_000
+    source = f"const a = '{'x' * 200}';\nexport default {{ a: `${{a}}`, b: `{often}` }};"
+    assert read_value(source, "docusaurus.config.js") == {"a": "x" * 200, "b": None}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda size: "const a = 'x'" + " " * size + "y\n",
+        lambda size: "const a = {" + "/* " * size,
+        lambda size: "const a = {" + "`\\" * size,
+        lambda size: "const a = {" + '"\\' * size,
+        lambda size: "const a = [`${" + " " * size + "`]\n",
+    ],
+    ids=["blanks", "comments", "templates", "strings", "placeholders"],
+)
+def test_what_is_never_closed_is_read_in_linear_time(text: Callable[[int], str]) -> None:
+    start = process_time()
+    read_value(text(100_000), "docusaurus.config.js")
+    assert process_time() - start < 2
 
 
 @pytest.mark.parametrize(
