@@ -84,6 +84,16 @@ def test_the_docs_of_other_plugins_are_in_the_editions_of_the_latest_version(
     ) in pages(tmp_path, german)
 
 
+@pytest.mark.parametrize("path", ["'docs'", "resolve('reference')", "'docs/inner'"])
+def test_a_page_of_two_plugins_is_read_once(path: str, tmp_path: Path) -> None:
+    config = CONFIG.replace("path: 'reference'", f"path: {path}")
+    generated = {"sidebars.js": "", "sidebars-api.js": "", "versions.json": "[]"}
+    files = {"docs/inner/oil.md": "# Oil\n", **generated}
+    write(tmp_path, {**FILES, **files, "docusaurus.config.js": config})
+    found = [file for file, _ in pages(tmp_path) if file.startswith("docs/")]
+    assert found == ["docs/inner/oil.md", "docs/wicks.md"]
+
+
 @pytest.mark.parametrize(
     ("base", "expected", "warned"),
     [
