@@ -309,6 +309,8 @@ def test_an_id_in_a_comment_is_the_headings_anchor(
     ("file", "settings"),
     [
         ("conf.py", "myst_enable_extensions = [\n  {}]  # '\\d'\n"),
+        ("conf.py", "myst_enable_extensions = {{ {} }}\nmyst_substitutions = {{[]: 1}}\n"),
+        ("conf.py", "myst_enable_extensions = ( {} )\n"),
         ("_config.yml", "parse:\n  myst_enable_extensions: [{}]\n"),
     ],
 )

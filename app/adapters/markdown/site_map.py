@@ -368,8 +368,9 @@ def table(config: object, *names: str) -> dict[str, object]:
 
 
 def names(value: object) -> list[str]:
-    """Return the names in a configured value, which is one name or a list of names."""
-    return [str(item) for item in (value if isinstance(value, list) else [value]) if item]
+    """Return the names in a configured value, which is one name or several."""
+    several = value if isinstance(value, (list, tuple, set)) else [value]
+    return [str(item) for item in several if item]
 
 
 def line_of(text: str, words: str) -> int:
