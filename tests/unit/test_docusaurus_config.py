@@ -12,6 +12,7 @@ import pytest
 from app.adapters.markdown import editions_of, read_book
 from app.adapters.markdown.docusaurus.javascript import read_value
 from app.domain.edition import Edition
+from app.domain.errors import BookError
 
 CONFIG = """const route = '/course/';
 const base = { sidebarPath: require.resolve('./sidebars.js') };
@@ -159,6 +160,15 @@ def test_excluded_files_are_no_pages(glob: str, left: set[str], tmp_path: Path) 
     write(tmp_path, {"docusaurus.config.js": config, "docs/kept.mdx": "# Kept\n", **files})
     found = {file.removeprefix("docs/") for file, _ in pages(tmp_path)}
     assert found - {"kept.mdx"} == left
+
+
+@pytest.mark.parametrize(
+    "path", ["x" * 300, "x/" * 3_000, "do\\u0000cs", "do\\ud800cs", "../../etc"]
+)
+def test_a_folder_that_cannot_be_has_no_pages(path: str, tmp_path: Path) -> None:
+    config = f"export default {{ presets: [['classic', {{ docs: {{ path: '{path}' }} }}]] }};"
+    with pytest.raises(BookError, match="no text found"):
+        read_book(write(tmp_path, {**FILES, "docusaurus.config.js": config, "versions.json": "[]"}))
 
 
 @pytest.mark.parametrize(("setting", "url"), [("true", "/b/docs/a/"), ("false", "/b/docs/a")])
