@@ -369,8 +369,9 @@ def table(config: object, *names: str) -> dict[str, object]:
 
 def names(value: object) -> list[str]:
     """Return the names in a configured value, which is one name or several."""
-    several = value if isinstance(value, (list, tuple, set)) else [value]
-    return [str(item) for item in several if item]
+    if isinstance(value, set):
+        return sorted(str(item) for item in value if item)
+    return [str(item) for item in (value if isinstance(value, (list, tuple)) else [value]) if item]
 
 
 def line_of(text: str, words: str) -> int:
