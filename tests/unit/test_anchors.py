@@ -245,6 +245,7 @@ def test_a_label_before_a_directive_is_no_anchor_of_the_next_heading(
     [
         ("/lamps/", "", "/lamps/wicks.html"),
         ("//lamps.example", "", "/lamps.example/wicks.html"),
+        ("/a?b#c d/", "", "/a%3Fb%23c%20d/wicks.html"),
         ("https://lamps.example/b/", "", "https://lamps.example/b/wicks.html"),
         ("/lamps/", "https://x.example", "https://x.example/wicks.html"),
     ],
