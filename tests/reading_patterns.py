@@ -333,6 +333,7 @@ PATTERNS: dict[str, Pattern] = {
     "images with blanks in their path": times("![a](b c.png) "),
     "open images with blanks in their path": times('![a](b c.png "d '),
     "annotations": times("<annotation>a</annotation> "),
+    "annotations in code": inside("", "`<annotation>` ", "</annotation>"),
     "open annotations": times("<annotation> "),
     "problems": numbered("# Problem № - a\n\na\n\n"),
     "a problem's brackets": inside("# Problem 1 ", "(", "\n"),

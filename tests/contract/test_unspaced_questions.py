@@ -69,6 +69,8 @@ def test_words_of_a_question_alone_are_no_reason_to_answer(book: str, run: Run) 
     [
         ("什么是箭头函数？", "zh", "箭头函数"),
         ("RAGとは何ですか", "ja", "RAG"),
+        ("呢绒能用吗啡染色吗", "zh", "呢绒能用吗啡染色"),
+        ("数组好用吗？", "zh", "数组好用"),
         ("何ですか？", "ja", "何ですか？"),
         ("What is RAG?", "en", "What is RAG?"),
         ("什么是 RAG", "en", "什么是 RAG"),

@@ -245,6 +245,7 @@ def test_a_label_before_a_directive_is_no_anchor_of_the_next_heading(
     [
         ("/lamps/", "", "/lamps/wicks.html"),
         ("//lamps.example", "", "/lamps.example/wicks.html"),
+        ("/a?b#c d/", "", "/a%3Fb%23c%20d/wicks.html"),
         ("https://lamps.example/b/", "", "https://lamps.example/b/wicks.html"),
         ("/lamps/", "https://x.example", "https://x.example/wicks.html"),
     ],
@@ -309,6 +310,8 @@ def test_an_id_in_a_comment_is_the_headings_anchor(
     ("file", "settings"),
     [
         ("conf.py", "myst_enable_extensions = [\n  {}]  # '\\d'\n"),
+        ("conf.py", "myst_enable_extensions = {{ {} }}\nmyst_substitutions = {{[]: 1}}\n"),
+        ("conf.py", "myst_enable_extensions = ( {} )\n"),
         ("_config.yml", "parse:\n  myst_enable_extensions: [{}]\n"),
     ],
 )
@@ -355,3 +358,20 @@ def test_brackets_of_a_span_with_attributes_are_not_shown(
 def test_escaped_braces_at_the_end_of_a_heading_are_text(site: Site) -> None:
     [heading] = read_text("## Copying \\{std,rustc\\}\n", site=site).blocks
     assert (heading.text, heading.anchor) == ("Copying {std,rustc}", "copying-stdrustc")
+
+
+@pytest.mark.parametrize(
+    ("config", "site"), [("mkdocs.yml", Site.MKDOCS), ("conf.py", Site.MYST), (None, Site.MDBOOK)]
+)
+def test_a_configuration_at_the_top_says_more_than_an_mdbook_below(
+    config: str | None, site: Site, tmp_path: Path
+) -> None:
+    if config:
+        (tmp_path / config).write_text("")
+    (tmp_path / "guide" / "src").mkdir(parents=True)
+    (tmp_path / "guide" / "book.toml").write_text("")
+    (tmp_path / "guide" / "src" / "SUMMARY.md").write_text("[A](a.md)\n")
+    for folder in ("docs", "guide/src", "."):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "a.md").write_text("# A\n")
+    assert read_book(tmp_path).site is site

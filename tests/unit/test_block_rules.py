@@ -78,3 +78,10 @@ def test_a_long_file_is_read_as_a_short_one(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(file_reader, "_SECTION_TOKENS", 20)
     assert read_text(text, site=Site.DOCUSAURUS, file="p.mdx") == expected
     assert expected.blocks[0].text == "See the end."
+
+
+@pytest.mark.parametrize("more", ["", "  which burns\n", ": A cord\n"])
+@pytest.mark.parametrize("site", [Site.MKDOCS, Site.MYST, Site.PLAIN])
+def test_a_line_of_dashes_behind_a_definition_makes_no_heading(site: Site, more: str) -> None:
+    blocks = read_text(f"Wick\n: A string\n{more}---\n\nText.\n", site=site).blocks
+    assert [block.kind for block in blocks] == [BlockKind.GLOSSARY_ENTRY, BlockKind.PARAGRAPH]

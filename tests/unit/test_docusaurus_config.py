@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from app.adapters.markdown import editions_of, read_book
 from app.adapters.markdown.docusaurus.javascript import read_value
 from app.domain.edition import Edition
+from app.domain.errors import BookError
 
 CONFIG = """const route = '/course/';
 const base = { sidebarPath: require.resolve('./sidebars.js') };
@@ -82,6 +85,16 @@ def test_the_docs_of_other_plugins_are_in_the_editions_of_the_latest_version(
     ) in pages(tmp_path, german)
 
 
+@pytest.mark.parametrize("path", ["'docs'", "resolve('reference')", "'docs/inner'"])
+def test_a_page_of_two_plugins_is_read_once(path: str, tmp_path: Path) -> None:
+    config = CONFIG.replace("path: 'reference'", f"path: {path}")
+    generated = {"sidebars.js": "", "sidebars-api.js": "", "versions.json": "[]"}
+    files = {"docs/inner/oil.md": "# Oil\n", **generated}
+    write(tmp_path, {**FILES, **files, "docusaurus.config.js": config})
+    found = [file for file, _ in pages(tmp_path) if file.startswith("docs/")]
+    assert found == ["docs/inner/oil.md", "docs/wicks.md"]
+
+
 @pytest.mark.parametrize(
     ("base", "expected", "warned"),
     [
@@ -107,6 +120,29 @@ def test_constants_of_constants_stay_short() -> None:
     assert value == {"a": None, "b": "x" * 16}
 
 
+def test_a_template_of_constants_stays_short() -> None:
+    often = "${a}" * 200_000
+    source = f"const a = '{'x' * 200}';\nexport default {{ a: `${{a}}`, b: `{often}` }};"
+    assert read_value(source, "docusaurus.config.js") == {"a": "x" * 200, "b": None}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda size: "const a = 'x'" + " " * size + "y\n",
+        lambda size: "const a = {" + "/* " * size,
+        lambda size: "const a = {" + "`\\" * size,
+        lambda size: "const a = {" + '"\\' * size,
+        lambda size: "const a = [`${" + " " * size + "`]\n",
+    ],
+    ids=["blanks", "comments", "templates", "strings", "placeholders"],
+)
+def test_what_is_never_closed_is_read_in_linear_time(text: Callable[[int], str]) -> None:
+    start = process_time()
+    read_value(text(100_000), "docusaurus.config.js")
+    assert process_time() - start < 2
+
+
 @pytest.mark.parametrize(
     ("glob", "left"),
     [
@@ -124,6 +160,15 @@ def test_excluded_files_are_no_pages(glob: str, left: set[str], tmp_path: Path) 
     write(tmp_path, {"docusaurus.config.js": config, "docs/kept.mdx": "# Kept\n", **files})
     found = {file.removeprefix("docs/") for file, _ in pages(tmp_path)}
     assert found - {"kept.mdx"} == left
+
+
+@pytest.mark.parametrize(
+    "path", ["x" * 300, "x/" * 3_000, "do\\u0000cs", "do\\ud800cs", "../../etc"]
+)
+def test_a_folder_that_cannot_be_has_no_pages(path: str, tmp_path: Path) -> None:
+    config = f"export default {{ presets: [['classic', {{ docs: {{ path: '{path}' }} }}]] }};"
+    with pytest.raises(BookError, match="no text found"):
+        read_book(write(tmp_path, {**FILES, "docusaurus.config.js": config, "versions.json": "[]"}))
 
 
 @pytest.mark.parametrize(("setting", "url"), [("true", "/b/docs/a/"), ("false", "/b/docs/a")])

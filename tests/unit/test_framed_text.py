@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -246,6 +247,13 @@ def test_a_block_without_letters_keeps_its_id(code: str) -> None:
 )
 def test_cells_of_comma_separated_values(source: str, text: str) -> None:
     assert only(f"```{{csv-table}}\n{source}\n```\n", Site.MYST).text == text
+
+
+def test_an_option_of_many_lines_is_read_in_linear_time() -> None:
+    start = process_time()
+    header = ":header: >\n" + ": a\n" * 1_000_000
+    assert len(only(f"```{{csv-table}}\n{header}\n1\n```\n", Site.MYST).text) == 2_000_001
+    assert process_time() - start < 4
 
 
 @pytest.mark.parametrize(

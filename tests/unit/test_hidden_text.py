@@ -143,6 +143,7 @@ SEEN = (
     f"Write `<!--` for it.\n\n{SECRET} <!-- it is\n\n```\n<!-- \n```\n",
     f"1. As here:\n\n   ~~~html\n   <div hidden>\n   {SECRET}\n   ~~~\n",
     f"The element <annotation> is not closed here.\n\n{SECRET}\n",
+    f"An <annotation> before <annotation>another</annotation>.\n\n{SECRET}\n",
     f"<details><summary>Answer</summary>\n\n{SECRET}\n\n</details>\n",
 )
 

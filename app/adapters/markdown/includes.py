@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from os.path import isfile
+from os.path import isdir, isfile
 from pathlib import Path
 from posixpath import normpath
 from typing import NamedTuple
@@ -77,7 +77,8 @@ class Library:
     def has_folder(self, folder: str) -> bool:
         """Whether the book has this folder."""
         path = self.root / folder
-        if self._resolved is None or not path.is_dir():
+        # `Path.is_dir` raises OSError if a configured name is too long.
+        if self._resolved is None or not isdir(path):  # noqa: PTH112
             return False
         if not path.resolve().is_relative_to(self._resolved):
             self.refuse(folder, OUTSIDE)

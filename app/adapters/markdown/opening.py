@@ -142,10 +142,12 @@ def _inside(part: str, pages: Sequence[SitePage]) -> tuple[SitePage, ...]:
 
 
 def _site_of(library: Library) -> Site:
-    """Return the site generator whose configuration the folder holds, else plain."""
-    found = (
-        site
-        for site, generator in _GENERATORS.items()
-        if generator.find_config(library) or generator.find_config_below(library)
-    )
-    return next(found, Site.PLAIN)
+    """Return the site generator whose configuration the folder holds, else plain.
+
+    One in a folder below counts only if there is none at the top; signs of a plain site, such as a
+    SUMMARY.md, say less than any other configuration.
+    """
+    special = [one for one in _GENERATORS.values() if one.site is not Site.PLAIN]
+    at_top = (one.site for one in special if one.find_config(library))
+    below = (one.site for one in special if one.find_config_below(library))
+    return next(at_top, None) or next(below, Site.PLAIN)

@@ -384,8 +384,10 @@ def table(config: object, *names: str) -> dict[str, object]:
 
 
 def names(value: object) -> list[str]:
-    """Return the names in a configured value, which is one name or a list of names."""
-    return [str(item) for item in (value if isinstance(value, list) else [value]) if item]
+    """Return the names in a configured value, which is one name or several."""
+    if isinstance(value, set):
+        return sorted(str(item) for item in value if item)
+    return [str(item) for item in (value if isinstance(value, (list, tuple)) else [value]) if item]
 
 
 def line_of(text: str, words: str) -> int:

@@ -32,16 +32,19 @@ _ASKS_DEFINITION = re.compile(
 )
 _QUESTION_PHRASES = """
     什么是 是什么意思 是什么 什么意思 什么 请问 怎么样 怎么用 怎么 怎样 如何 为什么 为何 是否 有哪些
-    哪些 哪个 解释一下 介绍一下 告诉我 吗 呢
+    哪些 哪个 解释一下 介绍一下 告诉我
     とは何ですか とは何でしょうか とはなんですか とは何か とは何 とは って何ですか って何 は何ですか
     何ですか なんですか について教えてください について教えて を教えてください を教えて
     教えてください 教えて について説明してください を説明してください 説明してください について
     はどういう意味ですか どういう意味ですか はどうやって どうやって はどのように どのように
-    はどうすれば どうすれば どうしたら はなぜ なぜ なんで どうして のですか ですか ますか でしょうか
-    ください
+    はどうすれば どうすれば どうしたら はなぜ なぜ どうして
 """
+_QUESTION_END = (
+    r"(?:吗|呢|のですか|ですか|ますか|でしょうか|ください)?(?:[？！。?!]+|(?=[，,\s])|$)"
+)
+"""Elsewhere these are parts of words, such as 吗啡."""
 _QUESTION_PHRASE = re.compile(
-    "|".join([*sorted(_QUESTION_PHRASES.split(), key=len, reverse=True), "[？！。?!]+"])
+    "|".join([*sorted(_QUESTION_PHRASES.split(), key=len, reverse=True), _QUESTION_END])
 )
 """Phrases of Chinese and Japanese questions. Both are indexed by pairs of characters, of which some
 belong to such a phrase and others to the words beside it, so stop words cannot be left out."""

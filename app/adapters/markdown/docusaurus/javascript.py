@@ -14,23 +14,23 @@ from app.adapters.markdown.parser.tags import unescape_string
 from app.adapters.markdown.source import well_formed_value
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+|//[^\n]*|/\*.*?\*/)"
+    r"(?P<space>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))"
     r"|require\.resolve\(\s*(?P<resolved>\"[^\"\n]*\"|'[^'\n]*')\s*\)"
     r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)"
     r"|(?P<number>-?\d+(?:\.\d+)?)"
     r"|(?P<name>[A-Za-z_$][\w$]*)"
-    r"|(?P<other>\.\.\.|=>|.)",
+    r"|(?P<other>\.\.\.|=>|\\.|.)",
     re.S,
 )
 _MAX_DEPTH = 60
-_MOST_CHARACTERS = 2_000
-"""Length of a constant, which may contain others."""
+_MOST_CHARACTERS = 250
+"""Length of a constant and of a filled template, which may contain others."""
 _CONSTANT = re.compile(
     r"^(?:export\s+)?const\s+(?P<name>[A-Za-z_$][\w$]*)(?:\s*:\s*string)?\s*=\s*"
-    r"(?P<value>\"[^\"\\\n]*\"|'[^'\\\n]*'|`[^`\\]*`)\s*;?\s*$",
+    r"(?P<value>\"[^\"\\\n]*\"|'[^'\\\n]*'|`[^`\\]*`)[^\S\n]*+;?[^\S\n]*+$",
     re.M,
 )
-_PLACEHOLDER = re.compile(r"\$\{\s*(?P<name>[\w$]*)\s*\}")
+_PLACEHOLDER = re.compile(r"\$\{\s*+(?P<name>[\w$]*+)\s*+\}")
 _START = re.compile(
     r"(?:module\.exports\s*=|export\s+default|(?:const|let|var)\s+\w+(?:\s*:\s*[\w.<>]+)?\s*=)\s*"
     r"(?=[{\[])"
@@ -77,10 +77,15 @@ def _read_literal(source: str) -> object:
 
 
 def _string(token: str, constants: Mapping[str, str]) -> str | None:
-    """Return the text of a string or template; None if a template has other expressions."""
+    """Return the text of a string or template.
+
+    None if a template has other expressions, or is too long once it is filled.
+    """
     text = unescape_string(token[1:-1])
-    if not token.startswith("`"):
+    if not token.startswith("`") or "${" not in text:
         return text
+    if sum(len(constants.get(name, "")) for name in _PLACEHOLDER.findall(text)) > _MOST_CHARACTERS:
+        return None
     filled = _PLACEHOLDER.sub(lambda match: constants.get(match["name"], match[0]), text)
     return None if "${" in filled else filled
 

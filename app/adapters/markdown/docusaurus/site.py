@@ -147,7 +147,9 @@ class _Site:
         config, first = self.config, self.docs[0].instance
         listed, every = self._pages(self.docs[0], version, locale)
         for other in self.docs[1:] if version == first.latest else ():
-            more_listed, more = self._pages(other, other.instance.latest, locale)
+            pages = self._pages(other, other.instance.latest, locale)
+            taken = {page.file for page in every}  # also if the other's path is computed
+            more_listed, more = ([one for one in new if one.file not in taken] for new in pages)
             listed, every = [*listed, *more_listed], [*every, *more]
         is_default = (version, locale) == (first.latest, config.locale)
         own = _root(config, first, version, locale)

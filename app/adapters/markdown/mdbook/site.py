@@ -25,6 +25,7 @@ from app.adapters.markdown.site_map import (
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml
+from app.domain.urls import encoded_path
 
 _INCLUDE = re.compile(r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.M)
 _PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.M)
@@ -122,7 +123,7 @@ def _configured(site_url: str, file: str, text: str, warnings: list[SourceWarnin
     """Return the URL or path in the configuration, without a slash at its end."""
     if ":" in site_url:
         return configured_base(site_url, file, text, warnings).rstrip("/")
-    return f"/{site_url.strip('/')}".rstrip("/")
+    return encoded_path(f"/{site_url.strip('/')}".rstrip("/"))
 
 
 def _path(file: str) -> str:

@@ -18,5 +18,5 @@ def literal_setting(text: str, name: str) -> object:
             and any(isinstance(target, ast.Name) and target.id == name for target in each.targets)
         ]
         return ast.literal_eval(values[-1]) if values else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None

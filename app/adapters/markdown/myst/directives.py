@@ -78,17 +78,19 @@ def _read(state: StateBlock, match: re.Match[str], start: int, end: int) -> Dire
 
 def _colon_options(state: StateBlock, line: int, last: int, options: dict[str, str]) -> int:
     """Read `:key: value`; a line with only a colon before its text continues a value."""
-    key = ""
+    written: dict[str, list[str]] = {}
+    value: list[str] = []
     while line < last:
         text = _line(state, line)
         if option := _OPTION.match(text):
-            key = option["key"]
-            options[key] = option["value"].strip()
-        elif key and text.startswith((": ", ":\t")):
-            options[key] = f"{options[key].strip('>|-')} {text[1:].strip()}".strip()
+            written[option["key"]] = value = [option["value"].strip()]
+        elif value and text.startswith((": ", ":\t")):
+            value[0] = value[0].strip(">|-")
+            value.append(text[1:].strip())
         else:
             break
         line += 1
+    options.update((key, " ".join(filter(None, value))) for key, value in written.items())
     return line
 
 

@@ -78,7 +78,7 @@ class BlockRuleDispatcher:
         self._rules = _by_first_character(rules, characters)
         self._terminators = _by_first_character(terminators, characters)
         self._special = _COMMONMARK | characters
-        self._has_definitions = "deflist" in rules
+        self._definitions = rules.get("deflist")
         self._underlined = "lheading" in rules
         self._two_line_blocks = not {"table", "lheading", "deflist"}.isdisjoint(rules)
 
@@ -95,7 +95,7 @@ class BlockRuleDispatcher:
         if source.startswith(self._words, first):
             return False
         if self._two_line_blocks and self._may_be_two_line_block(state, start + 1, end):
-            return not rules and self._entry(state, start, end)
+            return not rules and self._entry_or_definitions(state, start, end)
         for rule in rules:  # not `any`: its frame would double the depth of the call stack
             if rule(state, start, end, False):
                 return True
@@ -141,12 +141,17 @@ class BlockRuleDispatcher:
             token.content = state.getLines(start, after, state.blkIndent, False).strip()
         return True
 
+    def _entry_or_definitions(self, state: StateBlock, start: int, end: int) -> bool:
+        """Read a term's definitions before a line of dashes behind them makes all a heading."""
+        if self._definitions is None:
+            return False
+        return self._entry(state, start, end) or self._definitions(state, start, end, False)
+
     def _entry(self, state: StateBlock, start: int, end: int) -> bool:
         """Read a term and a definition of one line each as one token."""
         line = start + 1
         if (
-            not self._has_definitions
-            or state.isEmpty(line)
+            state.isEmpty(line)
             or state.sCount[line] < state.blkIndent
             or not self._ends_entry(state, line, end)
         ):

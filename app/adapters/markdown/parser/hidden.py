@@ -50,28 +50,26 @@ def hidden_elements(source: str, code_blocks: Callable[[], Sequence[Span]]) -> l
     """
     found: list[Hidden] = []
     scanner, reached = TagScanner(source), 0
+    plain = "background" not in source
     code: list[Span] | None = None
     for match in _CANDIDATE.finditer(source):
         start = match.start()
         tag = scanner.tag_at(start) if start >= reached else None
-        if tag is None or not _hides(tag, scanner, source):
+        if tag is None or not (tag.name in _ANNOTATIONS or is_hidden(tag, plain=plain)):
             continue
         if code is None:
             code = _code(source, code_blocks())
-        if not _within(start, code):
-            found.append(_element(source, scanner, tag))
-            reached = found[-1].end
+        if _within(start, code):
+            continue
+        is_note = tag.name in _ANNOTATIONS
+        element = _annotation(scanner, tag) if is_note else _element(source, scanner, tag)
+        if element is not None:
+            found.append(element)
+            reached = element.end
     opened = _OPEN_COMMENT.search(source, max(reached, source.rfind("-->")))
     if opened and not _within(opened.start(1), code or _code(source, code_blocks())):
         found.append(Hidden(opened.start(1), len(source), closed=False))
     return found
-
-
-def _hides(tag: HtmlTag, scanner: TagScanner, source: str) -> bool:
-    """Whether a tag begins a hidden element; an annotation that is never closed is none."""
-    if tag.name in _ANNOTATIONS and scanner.find(f"</{tag.name}>", tag.end) > 0:
-        return True
-    return is_hidden(tag, plain="background" not in source)
 
 
 def _code(source: str, blocks: Sequence[Span]) -> list[Span]:
@@ -134,6 +132,13 @@ def _within(position: int, spans: Sequence[Span]) -> bool:
     """Whether one of these sorted spans contains the position."""
     index = bisect_right(spans, position, key=lambda span: span[0]) - 1
     return index >= 0 and position < spans[index][1]
+
+
+def _annotation(scanner: TagScanner, tag: HtmlTag) -> Hidden | None:
+    """Return an annotation to the first closing tag; None if it is never closed."""
+    closing = f"</{tag.name}>"
+    end = scanner.find(closing, tag.end)
+    return Hidden(tag.start, end + len(closing)) if end > 0 else None
 
 
 def _element(source: str, scanner: TagScanner, tag: HtmlTag) -> Hidden:
