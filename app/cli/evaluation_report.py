@@ -199,14 +199,20 @@ def _missed_hits(found: Evaluation) -> Iterator[str]:
 
 
 def _missed_answers(found: AnswerEvaluation) -> Iterator[str]:
-    answerable = [one for one in found.results if one.question.answerable]
-    answered = [one for one in answerable if not one.refused]
-    unanswerable = [one for one in found.results if not one.question.answerable]
-    yield from _listed("Answerable, but refused", [one for one in answerable if one.refused])
-    yield from _listed("Answered from elsewhere", [one for one in answered if not one.right])
-    yield from _listed(
-        "Unanswerable, but answered", [one for one in unanswerable if not one.refused]
-    )
+    groups: dict[str, list[AnsweredQuestion]] = {
+        "Answerable, but refused": [],
+        "Answered from elsewhere": [],
+        "Unanswerable, but answered": [],
+    }
+    for one in found.results:
+        if one.refused and one.question.answerable:
+            groups["Answerable, but refused"].append(one)
+        elif not one.refused and not one.question.answerable:
+            groups["Unanswerable, but answered"].append(one)
+        elif not one.refused and not one.right:
+            groups["Answered from elsewhere"].append(one)
+    for title, missed in groups.items():
+        yield from _listed(title, missed)
 
 
 def _listed(title: str, found: Sequence[QuestionResult] | Sequence[AnsweredQuestion]) -> list[str]:

@@ -59,12 +59,15 @@ def checked_base_url(text: str) -> str:
     except ValueError:
         raise _refused(text) from None
     is_web = parts.scheme in ("http", "https") and "@" not in parts.netloc
-    is_plain = text.isprintable() and not _NOT_BASE.search(text)
-    if not is_web or not is_plain or not _HOST.fullmatch(host):
+    if not is_web or not _HOST.fullmatch(host) or not _is_plain(text):
         raise _refused(text)
     if not parts.netloc.isascii():
         parts = parts._replace(netloc=host if port is None else f"{host}:{port}")
     return encoded_url(parts.geturl())
+
+
+def _is_plain(text: str) -> bool:
+    return text.isprintable() and not _NOT_BASE.search(text)
 
 
 def _refused(text: str) -> InputError:

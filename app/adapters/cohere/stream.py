@@ -15,7 +15,7 @@ from app.services.generators import GeneratedCitation, GeneratedText, GeneratorE
 from app.services.provider_stream import generated_end
 
 if TYPE_CHECKING:
-    from cohere import Citation, Document, V2ChatStreamResponse
+    from cohere import Citation, CitationStartEventDelta, Document, V2ChatStreamResponse
     from cohere import Usage as CohereUsage
     from cohere.types.chat_message_end_event_delta import ChatMessageEndEventDelta
 
@@ -85,8 +85,7 @@ class ChatReader:
             content = event.delta and event.delta.message and event.delta.message.content
             yield from self._add_text(event.index or 0, (content and content.text) or "")
         elif event.type == "citation-start":
-            message = event.delta and event.delta.message
-            self._add_citation(message.citations if message else None)
+            self._add_citation(event.delta)
             yield from self._placed()
         elif event.type == "message-end":
             self._end(event.delta)
@@ -109,7 +108,8 @@ class ChatReader:
             yield GeneratedText(shown)
             yield from self._placed()
 
-    def _add_citation(self, citation: Citation | None) -> None:
+    def _add_citation(self, delta: CitationStartEventDelta | None) -> None:
+        citation = delta.message.citations if delta and delta.message else None
         if citation is None or citation.type not in (None, "TEXT_CONTENT"):
             return  # of the model's thinking or plan, which is not shown
         paragraphs = self._cited_paragraphs(citation)

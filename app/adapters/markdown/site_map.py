@@ -419,10 +419,14 @@ def summary_entries(text: str, *, numbered: bool = False) -> list[TocEntry]:
             title = re.sub(r"\\(.)|[`*_]", r"\1", link["title"]).strip()
             entries.append(TocEntry(link["target"], title, depth, number, numbered and in_list))
         elif line.startswith("#"):
-            part = line.lstrip("# ").strip()
-            if number > 1 and part.lower() != "summary":
-                entries.append(TocEntry("", part, 0, number))
+            entries += _part_entries(line, number)
         elif re.match(r"[ \t]*(?:[-*+]|\d+[.)])[ \t]", line):
             name = re.sub(r"[\[\]*_`]|\(\)", "", rest).strip()
             entries.append(TocEntry("", name, depth, number))
     return entries
+
+
+def _part_entries(heading: str, number: int) -> list[TocEntry]:
+    """Return the part that a heading begins; none for the title of the file."""
+    part = heading.lstrip("# ").strip()
+    return [TocEntry("", part, 0, number)] if number > 1 and part.lower() != "summary" else []

@@ -15,6 +15,7 @@ from markdown_it.common.utils import normalizeReference
 from app.adapters.markdown.includes import Library, TextIncludes, folder_of
 from app.adapters.markdown.mkdocs.locales import Locales, read_locales
 from app.adapters.markdown.mkdocs.syntax import DIALECT, PYMDOWNX, STYLE, dialect_with
+from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
     SiteGenerator,
@@ -77,7 +78,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         contents_of(config.get("nav")),
         sort_key=_index_first,
         dialect=dialect,
-        style=PYMDOWNX if "pymdownx" in str(extensions.get("toc", {}).get("slugify")) else STYLE,
+        style=_style(extensions),
         references=references,
         reference_files=files,
     )
@@ -87,6 +88,11 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 
 ContentsReader: TypeAlias = Callable[[object], TableOfContents | None]
 """`read(nav)` -> the table of contents; None if `nav` is no list."""
+
+
+def _style(extensions: Mapping[str, dict[str, object]]) -> SlugStyle:
+    slugify = extensions.get("toc", {}).get("slugify")
+    return PYMDOWNX if "pymdownx" in str(slugify) else STYLE
 
 
 def _with_locales(

@@ -42,6 +42,16 @@ class Hidden(NamedTuple):
     closed: bool = True
 
 
+def _hides(tag: HtmlTag, plain: bool) -> bool:
+    return tag.name in _ANNOTATIONS or is_hidden(tag, plain=plain)
+
+
+def _hidden_by(source: str, scanner: TagScanner, tag: HtmlTag) -> Hidden | None:
+    if tag.name in _ANNOTATIONS:
+        return _annotation(scanner, tag)
+    return _element(source, scanner, tag)
+
+
 def hidden_elements(source: str, code_blocks: Callable[[], Sequence[Span]]) -> list[Hidden]:
     """Return the outermost hidden elements in order, and a comment that is never closed.
 
@@ -55,14 +65,13 @@ def hidden_elements(source: str, code_blocks: Callable[[], Sequence[Span]]) -> l
     for match in _CANDIDATE.finditer(source):
         start = match.start()
         tag = scanner.tag_at(start) if start >= reached else None
-        if tag is None or not (tag.name in _ANNOTATIONS or is_hidden(tag, plain=plain)):
+        if tag is None or not _hides(tag, plain):
             continue
         if code is None:
             code = _code(source, code_blocks())
         if _within(start, code):
             continue
-        is_note = tag.name in _ANNOTATIONS
-        element = _annotation(scanner, tag) if is_note else _element(source, scanner, tag)
+        element = _hidden_by(source, scanner, tag)
         if element is not None:
             found.append(element)
             reached = element.end

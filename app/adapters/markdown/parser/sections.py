@@ -155,12 +155,17 @@ def _role_of(heading: str) -> str:
     return next((role for pattern, role in _ROLES if pattern.match(heading)), "")
 
 
+def _is_exercise(text: str, parent: _Section) -> bool:
+    exercise = _EXERCISE.match(text) or (parent.of_exercises and _PROBLEM.match(text))
+    return bool(exercise)
+
+
 def _open_section(heading: BlockDraft, parent: _Section) -> _Section:
     text = heading.text
     own_role = _role_of(text)
     section = _Section(own_role or parent.role)
     section.of_exercises = parent.of_exercises or bool(_OF_EXERCISES.search(text))
-    if _EXERCISE.match(text) or (parent.of_exercises and _PROBLEM.match(text)):
+    if _is_exercise(text, parent):
         section.item = BlockKind.EXERCISE
     elif _SOLUTION.match(text):
         section.item = BlockKind.SOLUTION
