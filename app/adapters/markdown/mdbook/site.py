@@ -18,10 +18,10 @@ from app.adapters.markdown.site_map import (
     TableOfContents,
     configured_base,
     files_beside,
-    summary_entries,
     table,
     under,
 )
+from app.adapters.markdown.summary_file import summary_entries
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml

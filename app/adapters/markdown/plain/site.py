@@ -32,10 +32,10 @@ from app.adapters.markdown.site_map import (
     content_folder,
     join_url,
     markdown_files,
-    summary_entries,
     walk,
 )
 from app.adapters.markdown.source import UNREADABLE, load_yaml, yaml_table
+from app.adapters.markdown.summary_file import summary_entries
 from app.domain.document import Site, SourceWarning
 
 _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
