@@ -93,7 +93,7 @@ class BlockReader:
             self._containers.label_next(mark)
         else:
             if mark.kind is MarkupClass.DIRECTIVE:
-                self._containers.end_anchor_of_label()
+                self._containers.drop_anchor_of_label()
             if mark.opens:
                 self._containers.open(mark)
             for draft in self._shown_by(mark):

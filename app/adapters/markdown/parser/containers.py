@@ -52,8 +52,8 @@ class Containers:
         """Give the next block this label's id. For a heading, `argument` is the anchor."""
         self._label = label
 
-    def end_anchor_of_label(self) -> None:
-        """Keep a waiting label from being a heading's anchor, because a directive has it."""
+    def drop_anchor_of_label(self) -> None:
+        """Leave the next heading its own anchor: a directive stands between it and the label."""
         if self._label is not None:
             self._label = self._label._replace(argument="")
 
