@@ -80,7 +80,7 @@ def test_the_language_of_a_template_gives_way_to_that_of_the_prose(tmp_path: Pat
         assert language_of(tmp_path) == {language}
         warned = [str(one) for one in read_book(tmp_path).warnings]
         assert warned == (
-            ["src/a.md: the site's language is set to en, but the text is es: read as es"]
+            ["src/a.md: the site's language is en, but the text is es: read as that"]
             if language == "es"
             else []
         )

@@ -139,7 +139,7 @@ def _finished(
     unresolved = check_references(drafts, library, layout)
     documents = _documents(drafts, language, declared)
     if declared and declared != language:
-        message = f"the site's language is set to {declared}, but the text is {language}: read as {language}"
+        message = f"the site's language is {declared}, but the text is {language}: read as that"
         context.warnings.append(SourceWarning(message, documents[0].file, 0))
     return Book(
         book_id,
