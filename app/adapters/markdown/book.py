@@ -54,8 +54,8 @@ def read_book(
     see `editions_of`; with a `part`, see `site_around`, only its pages, with files relative to it.
     `advance` is called with 1 after each page.
 
-    BookError if there is nothing to read or a file is not UTF-8. FileRefused if a file exceeds the
-    reading budget; with `skip_refused` its page is left out with a warning instead.
+    BookError if there is nothing to read. FileRefused if a file exceeds the reading budget or a
+    page is not UTF-8; with `skip_refused` that page is left out with a warning instead.
     """
     folder = _existing(folder)
     library, layout = open_folder(folder, site, base_url, edition, part)
@@ -177,7 +177,8 @@ class _Pages:
                     yield draft_page(page, source, reader)
             except FileRefused as error:
                 if not self.skip_refused:
-                    raise
+                    message = f"{error.problem}, or leave the page out with --skip-refused"
+                    raise FileRefused(message, error.file, error.line) from error
                 self.context.warnings.append(_left_out(page, error))
             if self.advance is not None:
                 self.advance(1)
