@@ -223,6 +223,21 @@ def test_references_to_documented_code_are_links(plugin: str, text: str, tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("A [wick][^1] burns.", "A wick burns."),
+        ("A [thread]\n[Wick] burns.", "A thread burns."),
+        ("A [thread] [wick], [wick] [thread].", "A thread, wick [thread]."),
+        ("- [ ] [wick]", "- ☐ wick"),
+        ("A [thread][^1].", "A [thread]."),
+    ],
+)
+def test_a_blank_or_a_note_may_follow_the_text_of_a_reference(source: str, text: str) -> None:
+    page = f"{source}\n\n[wick]: https://example.org\n\n[^1]: A note.\n"
+    assert read_text(page, site=Site.MKDOCS).blocks[0].text == text
+
+
+@pytest.mark.parametrize(
     ("source", "text", "kind"),
     [
         ('![A &amp; b](../a/b c.jpg "A *title*"){: #c}', "A & b A *title*", BlockKind.FIGURE),

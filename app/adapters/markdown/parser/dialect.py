@@ -71,6 +71,8 @@ class Dialect:
     """`$x$` and `$$x$$`."""
     definition_lists: bool = False
     """`: definition` below its term."""
+    loose_references: bool = False
+    """`[text] [label]`, and `[label][^note]`, as Python-Markdown reads them."""
     indented_code: bool = True
     closing_hashes: bool = False
     """`# Title # {#id}`: the hashes before a heading's attribute list are not shown."""
