@@ -153,7 +153,13 @@ def test_marks_of_changes_are_not_shown(tmp_path: Path) -> None:
         ("false", "2024-review.md", "/2024-review"),
         ("false", f"{'long-' * 12}.md", f"/{'long-' * 10}"),
         ("false", "第一章.md", "/%E7%AC%AC%E4%B8%80%E7%AB%A0"),
-        ("false", "a/02-bats/index.md", "/bats"),
+        ("false", "a/02-bats/index.md", "/index-1"),
+        ("false", "a/owls.md", "/owls"),
+        ("false", "b/owls.md", "/owls-1"),
+        ("false", "z10/owls.md", "/owls-3"),
+        ("true", "b/owls.md", "/b/owls"),
+        ("true", "b.md", "/b"),
+        ("true", "b/index.md", "/b-1"),
         ("true", "index.md", "/"),
         ("true", "a/02-bats/01_Wings.md", "/a/bats/wings"),
         ("true", "a/index.md", "/a"),
@@ -163,10 +169,23 @@ def test_marks_of_changes_are_not_shown(tmp_path: Path) -> None:
 def test_the_paths_of_mystmd(folders: str, file: str, path: str, tmp_path: Path) -> None:
     options = f"site: {{options: {{folders: {folders}}}}}\n"
     (tmp_path / "myst.yml").write_text(f"version: 1\nproject: {{}}\n{options}")
-    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / file).write_text("# Owls\n")
-    [page] = read_book(tmp_path).documents
-    assert page.url == path
+    for one in ("index.md", "a/owls.md", "b/owls.md", "z9/owls.md", file):
+        (tmp_path / one).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / one).write_text("# Owls\n")
+    if file == "b/index.md":
+        (tmp_path / "b.md").write_text("# Owls\n")
+    assert {page.file: page.url for page in read_book(tmp_path).documents}[file] == path
+
+
+@pytest.mark.parametrize("root", ["README.md", "a/welcome.md"])
+def test_the_first_page_of_mystmd_is_the_root_of_the_site(root: str, tmp_path: Path) -> None:
+    toc = f"[{{file: {root}}}, {{file: n.ipynb}}, {{file: b/n.md}}, {{file: index.md}}]"
+    (tmp_path / "myst.yml").write_text(f"version: 1\nproject:\n  toc: {toc}\n")
+    for file in (root, "n.ipynb", "b/n.md", "index.md", "c/n.md"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text("# Owls\n")
+    urls = [page.url for page in read_book(tmp_path, include_orphans=True).documents]
+    assert urls == ["/", "/n-1", "/index-1", "/n"]
 
 
 def test_pages_of_other_generators_are_counted(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.includes import Library, folder_of
@@ -14,6 +13,7 @@ from app.adapters.markdown.myst.conf_py import literal_setting
 from app.adapters.markdown.myst.cross_references import MystCrossReferences
 from app.adapters.markdown.myst.directives import CODE
 from app.adapters.markdown.myst.extensions import dialect_with, style_with
+from app.adapters.markdown.myst.page_paths import by_folder, by_path, is_page, paths_of, slug_of
 from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
@@ -66,7 +66,6 @@ _SAMPLES = frozenset("test tests example examples template templates".split())
 _NUMFIG = re.compile(r"^numfig\s*=\s*True\b", re.M)
 _BIBLIOGRAPHIES = re.compile(r"^bibtex_bibfiles\s*=\s*\[(?P<files>[^\]]*)\]", re.M)
 _QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
-_YEAR_OR_LONG = re.compile(r"[12]\d{3}(?!\d)|\d{5}")
 _DIRHTML = re.compile(r"^[ \t]*builder:\s*[\"']?dirhtml\b|-b[ \t=]*dirhtml\b", re.M)
 _CONF_VALUE = re.compile(
     r"^(?P<key>project|html_title|language|html_baseurl)\s*=\s*[\"']([^\"']*)", re.M
@@ -142,17 +141,9 @@ class _Site:
             if not _WILDCARD.search(entry.target) or self.library.locate(self.folder, entry.target):
                 yield entry
                 continue
-            found = sorted(
-                (file for file in left if matches_glob(entry.target, file)), key=_indexed
-            )
+            found = sorted((file for file in left if matches_glob(entry.target, file)), key=by_path)
             yield from (replace(entry, target=file, title="") for file in found)
             left.difference_update(found)
-
-
-def _indexed(file: str) -> tuple[str, bool, str]:
-    """Sort files by folder, its index first."""
-    path = PurePosixPath(file)
-    return folder_of(file), path.stem.lower() not in ("index", "readme"), path.name
 
 
 def _mystmd(site: _Site) -> SiteSettings:
@@ -161,8 +152,24 @@ def _mystmd(site: _Site) -> SiteSettings:
     title = str(project.get("title") or table(loaded, "site").get("title") or "")
     entries = site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)))
     folders = bool(table(loaded, "site", "options").get("folders"))
-    settings = SiteSettings(site.base_url, title, path_of=partial(_mystmd_path, folders))
-    return site.with_contents(settings, entries)
+    settings = site.with_contents(SiteSettings(site.base_url, title), entries)
+    paths = _mystmd_paths(site, settings.contents, folders)
+
+    def path_of(file: str) -> str:
+        return paths[file] if file in paths else slug_of(file, folders)
+
+    return replace(settings, path_of=path_of, sort_key=by_folder)
+
+
+def _mystmd_paths(site: _Site, contents: TableOfContents | None, folders: bool) -> dict[str, str]:
+    """Return the paths of all pages of the site."""
+    if contents is not None:
+        targets = (entry.target for entry in contents.entries)
+        found = (file for file in targets if file and site.library.locate(site.folder, file))
+        return paths_of(found, folders)
+    files = (inside(site.folder, file) for file in walk(site.library, site.folder))
+    ordered = sorted(filter(is_page, files), key=by_folder)
+    return paths_of(ordered, folders, slug_of(ordered[0], folders) if ordered else "")
 
 
 def _jupyter_book(site: _Site) -> SiteSettings:
@@ -232,23 +239,6 @@ def _builds_folders(library: Library, folder: str) -> bool:
 
 def _stem(file: str) -> str:
     return file[: -len(PurePosixPath(file).suffix)]
-
-
-def _mystmd_path(folders: bool, file: str) -> str:
-    """Return the path that mystmd gives a page, in its folders if the site keeps them."""
-    above, stem = PurePosixPath(folder_of(file)).parts, PurePosixPath(file).stem
-    is_index = stem.lower() == "index"
-    if folders or not above:
-        return "/".join(map(_mystmd_slug, [*above, *([] if is_index else [stem])]))
-    return _mystmd_slug(above[-1] if is_index or stem.lower() == "readme" else stem)
-
-
-def _mystmd_slug(name: str) -> str:
-    """Return mystmd's slug: ASCII in lower case, without a leading number that is no year."""
-    lower = name.lower()
-    plain = lower if _YEAR_OR_LONG.match(lower) else lower.lstrip("0123456789_.-") or lower
-    slug = re.sub(r"[^a-z0-9]+", "-", plain.replace("&", "-and-")).strip("-")[:50]
-    return slug or re.sub(r"\W+|_", "-", plain).strip("-")
 
 
 def _with_suffix(library: Library, folder: str, entry: TocEntry) -> TocEntry:
