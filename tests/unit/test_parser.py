@@ -217,6 +217,24 @@ def test_a_pattern_of_mystmd_lists_its_files(tmp_path: Path) -> None:
     assert not book.warnings
 
 
+def test_a_label_has_its_id_before_a_heading_does() -> None:
+    """As docutils: the heading's own id is counted, whether the label names the heading or not."""
+    raw = "```{raw} html\n<br>\n```\n\n"
+    text = f"(owls)=\n{raw}# Owls\n\n(bats)=\n## Bats\n\n## Wings\n\n## Wings\n"
+    page = read_text(text, site=Site.MYST)
+    assert [block.anchor for block in page.blocks] == ["id1", "bats", "wings", "id3"]
+
+
+def test_references_to_exercises_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "_toc.yml").write_text("root: intro\nchapters:\n- file: owls\nnumbered: true\n")
+    (tmp_path / "intro.md").write_text("# Birds\n\nSee {ref}`one`, {ref}`two`, {ref}`it <two>`.\n")
+    first = "```{exercise-start}\n:label: one\n```\n\nHoot.\n\n```{exercise-end}\n```\n"
+    second = "```{exercise} Night\n:label: two\nHoot.\n```\n"
+    (tmp_path / "owls.md").write_text(f"# Owls\n\n{first}\n{second}")
+    block = read_book(tmp_path).documents[0].blocks[1]
+    assert block.text == "See Exercise 1.1, Exercise 1.2, it."
+
+
 REFERENCES = (
     "Use [`Lamp()`][lamps.Lamp], a [*lamp*][lamps.Lamp] or [lamps.Wick][]; `a`[0][i], b[i][j]."
 )

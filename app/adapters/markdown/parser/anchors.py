@@ -78,6 +78,11 @@ class Slugger:
     def policy(self) -> SlugPolicy:
         return self._style.policy
 
+    def reserve(self, anchor: str) -> None:
+        """Take an anchor that an element other than a heading has."""
+        if anchor:
+            self._used.setdefault(anchor, 0)
+
     def anchor(self, text: str, level: int, explicit_id: str = "") -> str:
         """Return the anchor of the page's next heading; "" if the generator makes none."""
         style = self._style

@@ -90,6 +90,7 @@ class BlockReader:
         elif mark.kind is MarkupClass.ATTRIBUTE_LIST:
             self._containers.apply_attributes(mark)
         elif mark.kind is MarkupClass.LABEL:
+            self._leaf_blocks.reserve(mark.argument)
             self._containers.label_next(mark)
         else:
             if mark.kind is MarkupClass.DIRECTIVE:

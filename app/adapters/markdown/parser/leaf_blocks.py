@@ -117,6 +117,10 @@ class LeafBlockReader:
             anchor=anchor,
         )
 
+    def reserve(self, anchor: str) -> None:
+        """Give an anchor to a label: no later heading has it by its own text."""
+        self._slugger.reserve(anchor)
+
     def verbatim(self, token: Token) -> list[BlockDraft]:
         """Make a block of code or display maths."""
         start, end = self.span(token)
