@@ -235,6 +235,60 @@ def test_references_to_exercises_are_numbers(tmp_path: Path) -> None:
     assert block.text == "See Exercise 1.1, Exercise 1.2, it."
 
 
+MDBOOK = """\
+# Owls -- `--all` bats---wings
+
+## `?`
+
+## Wick {#oil}
+
+Wick
+: A string.
+
+## Wick
+
+## Oil
+
+```python
+~import
+lamp()
+```
+
+```python,hidelines=##
+##import
+~lamp()
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("html", "anchors", "codes"),
+    [
+        (
+            "",
+            ["owls----all-batswings", "owls----all-batswings", "oil", "wick-1", "oil"],
+            ["~import\nlamp()", "~lamp()"],
+        ),
+        (
+            "smart-punctuation = false\ndefinition-lists = false\ncode.hidelines.python = '~'",
+            ["owls------all-bats---wings", "owls------all-bats---wings", "oil", "wick", "oil"],
+            ["lamp()", "~lamp()"],
+        ),
+    ],
+)
+def test_what_the_configuration_of_mdbook_switches_on(
+    html: str, anchors: list[str], codes: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "book.toml").write_text(f"[output.html]\n{html}\n")
+    (tmp_path / "SUMMARY.md").write_text("- [A](a.md)\n")
+    (tmp_path / "a.md").write_text(MDBOOK)
+    blocks = read_book(tmp_path).documents[0].blocks
+    assert [block.anchor for block in blocks if block.kind is BlockKind.HEADING] == anchors
+    assert [block.text for block in blocks if block.kind is BlockKind.CODE] == codes
+    terms = [block.terms for block in blocks if block.kind is BlockKind.GLOSSARY_ENTRY]
+    assert terms == ([] if html else [("Wick",)])
+
+
 REFERENCES = (
     "Use [`Lamp()`][lamps.Lamp], a [*lamp*][lamps.Lamp] or [lamps.Wick][]; `a`[0][i], b[i][j]."
 )
