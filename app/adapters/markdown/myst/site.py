@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
+from app.adapters.markdown.globs import matches_glob
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.conf_py import literal_setting
 from app.adapters.markdown.myst.cross_references import MystCrossReferences
@@ -26,7 +27,6 @@ from app.adapters.markdown.site_map import (
     inside,
     line_of,
     markdown_files,
-    matches_glob,
     names,
     table,
     under,
