@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from posixpath import normpath
 
@@ -30,7 +30,24 @@ _FOLDERS = ("book", "docs", "doc", "guide")
 
 
 def _config_below(library: Library) -> str | None:
-    return library.first("", (f"{folder}/{CONFIG}" for folder in _FOLDERS))
+    return next((file for file in _configs_below(library) if _summary(library, file)), None)
+
+
+def configs_without_summary(library: Library) -> Iterator[str]:
+    """Yield the configurations in a repository's folders that mdBook builds no book of."""
+    return (file for file in _configs_below(library) if not _summary(library, file))
+
+
+def _configs_below(library: Library) -> Iterator[str]:
+    files = (f"{folder}/{CONFIG}" for folder in _FOLDERS)
+    return (file for file in files if library.locate("", file))
+
+
+def _summary(library: Library, file: str) -> str | None:
+    """Return the table of contents of the book that a file configures."""
+    config = read_toml((library.text(file) or "").encode(), file)
+    source = str(table(config, "book").get("src") or "src")
+    return library.first(folder_of(file), (f"{source}/SUMMARY.md", "SUMMARY.md"))
 
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
@@ -40,10 +57,9 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     text = library.text(file) or ""
     config = read_toml(text.encode(), file)
     book = table(config, "book")
-    source = str(book.get("src") or "src")
-    summary = library.first(folder, (f"{source}/SUMMARY.md", "SUMMARY.md"))
+    summary = _summary(library, file)
     if summary is None:
-        missing = under(folder, f"{source}/SUMMARY.md")
+        missing = under(folder, f"{book.get('src') or 'src'}/SUMMARY.md")
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", missing)
     html = table(config, "output", "html")
     if not base_url:
