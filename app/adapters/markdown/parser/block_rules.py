@@ -288,11 +288,16 @@ def _close_on_line(state: StateBlock, found: Markup | RawElement, position: int,
 
 
 def _parse_content(state: StateBlock, position: int, stop: int, line: int) -> None:
-    """Parse the part of a line before `stop` as blocks that end there."""
-    old_end, old_max = state.eMarks[line], state.lineMax
-    state.eMarks[line], state.lineMax = stop, line + 1
-    _parse_rest(state, position, line, line + 1)
-    state.eMarks[line], state.lineMax = old_end, old_max
+    """Read the content of an element of text as a paragraph, unless it begins with a tag."""
+    if state.src[position] == "<":
+        old_end, old_max = state.eMarks[line], state.lineMax
+        state.eMarks[line], state.lineMax = stop, line + 1
+        _parse_rest(state, position, line, line + 1)
+        state.eMarks[line], state.lineMax = old_end, old_max
+        return
+    token = state.push("paragraph", "p", 0)
+    token.map, token.content = [line, line + 1], state.src[position:stop].rstrip()
+    token.meta = {"span": (position, position + len(token.content))}
 
 
 def push_found(state: StateBlock, found: Markup | RawElement, first: int, stop: int) -> None:
