@@ -9,7 +9,8 @@ from functools import lru_cache
 from itertools import islice
 
 _CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_MOST_BRACES, _MOST_CHOICES = 8, 500
+_LONGEST, _MOST_BRACES, _MOST_CHOICES = 1_000, 4, 64
+"""Limits of a pattern with choices: beyond them, braces are literal and choices are ignored."""
 
 
 def matches_glob(glob: str, path: str) -> bool:
@@ -19,8 +20,8 @@ def matches_glob(glob: str, path: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _without_braces(glob: str) -> tuple[str, ...]:
-    """Return the patterns for which a pattern with choices stands; only the first of many."""
-    if glob.count("{") > _MOST_BRACES:
+    """Return the patterns for which a pattern with choices stands."""
+    if len(glob) > _LONGEST or glob.count("{") > _MOST_BRACES:
         return (glob,)
     return tuple(islice(_choices(glob), _MOST_CHOICES))
 
