@@ -289,6 +289,19 @@ def test_what_the_configuration_of_mdbook_switches_on(
     assert terms == ([] if html else [("Wick",)])
 
 
+@pytest.mark.parametrize("toc", ["", "toc: [{file: a.md}, {pattern: '**/*.md'}]"])
+def test_what_mystmd_excludes_is_no_page(toc: str, tmp_path: Path) -> None:
+    exclude = "exclude: ['data/**', '*.{draft,old}.md']"
+    (tmp_path / "myst.yml").write_text(f"version: 1\nproject:\n  {exclude}\n  {toc}\n")
+    (tmp_path / "data/b").mkdir(parents=True)
+    for file in ("a", "data/a", "data/b/c", "d.draft", "e"):
+        (tmp_path / f"{file}.md").write_text("# Owls\n")
+    book = read_book(tmp_path)
+    found = [(page.file, page.url) for page in book.documents]
+    assert found == [("a.md", "/"), ("e.md", "/e")]
+    assert not book.orphans
+
+
 REFERENCES = (
     "Use [`Lamp()`][lamps.Lamp], a [*lamp*][lamps.Lamp] or [lamps.Wick][]; `a`[0][i], b[i][j]."
 )

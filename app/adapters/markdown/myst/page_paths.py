@@ -6,7 +6,7 @@ https://github.com/jupyter-book/mystmd: `fileInfo.ts`, `fromTOC.ts`, `fromPath.t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
@@ -20,17 +20,21 @@ _RUNS = re.compile(r"\d+|\D+")
 _Natural: TypeAlias = tuple[tuple[int, int, str], ...]
 
 
-def is_page(file: str) -> bool:
-    """Whether mystmd makes a page of the file."""
-    return file.lower().endswith(_PAGES)
+def paths_of(listed: Sequence[str], files: Iterable[str], folders: bool) -> dict[str, str]:
+    """Return the paths of a site's pages: those in its table of contents, else of all its files.
 
-
-def paths_of(files: Iterable[str], folders: bool, root: str = "index") -> dict[str, str]:
-    """Return the path of each page; the first page is the site's root, with `root` as its slug.
-
-    The second page with a slug has the slug and `-1`, the third `-2`. `folders`: whether the site
-    keeps the pages' folders.
+    The first page is the site's root. The second page with a slug has the slug and `-1`, the third
+    `-2`. `folders`: whether the site keeps the pages' folders.
     """
+    if listed:
+        return _numbered(listed, folders, "index")
+    pages = (file for file in files if file.lower().endswith(_PAGES))
+    ordered = sorted(pages, key=by_folder)
+    return _numbered(ordered, folders, slug_of(ordered[0], folders)) if ordered else {}
+
+
+def _numbered(files: Iterable[str], folders: bool, root: str) -> dict[str, str]:
+    """Return the path of each file; `root` is the slug of the first."""
     paths: dict[str, str] = {}
     used = {root: 1}
     for file in files:

@@ -14,17 +14,19 @@ from app.adapters.markdown.myst.conf_py import literal_setting
 from app.adapters.markdown.myst.cross_references import MystCrossReferences
 from app.adapters.markdown.myst.directives import CODE
 from app.adapters.markdown.myst.extensions import dialect_with, style_with
-from app.adapters.markdown.myst.page_paths import by_folder, by_path, is_page, paths_of, slug_of
+from app.adapters.markdown.myst.page_paths import by_folder, by_path, paths_of, slug_of
 from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
     MARKDOWN_SUFFIXES,
     SiteGenerator,
+    SitePage,
     SiteSettings,
     TableOfContents,
     TocEntry,
     configured_base,
     inside,
+    join_url,
     line_of,
     markdown_files,
     names,
@@ -133,9 +135,11 @@ class _Site:
             ),
         )
 
-    def with_patterns(self, entries: Sequence[TocEntry]) -> Iterator[TocEntry]:
+    def with_patterns(
+        self, entries: Sequence[TocEntry], files: Iterable[str]
+    ) -> Iterator[TocEntry]:
         """Replace each pattern by the files it matches and no entry names, an index first."""
-        left = {inside(self.folder, file) for file in markdown_files(self.library, self.folder)}
+        left = {file for file in files if file.lower().endswith(MARKDOWN_SUFFIXES)}
         left -= {entry.target for entry in entries}
         for entry in entries:
             if not _WILDCARD.search(entry.target) or self.library.locate(self.folder, entry.target):
@@ -150,26 +154,26 @@ def _mystmd(site: _Site) -> SiteSettings:
     loaded = _load(site.text, site.file)
     project = table(loaded, "project")
     title = str(project.get("title") or table(loaded, "site").get("title") or "")
-    entries = site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)))
+    excluded = names(project.get("exclude"))
+    files = sorted(inside(site.folder, file) for file in walk(site.library, site.folder))
+    files = [file for file in files if not any(matches_glob(glob, file) for glob in excluded)]
+    entries = list(
+        site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)), files)
+    )
     folders = bool(table(loaded, "site", "options").get("folders"))
     settings = site.with_contents(SiteSettings(site.base_url, title), entries)
-    paths = _mystmd_paths(site, settings.contents, folders)
+    targets = [entry.target for entry in settings.contents.entries] if settings.contents else []
+    listed = [one for one in targets if one and site.library.locate(site.folder, one)]
+    paths = paths_of(listed, files, folders)
 
     def path_of(file: str) -> str:
         return paths[file] if file in paths else slug_of(file, folders)
 
-    return replace(settings, path_of=path_of, sort_key=by_folder)
+    def page(file: str) -> SitePage:
+        return SitePage(under(site.folder, file), join_url(site.base_url, path_of(file)))
 
-
-def _mystmd_paths(site: _Site, contents: TableOfContents | None, folders: bool) -> dict[str, str]:
-    """Return the paths of all pages of the site."""
-    if contents is not None:
-        targets = (entry.target for entry in contents.entries)
-        found = (file for file in targets if file and site.library.locate(site.folder, file))
-        return paths_of(found, folders)
-    files = (inside(site.folder, file) for file in walk(site.library, site.folder))
-    ordered = sorted(filter(is_page, files), key=by_folder)
-    return paths_of(ordered, folders, slug_of(ordered[0], folders) if ordered else "")
+    every = [page(file) for file in files if file.lower().endswith(MARKDOWN_SUFFIXES)]
+    return replace(settings, path_of=path_of, every_page=every, sort_key=by_folder)
 
 
 def _jupyter_book(site: _Site) -> SiteSettings:
