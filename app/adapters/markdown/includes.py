@@ -114,16 +114,20 @@ class Library:
             return None
         if file not in self._texts:
             try:
-                self._texts[file] = self.require(file)
+                self._texts[file] = self.data(file).decode("utf-8")
             except FileRefused:
                 raise
-            except BookError:
+            except (BookError, UnicodeDecodeError):
                 self._texts[file] = None
         return self._texts[file]
 
     def require(self, file: str) -> str:
-        """Return a file's text. BookError if it is missing, outside, too large or not UTF-8."""
-        return _decode(self.data(file), file)
+        """Return a page's text. BookError if missing or outside; FileRefused if not UTF-8."""
+        data = self.data(file)
+        try:
+            return _decode(data, file)
+        except BookError as error:
+            raise FileRefused(error.problem, file, error.line) from error
 
     def settings(self, file: str) -> str:
         """Return the text of a settings file, which has a lower size limit than a page."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -349,21 +348,6 @@ def why_not_read(file: str) -> str:
     """Return why a listed file that is no Markdown file is not read."""
     is_notebook = file.endswith(".ipynb")
     return "is a notebook: not read" if is_notebook else "is no Markdown file"
-
-
-def matches_glob(glob: str, path: str) -> bool:
-    """Whether a glob pattern matches a path; `**` is any number of folders.
-
-    `ends` are the numbers of folders that the pattern so far may match.
-    """
-    names = path.split("/")
-    ends = {0}
-    for part in glob.split("/"):
-        if part == "**":
-            ends = set(range(min(ends, default=len(names) + 1), len(names) + 1))
-        else:
-            ends = {end + 1 for end in ends if end < len(names) and fnmatchcase(names[end], part)}
-    return len(names) in ends
 
 
 def inside(folder: str, file: str) -> str:

@@ -9,8 +9,9 @@ from itertools import product
 from posixpath import normpath
 
 from app.adapters.markdown.docusaurus.javascript import parse_json, read_value, string
+from app.adapters.markdown.globs import matches_glob
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.site_map import content_folder, matches_glob, table
+from app.adapters.markdown.site_map import content_folder, table
 
 CONFIG_NAMES = (
     "site.json",
@@ -75,6 +76,8 @@ class SiteConfig:
     math: bool = False
     locales: tuple[str, ...] = ()
     """All locales but the default one, from the configuration or the folders of `i18n`."""
+    locale_of: Mapping[str, str] = field(default_factory=dict)
+    """Folder of `i18n` -> its locale, for those that are not named like it."""
     docs: tuple[DocsInstance, ...] = (DocsInstance(),)
     """The one without an id first; its versions are the book's editions."""
 
@@ -111,6 +114,7 @@ def read_config(library: Library, path: str | None) -> SiteConfig:
         string(table(found, "i18n").get("defaultLocale")),
         _has_math(path, text),
         _locales(library, folder, table(found, "i18n")),
+        _locale_folders(table(found, "i18n")),
         tuple(_instance(library, folder, options, text) for options in _docs_options(found)),
     )
 
@@ -175,8 +179,17 @@ def _locales(library: Library, folder: str, i18n: dict[str, object]) -> tuple[st
     named, default = _strings(i18n.get("locales")), string(i18n.get("defaultLocale")) or "en"
     own = joined(folder, "i18n")
     if not named and library.has_folder(own):
-        named = [one.name for one in sorted((library.root / own).iterdir()) if one.is_dir()]
+        locale_of = _locale_folders(i18n)
+        folders = [one.name for one in sorted((library.root / own).iterdir()) if one.is_dir()]
+        named = [locale_of.get(name, name) for name in folders]
     return tuple(one for one in named if one != default)
+
+
+def _locale_folders(i18n: dict[str, object]) -> dict[str, str]:
+    """Return the locales by their folders, if `localeConfigs` sets those."""
+    configs = table(i18n, "localeConfigs")
+    folders = ((string(table(configs, locale).get("path")), locale) for locale in configs)
+    return {folder: locale for folder, locale in folders if folder}
 
 
 def _versions(docs: dict[str, object], released: object) -> tuple[str, ...]:

@@ -256,7 +256,8 @@ def _edition(config: SiteConfig, instance: DocsInstance, file: str) -> tuple[str
     in_site = config.folder and file.startswith(config.folder + "/")
     relative = inside(config.folder, file) if in_site else file
     match relative.split("/"):
-        case ["i18n", locale, plugin, version, *path] if plugin == instance.translations:
+        case ["i18n", name, plugin, version, *path] if plugin == instance.translations:
+            locale = config.locale_of.get(name, name)
             return version.removeprefix("version-"), locale, "/".join(path)
         case [folder, version, *path] if folder == f"{instance.prefix}versioned_docs":
             return version.removeprefix("version-"), config.locale, "/".join(path)
@@ -302,7 +303,7 @@ def _page(
     if path is None:
         path = _route(doc, config, instance, locale)
     url = join_url(base, _with_slash(path, config), encoded=True)
-    language = config.language if doc.locale == config.locale else doc.locale
+    language = config.language if doc.locale == config.locale else doc.locale.split("-")[0]
     return SitePage(doc.file, url, doc.label, "", language)
 
 

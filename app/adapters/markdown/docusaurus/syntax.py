@@ -77,7 +77,7 @@ def _inline_expression(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _without_highlights(text: str, language: str) -> str:  # noqa: ARG001 - one signature for all
+def _without_highlights(text: str, _language: str, _info: str) -> str:
     """Drop the comments that mark lines to highlight."""
     if "highlight-" not in text:
         return text

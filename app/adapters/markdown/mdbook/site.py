@@ -1,17 +1,14 @@
-"""mdBook: includes, hidden lines of code and anchors; `book.toml` and `SUMMARY.md`."""
+"""mdBook: `book.toml` and `SUMMARY.md`."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from posixpath import normpath
 
-from app.adapters.markdown.includes import IncludeStyle, Library, folder_of
-from app.adapters.markdown.parser.anchors import SlugStyle
-from app.adapters.markdown.parser.block_rules import attribute_list, first_of, mark_rule
+from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.mdbook.syntax import DIALECT, PLAIN_STYLE, STYLE, dialect_with
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.drafts import MarkupClass
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SiteSettings,
@@ -27,70 +24,30 @@ from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml
 from app.domain.urls import encoded_path
 
-_INCLUDE = re.compile(r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.M)
-_PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.M)
-"""A tag that the book's own preprocessor replaces, such as `{{%segment outline}}`."""
-_HIDDEN = re.compile(r"^[ \t]*#(?:[ \t].*)?$")
-_ESCAPED = re.compile(r"^([ \t]*)##", re.M)
-
-
-def _without_hidden_lines(text: str, language: str) -> str:
-    """Drop the hidden lines of Rust code, which begin with `# `."""
-    if language != "rust" or "#" not in text:
-        return text
-    text = "\n".join(line for line in text.split("\n") if not _HIDDEN.match(line))
-    return _ESCAPED.sub(r"\1#", text) if "##" in text else text
-
-
-_BRACES = first_of(
-    mark_rule(_PREPROCESSED, MarkupClass.DIRECTIVE),
-    mark_rule(_INCLUDE, MarkupClass.INCLUDE),
-    attribute_list,
-)
-DIALECT = Dialect(
-    attribute_lists=True,
-    math=True,
-    block_rules=(("{", _BRACES),),
-    visible_code=_without_hidden_lines,
-    includes=IncludeStyle(
-        begins="{{",
-        directive=re.compile(
-            r"(?P<escape>\\?)\{\{[ \t]*#(?:include|rustdoc_include|playground|playpen)"
-            r"[ \t]+(?P<argument>(?:[^{}\n]|\{(?!\{))+)\}\}"
-        ),
-        keeps_unresolved=True,
-    ),
-)
-
-
-def _unique_counted(base: str, used: dict[str, int]) -> str:
-    slug, count = base, 0
-    while slug in used:
-        count = max(count, used[base]) + 1
-        slug = f"{base}-{count}"
-    used[base] = count if base in used else 0
-    used.setdefault(slug, 0)
-    return slug
-
-
-def mdbook_slug(text: str) -> str:
-    """As in mdBook's `normalize_id`: alphanumerics, `_` and `-` kept, each white space to `-`."""
-    import regex  # noqa: PLC0415 - takes 30 ms
-
-    kept = regex.sub(r"[^\p{Alphabetic}\p{Number}\s_-]", "", text.lower())
-    return re.sub(r"\s", "-", kept) or "section"
-
-
-STYLE = SlugStyle(mdbook_slug, _unique_counted, registers_explicit=True)
-
-
 CONFIG = "book.toml"
 _FOLDERS = ("book", "docs", "doc", "guide")
 """Folders of a repository in which its book may be."""
 
 
 def _config_below(library: Library) -> str | None:
-    return library.first("", (f"{folder}/{CONFIG}" for folder in _FOLDERS))
+    return next((file for file in _configs_below(library) if _summary(library, file)), None)
+
+
+def configs_without_summary(library: Library) -> Iterator[str]:
+    """Yield the configurations in a repository's folders that mdBook builds no book of."""
+    return (file for file in _configs_below(library) if not _summary(library, file))
+
+
+def _configs_below(library: Library) -> Iterator[str]:
+    files = (f"{folder}/{CONFIG}" for folder in _FOLDERS)
+    return (file for file in files if library.locate("", file))
+
+
+def _summary(library: Library, file: str) -> str | None:
+    """Return the table of contents of the book that a file configures."""
+    config = read_toml((library.text(file) or "").encode(), file)
+    source = str(table(config, "book").get("src") or "src")
+    return library.first(folder_of(file), (f"{source}/SUMMARY.md", "SUMMARY.md"))
 
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
@@ -100,13 +57,13 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     text = library.text(file) or ""
     config = read_toml(text.encode(), file)
     book = table(config, "book")
-    source = str(book.get("src") or "src")
-    summary = library.first(folder, (f"{source}/SUMMARY.md", "SUMMARY.md"))
+    summary = _summary(library, file)
     if summary is None:
-        missing = under(folder, f"{source}/SUMMARY.md")
+        missing = under(folder, f"{book.get('src') or 'src'}/SUMMARY.md")
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", missing)
+    html = table(config, "output", "html")
     if not base_url:
-        site_url = str(table(config, "output", "html").get("site-url") or "")
+        site_url = str(html.get("site-url") or "")
         base_url = _configured(site_url, file, text, warnings)
     folder = folder_of(summary)
     return SiteSettings(
@@ -116,6 +73,16 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         folder,
         _path,
         TableOfContents(summary_entries(library.settings(summary), numbered=True), folder, summary),
+        dialect=_dialect(html),
+        style=PLAIN_STYLE if html.get("smart-punctuation") is False else STYLE,
+    )
+
+
+def _dialect(html: dict[str, object]) -> Dialect:
+    prefixes = table(html, "code", "hidelines")
+    return dialect_with(
+        html.get("definition-lists") is not False,
+        frozenset((language, str(prefix)) for language, prefix in prefixes.items()),
     )
 
 

@@ -347,6 +347,7 @@ DIALECT = Dialect(
     inline_attributes=True,
     math=True,
     definition_lists=True,
+    loose_references=True,
     closing_hashes=True,  # as Python-Markdown's attr_list does
     block_rules=(
         ("<", partial(html_block, opened=_dedent_element)),

@@ -21,6 +21,7 @@ from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.bibtex import CitedWork, read_bibliography
 from app.adapters.markdown.myst.page_targets import (
     EQUATION,
+    EXERCISE,
     FIGURE,
     LISTING,
     SECTION,
@@ -113,7 +114,8 @@ class MystCrossReferences:
         if template:
             return known.filled(template)
         first, second = known.target.title, known.numbered
-        return (first or second) if role in ("ref", "link") else (second or first)
+        by_title = role in ("ref", "link") and known.target.kind != EXERCISE
+        return (first or second) if by_title else (second or first)
 
     def _citation(self, role: str, keys: str) -> str:
         """Return "[Cover and Hart, 1967]", or "Cover and Hart [1967]" in running text."""

@@ -22,6 +22,7 @@ _FORMULA_LABEL = re.compile(r"\$\$[ \t]*\((?P<label>[^()\s]+)\)$")
 _ROLE = re.compile(r"\{[A-Za-z][\w:+-]*\}(?=`)")
 
 SECTION, FIGURE, TABLE, LISTING, EQUATION = "section", "figure", "table", "listing", "equation"
+EXERCISE = "exercise"
 _FIGURES = frozenset({"figure", "glue:figure", "code-cell"})
 _TABLES = frozenset({"table", "list-table", "csv-table"})
 _LISTINGS = frozenset({"code-block", "code", "sourcecode", "literalinclude"})
@@ -32,7 +33,7 @@ class Target:
     """A section, or a numbered object such as a figure."""
 
     kind: str
-    """One of the constants above, or a directive's name: "theorem", "exercise"."""
+    """One of the constants above, or a directive's name: "theorem"."""
     names: tuple[str, ...]
     title: str = ""
     level: int = 0
@@ -102,7 +103,7 @@ class _Scanner:
         return False
 
     def _target(self, name: str, argument: str) -> Iterator[Target]:
-        bare = name.removeprefix("prf:")
+        bare = name.removeprefix("prf:").removesuffix("-start")
         names, caption = self._names(), self.options.get("caption", "")
         if name in _FIGURES:
             caption = caption or ("" if name == "code-cell" else self._paragraph(0))
@@ -117,7 +118,7 @@ class _Scanner:
             yield Target(LISTING, names, _plain_title(caption), counted=bool(caption))
         elif name == "math":
             yield Target(EQUATION, names, counted=bool(names))
-        elif bare != name or bare == "exercise":
+        elif name.startswith("prf:") or bare == EXERCISE:
             yield Target(
                 bare, names, _plain_title(argument), counted="nonumber" not in self.options
             )

@@ -6,27 +6,29 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import PurePosixPath
 
+from app.adapters.markdown.globs import matches_glob
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.conf_py import literal_setting
 from app.adapters.markdown.myst.cross_references import MystCrossReferences
 from app.adapters.markdown.myst.directives import CODE
 from app.adapters.markdown.myst.extensions import dialect_with, style_with
+from app.adapters.markdown.myst.page_paths import by_folder, by_path, paths_of, slug_of
 from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
     MARKDOWN_SUFFIXES,
     SiteGenerator,
+    SitePage,
     SiteSettings,
     TableOfContents,
     TocEntry,
     configured_base,
     inside,
+    join_url,
     line_of,
     markdown_files,
-    matches_glob,
     names,
     table,
     under,
@@ -66,7 +68,6 @@ _SAMPLES = frozenset("test tests example examples template templates".split())
 _NUMFIG = re.compile(r"^numfig\s*=\s*True\b", re.M)
 _BIBLIOGRAPHIES = re.compile(r"^bibtex_bibfiles\s*=\s*\[(?P<files>[^\]]*)\]", re.M)
 _QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
-_YEAR_OR_LONG = re.compile(r"[12]\d{3}(?!\d)|\d{5}")
 _DIRHTML = re.compile(r"^[ \t]*builder:\s*[\"']?dirhtml\b|-b[ \t=]*dirhtml\b", re.M)
 _CONF_VALUE = re.compile(
     r"^(?P<key>project|html_title|language|html_baseurl)\s*=\s*[\"']([^\"']*)", re.M
@@ -134,35 +135,45 @@ class _Site:
             ),
         )
 
-    def with_patterns(self, entries: Sequence[TocEntry]) -> Iterator[TocEntry]:
+    def with_patterns(
+        self, entries: Sequence[TocEntry], files: Iterable[str]
+    ) -> Iterator[TocEntry]:
         """Replace each pattern by the files it matches and no entry names, an index first."""
-        left = {inside(self.folder, file) for file in markdown_files(self.library, self.folder)}
+        left = {file for file in files if file.lower().endswith(MARKDOWN_SUFFIXES)}
         left -= {entry.target for entry in entries}
         for entry in entries:
             if not _WILDCARD.search(entry.target) or self.library.locate(self.folder, entry.target):
                 yield entry
                 continue
-            found = sorted(
-                (file for file in left if matches_glob(entry.target, file)), key=_indexed
-            )
+            found = sorted((file for file in left if matches_glob(entry.target, file)), key=by_path)
             yield from (replace(entry, target=file, title="") for file in found)
             left.difference_update(found)
-
-
-def _indexed(file: str) -> tuple[str, bool, str]:
-    """Sort files by folder, its index first."""
-    path = PurePosixPath(file)
-    return folder_of(file), path.stem.lower() not in ("index", "readme"), path.name
 
 
 def _mystmd(site: _Site) -> SiteSettings:
     loaded = _load(site.text, site.file)
     project = table(loaded, "project")
     title = str(project.get("title") or table(loaded, "site").get("title") or "")
-    entries = site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)))
+    excluded = names(project.get("exclude"))
+    files = sorted(inside(site.folder, file) for file in walk(site.library, site.folder))
+    files = [file for file in files if not any(matches_glob(glob, file) for glob in excluded)]
+    entries = list(
+        site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)), files)
+    )
     folders = bool(table(loaded, "site", "options").get("folders"))
-    settings = SiteSettings(site.base_url, title, path_of=partial(_mystmd_path, folders))
-    return site.with_contents(settings, entries)
+    settings = site.with_contents(SiteSettings(site.base_url, title), entries)
+    targets = [entry.target for entry in settings.contents.entries] if settings.contents else []
+    listed = [one for one in targets if one and site.library.locate(site.folder, one)]
+    paths = paths_of(listed, files, folders)
+
+    def path_of(file: str) -> str:
+        return paths[file] if file in paths else slug_of(file, folders)
+
+    def page(file: str) -> SitePage:
+        return SitePage(under(site.folder, file), join_url(site.base_url, path_of(file)))
+
+    every = [page(file) for file in files if file.lower().endswith(MARKDOWN_SUFFIXES)]
+    return replace(settings, path_of=path_of, every_page=every, sort_key=by_folder)
 
 
 def _jupyter_book(site: _Site) -> SiteSettings:
@@ -232,23 +243,6 @@ def _builds_folders(library: Library, folder: str) -> bool:
 
 def _stem(file: str) -> str:
     return file[: -len(PurePosixPath(file).suffix)]
-
-
-def _mystmd_path(folders: bool, file: str) -> str:
-    """Return the path that mystmd gives a page, in its folders if the site keeps them."""
-    above, stem = PurePosixPath(folder_of(file)).parts, PurePosixPath(file).stem
-    is_index = stem.lower() == "index"
-    if folders or not above:
-        return "/".join(map(_mystmd_slug, [*above, *([] if is_index else [stem])]))
-    return _mystmd_slug(above[-1] if is_index or stem.lower() == "readme" else stem)
-
-
-def _mystmd_slug(name: str) -> str:
-    """Return mystmd's slug: ASCII in lower case, without a leading number that is no year."""
-    lower = name.lower()
-    plain = lower if _YEAR_OR_LONG.match(lower) else lower.lstrip("0123456789_.-") or lower
-    slug = re.sub(r"[^a-z0-9]+", "-", plain.replace("&", "-and-")).strip("-")[:50]
-    return slug or re.sub(r"\W+|_", "-", plain).strip("-")
 
 
 def _with_suffix(library: Library, folder: str, entry: TocEntry) -> TocEntry:

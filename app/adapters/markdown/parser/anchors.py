@@ -78,6 +78,15 @@ class Slugger:
     def policy(self) -> SlugPolicy:
         return self._style.policy
 
+    @property
+    def term_ids(self) -> bool:
+        return self._style.term_ids
+
+    def reserve(self, anchor: str) -> None:
+        """Take an anchor that an element other than a heading has."""
+        if anchor:
+            self._used.setdefault(anchor, 0)
+
     def anchor(self, text: str, level: int, explicit_id: str = "") -> str:
         """Return the anchor of the page's next heading; "" if the generator makes none."""
         style = self._style
@@ -100,6 +109,8 @@ class SlugStyle:
     unique: Unique
     policy: SlugPolicy = SlugPolicy()
     registers_explicit: bool = False
+    term_ids: bool = False
+    """Whether terms of definition lists get anchors as headings do."""
     title_has_none: bool = False
 
 

@@ -21,6 +21,7 @@ from app.adapters.markdown.parser.tags import (
     BLOCK_NAMES,
     INLINE_NAMES,
     RAW_NAMES,
+    TEXT_NAMES,
     VOID_NAMES,
     HtmlTag,
     TagScanner,
@@ -262,14 +263,41 @@ def line_of(state: StateBlock, position: int, start: int, end: int) -> int:
 
 
 def emit(state: StateBlock, found: Markup | RawElement, start: int, end: int) -> bool:
-    """Push a token for `found`; parse the rest of its last line as a separate block."""
+    """Push a token for `found`; parse the rest of its last line as a separate block.
+
+    If the line also closes `found`, an element of text such as a heading, its content ends there.
+    """
     line = line_of(state, found.end, start, end)
     push_found(state, found, start, line + 1)
     state.line = line + 1
     position = _past_blanks(state, found.end, line)
+    stop = _close_on_line(state, found, position, line)
+    if position < stop:
+        _parse_content(state, position, stop, line)
+        position = stop
     if position < state.eMarks[line]:
         _parse_rest(state, position, line, end)
     return True
+
+
+def _close_on_line(state: StateBlock, found: Markup | RawElement, position: int, line: int) -> int:
+    """Return where the element of text that `found` opens is closed on this line, or -1."""
+    if isinstance(found, RawElement) or found.tag is None or found.opens not in TEXT_NAMES:
+        return -1
+    return state.src.find(f"</{found.opens}>", position, state.eMarks[line])
+
+
+def _parse_content(state: StateBlock, position: int, stop: int, line: int) -> None:
+    """Read the content of an element of text as a paragraph, unless it begins with a tag."""
+    if state.src[position] == "<":
+        old_end, old_max = state.eMarks[line], state.lineMax
+        state.eMarks[line], state.lineMax = stop, line + 1
+        _parse_rest(state, position, line, line + 1)
+        state.eMarks[line], state.lineMax = old_end, old_max
+        return
+    token = state.push("paragraph", "p", 0)
+    token.map, token.content = [line, line + 1], state.src[position:stop].rstrip()
+    token.meta = {"span": (position, position + len(token.content))}
 
 
 def push_found(state: StateBlock, found: Markup | RawElement, first: int, stop: int) -> None:

@@ -90,6 +90,7 @@ class BlockReader:
         elif mark.kind is MarkupClass.ATTRIBUTE_LIST:
             self._containers.apply_attributes(mark)
         elif mark.kind is MarkupClass.LABEL:
+            self._leaf_blocks.reserve(mark.argument)
             self._containers.label_next(mark)
         else:
             if mark.kind is MarkupClass.DIRECTIVE:
@@ -144,6 +145,7 @@ class BlockReader:
 
     def _entry(self, token: Token) -> list[BlockDraft]:
         """Make a glossary entry from a term and a definition of one line each."""
+        self._leaf_blocks.reserve_term(token.meta["term"])
         term, definition = (
             self._leaf_blocks.text(text) for text in (token.meta["term"], token.content)
         )
@@ -317,7 +319,9 @@ class BlockReader:
         for token, position, inner_close in self._children(index, close):
             start, end = self._leaf_blocks.span(token)
             if token.type == "dt_open":
-                terms.append((self._leaf_blocks.text(self._tokens[position + 1].content), start))
+                term = self._tokens[position + 1].content
+                self._leaf_blocks.reserve_term(term)
+                terms.append((self._leaf_blocks.text(term), start))
                 continue
             if terms:
                 entries.append((self._defined(terms, end), []))

@@ -51,6 +51,8 @@ class CrossReferences(Protocol):
         ...
 
 
+VisibleCode: TypeAlias = Callable[[str, str, str], str]
+"""`visible(text, language, info string)` -> the lines of a code block that the page shows."""
 ImportReader: TypeAlias = Callable[[Library, SourceFile, str, Warn], Imports]
 """`reader(the book's files, page, site root, warn)`."""
 
@@ -71,6 +73,8 @@ class Dialect:
     """`$x$` and `$$x$$`."""
     definition_lists: bool = False
     """`: definition` below its term."""
+    loose_references: bool = False
+    """`[text] [label]`, and `[label][^note]`, as Python-Markdown reads them."""
     indented_code: bool = True
     closing_hashes: bool = False
     """`# Title # {#id}`: the hashes before a heading's attribute list are not shown."""
@@ -85,8 +89,7 @@ class Dialect:
     """Applied to running text that has code spans, before it is parsed."""
     adapt_tokens: Callable[[str, Sequence[Token], EnvType], Sequence[Token]] | None = None
     """`adapt(inline source, its tokens, environment)` -> the tokens to show."""
-    visible_code: Callable[[str, str], str] | None = None
-    """`visible(text, language)` -> the lines of a code block that the page shows."""
+    visible_code: VisibleCode | None = None
     own_substitutions: Callable[[Mapping[str, object]], dict[str, str]] | None = None
     """`own(front matter)` -> the page's substitutions: key -> source of the text it shows."""
     includes: IncludeStyle = NO_DIRECTIVES

@@ -39,6 +39,8 @@ class InlineReader:
             ruler.before("html_inline", "comment_expression", inline_rules.comment_expression_rule)
         if dialect.math:
             ruler.before("escape", "math", inline_rules.math_rule)
+        if dialect.loose_references:
+            ruler.before("link", "loose_reference", inline_rules.loose_reference_rule)
         for rule in dialect.inline_rules:
             ruler.before(rule.before, rule.name, rule.read)
         if footnotes:

@@ -24,6 +24,7 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
     "strikethrough": "~",
     "emphasis": "*_",
     "link": "[",
+    "loose_reference": "[",
     "image": "!",
     "autolink": "<",
     "html_inline": "<",

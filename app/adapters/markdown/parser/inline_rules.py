@@ -5,12 +5,16 @@ from __future__ import annotations
 import html
 import re
 
+from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_inline import StateInline
 
 from app.adapters.markdown.parser.tags import HtmlTag, TagScanner, plain_text
 
 _INLINE_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:(?P<marked>[#.]|(?=[\w:-]+=))?[\w:-][^{}\n]*)?\}")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
+LOOSE_REFERENCE = re.compile(r"[ \n]\[(?P<label>[^\[\]]*+)\]|(?P<note>\[\^[^\]\s]+\])")
+"""What follows `[text]`."""
+_TASK = frozenset({" ", "x", "X"})
 _BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 """TeX's `\\(` and `\\[` as mdBook requires them: with an escaped backslash."""
 RAW_INLINE = frozenset({"math", "svg", "script", "style"})
@@ -156,6 +160,28 @@ def _dollar_end(state: StateInline, start: int) -> int:
     if width == 1 and (source[close - 1].isspace() or source[end : end + 1].isdigit()):
         return -1
     return end
+
+
+def loose_reference_rule(state: StateInline, silent: bool) -> bool:
+    """Read Python-Markdown's `[text] [label]`, and `[label]` before a footnote's number."""
+    source, start = state.src, state.pos
+    references = state.env.get("references")
+    if not references or source[max(start - 1, 0)] == "!":
+        return False
+    end = state.md.helpers.parseLinkLabel(state, start)
+    match = LOOSE_REFERENCE.match(source, end + 1, state.posMax) if end > start + 1 else None
+    text = source[start + 1 : end]
+    if match is None or (start == 0 and text in _TASK):
+        return False
+    definition = references.get(normalizeReference(match["label"] or text))
+    if definition is None:
+        return False
+    if not silent:
+        state.push("link_open", "a", 1).attrs = {"href": definition["href"]}
+        read_marked(state, start + 1, end)
+        state.push("link_close", "a", -1)
+    state.pos = end + 1 if match["note"] else match.end()
+    return True
 
 
 def footnote_rule(state: StateInline, silent: bool) -> bool:

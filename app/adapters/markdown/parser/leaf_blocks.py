@@ -117,6 +117,16 @@ class LeafBlockReader:
             anchor=anchor,
         )
 
+    def reserve_term(self, content: str) -> None:
+        """Take the anchor that the site gives a term of a definition list, if it does."""
+        if self._slugger.term_ids:
+            policy = self._slugger.policy
+            self._slugger.anchor(self._inline.slug_text(content, self._env, policy), 0)
+
+    def reserve(self, anchor: str) -> None:
+        """Give an anchor to a label: no later heading has it by its own text."""
+        self._slugger.reserve(anchor)
+
     def verbatim(self, token: Token) -> list[BlockDraft]:
         """Make a block of code or display maths."""
         start, end = self.span(token)
@@ -129,7 +139,7 @@ class LeafBlockReader:
         else:
             body = start if token.type == "code_block" else self.source.find("\n", start) + 1
             text, included = self.includes.code(token.content, body)
-        text = self._visible(text, language)
+        text = self._visible(text, language, token.info)
         if not text:
             empty = file is None and not token.content.strip()
             self.marks.append((MarkupClass.RULE if empty else MarkupClass.INCLUDE, start, end))
@@ -140,11 +150,11 @@ class LeafBlockReader:
         code.author_id = str(token.meta.get("name", ""))
         return [code]
 
-    def _visible(self, text: str, language: str) -> str:
+    def _visible(self, text: str, language: str, info: str) -> str:
         """Drop the lines of a code block that the page does not show."""
         text = text.strip("\n")
         if self._dialect.visible_code is not None:
-            text = self._dialect.visible_code(text, language)
+            text = self._dialect.visible_code(text, language, info)
         return text.rstrip()
 
     def raw(self, token: Token) -> list[BlockDraft]:

@@ -23,7 +23,11 @@ from markdown_it.common.utils import (
 )
 
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.inline_rules import RAW_INLINE, attribute_list
+from app.adapters.markdown.parser.inline_rules import (
+    LOOSE_REFERENCE,
+    RAW_INLINE,
+    attribute_list,
+)
 from app.adapters.markdown.parser.running_text import Collector
 from app.adapters.markdown.parser.tags import BLOCK_NAMES, SIMPLE_TAG, HtmlTag
 
@@ -37,6 +41,7 @@ _LINK = re.compile(
     rf"\[(?P<label>(?:{_WORDS}|\[[^\[\]\\<{{$`]*+\](?![(\[]))++)\]"
     rf"(?:{_TARGET}|\[(?P<reference>[^\[\]\\<{{$`]*+)\]|(?![(\[]))"
 )
+_LOOSE = re.compile(rf"\](?:{LOOSE_REFERENCE.pattern})")
 _IMAGE = re.compile(rf"!\[(?P<label>(?:{_WORDS})*+)\]{_TARGET}")
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,31});")
 _NUMBER = re.compile(r"&#(?:[xX](?P<hex>[0-9A-Fa-f]{1,6})|(?P<decimal>[0-9]{1,7}));")
@@ -56,6 +61,7 @@ class QuickInline:
     def __init__(self, dialect: Dialect) -> None:
         own = {character for rule in dialect.inline_rules for character in rule.characters}
         braces = "{" in own
+        self._loose_references = dialect.loose_references
         # Unusual images and most uses of braces are left to the dialect's own rules.
         self._reads = own <= {"{", "!"}
         self._attribute_lists = dialect.inline_attributes and not braces
@@ -74,6 +80,8 @@ class QuickInline:
         not contain hard line breaks made of blanks.
         """
         if not self._reads:
+            return None
+        if self._loose_references and references and _LOOSE.search(content):
             return None
         scan = _Scan(content, self._special, references, self._attribute_lists)
         return scan.out if scan.read(0, len(content)) else None

@@ -30,6 +30,8 @@ BLOCK_NAMES = frozenset(
     "tfoot th thead title tr track ul".split()
 )
 """The names that start an HTML block in CommonMark 0.31, condition 6 (less `search`, `iframe`)."""
+TEXT_NAMES = frozenset("dt figcaption h1 h2 h3 h4 h5 h6 legend p summary".split())
+"""Block elements that hold text and no other blocks."""
 INLINE_NAMES = frozenset(
     "a abbr acronym b bdi bdo big br button cite code data del dfn em font i img input ins kbd "
     "label mark meter output picture progress q rp rt ruby s samp select small span strike strong "

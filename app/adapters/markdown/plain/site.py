@@ -23,6 +23,7 @@ from app.adapters.markdown.parser.block_rules import (
 )
 from app.adapters.markdown.parser.dialect import Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import MarkupClass
+from app.adapters.markdown.plain.hints import LANGUAGE_FOLDER, hints
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SitePage,
@@ -40,7 +41,6 @@ from app.domain.document import Site, SourceWarning
 
 _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
 _OTHER_PAGES = frozenset({".adoc", ".ipynb", ".qmd", ".rmd", ".rst"})
-_LANGUAGE_FOLDER = re.compile(r"^[a-z]{2}(?:[-_][A-Za-z]{2,4})?$")
 _TEMPLATE = re.compile(
     r"\{(?:[#:/@][a-z][^}\n]*\}|%[^\n]*?%\}|\{[<%#][^\n]*?[>%]?\}\})[ \t]*$", re.MULTILINE
 )
@@ -144,6 +144,8 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
             base_url, title, language, path_of=partial(_path, pretty=False), pages=pages
         )
     contents = _contents(library)
+    if contents is None:
+        warnings += hints(library, files)
     folder = "" if contents else content_folder(library)
     pretty = "pretty" in str(config.get("permalink"))
     return SiteSettings(
@@ -222,7 +224,7 @@ def _contents(library: Library) -> TableOfContents | None:
 def _chosen(toctrees: list[str]) -> tuple[str, str]:
     """Return a table of contents and its language's folder; prefer English, else the first."""
     names = {PurePosixPath(toctree).parent.name: toctree for toctree in toctrees}
-    languages = [name for name in names if _LANGUAGE_FOLDER.match(name)]
+    languages = [name for name in names if LANGUAGE_FOLDER.match(name)]
     if languages:
         name = "en" if "en" in languages else languages[0]
         return names[name], name

@@ -1,0 +1,118 @@
+"""mdBook's Markdown: includes, hidden lines of code, definition lists and anchors.
+
+mdBook 0.5 is assumed where it differs from 0.4 and the configuration does not decide: it has
+definition lists and smart punctuation unless they are switched off.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+from app.adapters.markdown.includes import IncludeStyle
+from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
+from app.adapters.markdown.parser.block_rules import attribute_list, first_of, mark_rule
+from app.adapters.markdown.parser.dialect import Dialect, VisibleCode
+from app.adapters.markdown.parser.drafts import MarkupClass
+
+_INCLUDE = re.compile(r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.M)
+_PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.M)
+"""A tag that the book's own preprocessor replaces, such as `{{%segment outline}}`."""
+_HIDDEN = re.compile(r"^[ \t]*#(?:[ \t].*)?$")
+_ESCAPED = re.compile(r"^([ \t]*)##", re.M)
+_PREFIX = re.compile(r"(?:^|[\s,])hidelines=([^\s,]+)")
+_DASHES = re.compile(r"-{2,}")
+
+
+def _without_hidden_rust(text: str) -> str:
+    """Drop the hidden lines of Rust code, which begin with `# `."""
+    if "#" not in text:
+        return text
+    text = "\n".join(line for line in text.split("\n") if not _HIDDEN.match(line))
+    return _ESCAPED.sub(r"\1#", text) if "##" in text else text
+
+
+def _visible_code(prefixes: frozenset[tuple[str, str]]) -> VisibleCode:
+    """Return what drops the hidden lines: by language, the prefix that they begin with."""
+    by_language = dict(prefixes)
+
+    def visible(text: str, language: str, info: str) -> str:
+        if language == "rust":
+            return _without_hidden_rust(text)
+        given = _PREFIX.search(info) if "hidelines=" in info else None
+        prefix = given[1] if given else by_language.get(language)
+        if not prefix or prefix not in text:
+            return text
+        return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(prefix))
+
+    return visible
+
+
+_BRACES = first_of(
+    mark_rule(_PREPROCESSED, MarkupClass.DIRECTIVE),
+    mark_rule(_INCLUDE, MarkupClass.INCLUDE),
+    attribute_list,
+)
+DIALECT = Dialect(
+    attribute_lists=True,
+    math=True,
+    definition_lists=True,
+    block_rules=(("{", _BRACES),),
+    visible_code=_visible_code(frozenset()),
+    includes=IncludeStyle(
+        begins="{{",
+        directive=re.compile(
+            r"(?P<escape>\\?)\{\{[ \t]*#(?:include|rustdoc_include|playground|playpen)"
+            r"[ \t]+(?P<argument>(?:[^{}\n]|\{(?!\{))+)\}\}"
+        ),
+        keeps_unresolved=True,
+    ),
+)
+
+
+@cache
+def dialect_with(definition_lists: bool, prefixes: frozenset[tuple[str, str]]) -> Dialect:
+    """Return the dialect of a book; `prefixes` are languages with the prefix of hidden lines.
+
+    Cached because a parser is cached by its dialect, and functions compare by identity.
+    """
+    if definition_lists and not prefixes:
+        return DIALECT
+    return replace(DIALECT, definition_lists=definition_lists, visible_code=_visible_code(prefixes))
+
+
+# --- anchors ------------------------------------------------------------------------------------
+
+
+def _unique_counted(base: str, used: dict[str, int]) -> str:
+    if not base:
+        return ""
+    slug, count = base, 0
+    while slug in used:
+        count = max(count, used[base]) + 1
+        slug = f"{base}-{count}"
+    used[base] = count if base in used else 0
+    used.setdefault(slug, 0)
+    return slug
+
+
+def mdbook_slug(text: str) -> str:
+    """As in mdBook's `id_from_content`: alphanumerics, `_` and `-` kept, white space to `-`.
+
+    "" if nothing is left: depending on its version, mdBook makes an empty id or `section`.
+    """
+    import regex  # noqa: PLC0415 - takes 30 ms
+
+    kept = regex.sub(r"[^\p{Alphabetic}\p{Number}\s_-]", "", text.strip().lower())
+    return re.sub(r"\s", "-", kept)
+
+
+def _without_dashes(text: str) -> str:
+    """Drop `--` and `---`, which smart punctuation makes dashes; quotes are dropped anyway."""
+    return _DASHES.sub("", text)
+
+
+STYLE = SlugStyle(mdbook_slug, _unique_counted, SlugPolicy(rewrite=_without_dashes), term_ids=True)
+PLAIN_STYLE = replace(STYLE, policy=SlugPolicy())
+"""Without smart punctuation."""

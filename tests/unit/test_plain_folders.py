@@ -1,0 +1,88 @@
+"""Folders that are read as plain files: the book's title, and warnings that name another folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.adapters.markdown import read_book
+from app.domain.document import Book, Site
+
+
+def plain(folder: Path, *files: str) -> Book:
+    """Read pages whose only text is a heading with their file's name."""
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(f"# {file}\n" if file.endswith(".md") else "")
+    return read_book(folder)
+
+
+@pytest.mark.parametrize(
+    ("files", "title"),
+    [
+        (["CODE_OF_CONDUCT.md", "README.md", "a.md"], "README.md"),
+        (["a.md", "b/index.md", "index.md"], "index.md"),
+        (["a.md", "b/README.md"], "a.md"),
+    ],
+)
+def test_a_book_without_contents_is_named_by_its_readme(
+    files: list[str], title: str, tmp_path: Path
+) -> None:
+    assert plain(tmp_path, *files).title == title
+
+
+def test_a_readme_without_a_title_names_no_book(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("Text.\n")
+    assert plain(tmp_path, "A.md").title == "A.md"
+
+
+def test_a_table_of_contents_says_which_page_names_the_book(tmp_path: Path) -> None:
+    (tmp_path / "SUMMARY.md").write_text("- [A](a.md)\n- [R](README.md)\n")
+    assert plain(tmp_path, "README.md", "a.md").title == "a.md"
+
+
+@pytest.mark.parametrize("folder", ["docs", "guide"])
+def test_a_mdbook_without_a_summary_is_read_as_plain(folder: str, tmp_path: Path) -> None:
+    book = plain(tmp_path, f"{folder}/book.toml", f"{folder}/src/a.md", "README.md")
+    assert (book.site, len(book.documents)) == (Site.PLAIN, 2)
+    [warning] = book.warnings
+    assert str(warning).startswith(f"{folder}/book.toml:1: is not used: mdBook needs a SUMMARY.md")
+    (tmp_path / folder / "src/SUMMARY.md").write_text("- [A](a.md)\n")
+    assert read_book(tmp_path).site is Site.MDBOOK
+
+
+@pytest.mark.parametrize(
+    ("files", "warning"),
+    [
+        (
+            ["d/en/a.md", "d/en/b.md", "d/zh/a.md", "d/pt-BR/a.md", "d/js/x.md"],
+            (
+                "d/en: the same pages in 3 languages (en, pt-BR, zh) are read as one book: give the"
+                " folder of one, such as d/en"
+            ),
+        ),
+        (
+            ["es/a.md", "ko/a.md"],
+            (
+                "es: the same pages in 2 languages (es, ko) are read as one book: give the folder"
+                " of one, such as es"
+            ),
+        ),
+        (["js/a.md", "ts/a.md"], ""),
+        (["en/a.md", "en/b.md", "go/c.md", "a.md"], ""),
+        (
+            ["docs/.vitepress/config.mts", "docs/a.md", "README.md"],
+            (
+                "docs/.vitepress/config.mts:1: the site's pages are in docs: give that folder, or"
+                " all files are read"
+            ),
+        ),
+        ([".vitepress/config.ts", "a.md"], ""),
+    ],
+)
+def test_a_folder_with_more_than_one_book_is_named(
+    files: list[str], warning: str, tmp_path: Path
+) -> None:
+    found = plain(tmp_path, *files).warnings
+    assert list(map(str, found)) == ([warning] if warning else [])
