@@ -11,7 +11,6 @@ from cachetools import LRUCache
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.errors import StorageError
 from app.domain.glossary import (
     GlossaryTerm,
     TermFinder,
@@ -21,7 +20,7 @@ from app.domain.glossary import (
 )
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
-from app.services.book_scope import books_of_page, require_all
+from app.services.book_scope import in_first_book
 from app.services.ports import BookManifest, VectorIndex
 
 _CACHED_BOOKS = 50
@@ -68,20 +67,13 @@ class LookUpTerms:
         BookNotFound if `book` is not indexed. StorageError if the page was not found and a book
         could not be read.
         """
-        key, damaged = page_key(page), None
-        for manifest in await books_of_page(self.index, page, book):
-            try:
-                terms = await self._terms(await self._glossary(manifest), key)
-            except StorageError as error:
-                damaged = error
-                continue
-            if terms is not None:
-                return PageGlossary(manifest.book, terms)
-        if damaged:
-            raise damaged
-        if not book:
-            await require_all(self.index)
-        return None
+        key = page_key(page)
+
+        async def read(manifest: BookManifest) -> PageGlossary | None:
+            terms = await self._terms(await self._glossary(manifest), key)
+            return None if terms is None else PageGlossary(manifest.book, terms)
+
+        return await in_first_book(self.index, page, book, read)
 
     async def _glossary(self, manifest: BookManifest) -> _GlossaryCache:
         async with self._reading:

@@ -14,9 +14,9 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.book_scope import books_of_page, require_all
+from app.services.book_scope import in_first_book
 from app.services.lexical import LexicalEncoder
-from app.services.ports import VectorIndex
+from app.services.ports import BookManifest, VectorIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class SuggestForPage:
         could not be read.
         """
         key = page_key(page)
-        for manifest in await books_of_page(self.index, page, book):
+
+        async def read(manifest: BookManifest) -> PageSuggestions | None:
             on_page = SearchFilter(books=(manifest.book,), pages=(key,))
-            if chunks := await self.index.matching(on_page):
-                return await asyncio.to_thread(self._of, manifest.book, chunks)
-        if not book:
-            await require_all(self.index)
-        return None
+            chunks = await self.index.matching(on_page)
+            return await asyncio.to_thread(self._of, manifest.book, chunks) if chunks else None
+
+        return await in_first_book(self.index, page, book, read)
 
     def _of(self, book: BookId, chunks: Sequence[Chunk]) -> PageSuggestions:
         ordered = sorted(chunks, key=lambda chunk: chunk.chunk_index)

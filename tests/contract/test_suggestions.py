@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import pytest
 
 from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk
 from app.domain.document import Site
+from app.domain.errors import StorageError
+from app.domain.retrieval.query import SearchFilter
 from app.services.ingest import IngestRequest
+from app.services.lexical import LexicalEncoder
+from app.services.page_glossary import LookUpTerms
+from app.services.page_suggestions import SuggestForPage
 from tests.owl_server import ORIGIN, assert_problem
+from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
 from tests.serving import ingest, offline_settings, serving
 
 _PAGE = """\
@@ -53,3 +63,24 @@ def test_a_page_suggests_its_sections_and_exercises(tmp_path: Path) -> None:
         )
         other = client.get("/v1/suggestions", params={"page": f"{ORIGIN}/bats"}).json()
         assert other["exercises"] == []
+
+
+@dataclass
+class DamagedIndex(FakeIndex):
+    """The first of two books cannot be read."""
+
+    async def matching(self, filter: SearchFilter) -> list[Chunk]:
+        if BookId("bats") in filter.books:
+            raise StorageError("damaged")
+        return await super().matching(filter)
+
+
+def test_a_page_of_another_book_is_found_beside_a_damaged_one() -> None:
+    manifests = [make_manifest(book) for book in ("bats", "owls")]
+    index = DamagedIndex([make_chunk("Owls hunt.", book="owls")], manifests)
+    for use_case in (SuggestForPage(index, LexicalEncoder(FakeSparse())), LookUpTerms(index)):
+        found = asyncio.run(use_case.on_page("/a.md"))
+        assert found is not None
+        assert found.book == "owls"
+        with pytest.raises(StorageError, match="damaged"):
+            asyncio.run(use_case.on_page("/b.md"))
