@@ -129,6 +129,55 @@ def test_a_chapter_has_the_number_that_the_site_shows(
     assert [one.chapter_number for one in read_book(tmp_path).documents] == numbers
 
 
+UNTITLED = {
+    "_toc.yml": """format: jb-book
+root: intro
+chapters:
+- file: owls
+  sections:
+  - file: wings
+    sections:
+    - file: feathers
+- file: bats
+""",
+    "myst.yml": """project:
+  toc:
+    - file: intro.md
+    - file: owls.md
+      children:
+        - file: wings.md
+          children:
+            - file: feathers.md
+    - title: More
+      children:
+        - file: bats.md
+""",
+    "conf.py": "project = 'Owls'\n",
+}
+TREES = {
+    "intro": "```{toctree}\nowls\nnotes\n```\n",
+    "owls": "```{toctree}\nwings\nfeathers\n```\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "last"), [("_toc.yml", "bats"), ("myst.yml", "More"), ("conf.py", "bats")]
+)
+def test_a_chapter_without_a_title_in_the_contents_has_that_of_its_page(
+    config: str, last: str, tmp_path: Path
+) -> None:
+    (tmp_path / config).write_text(UNTITLED[config], encoding="utf-8")
+    for name in ("intro", "owls", "wings", "feathers", "bats"):
+        file = "index" if (name, config) == ("intro", "conf.py") else name
+        below = TREES.get(name, "") if config == "conf.py" else ""
+        text = f"# {name}\n\nText.\n\n{below}"
+        (tmp_path / f"{file}.md").write_text(text, encoding="utf-8")
+    # A page that is not Markdown is no part of the chapter before it.
+    (tmp_path / "notes.rst").write_text(".. toctree::\n\n   bats\n", encoding="utf-8")
+    read = read_book(tmp_path).documents
+    assert [one.chapter for one in read] == ["intro", "owls", "owls", "owls", last]
+
+
 def test_the_number_that_the_site_shows_comes_before_that_of_the_file() -> None:
     chunks = pages(("00.md", "Preface"), ("02.md", "Owls"), ("07.md", "Bats"))
     chunks = [
