@@ -52,6 +52,10 @@ def pages(*rows: tuple[str, str]) -> list[Chunk]:
             [(3, ["a.md"]), (4, ["b.md"]), (12, ["c.md"])],
         ),
         (
+            pages(("z.md", "前言"), ("a.md", "第二章 猫头鹰"), ("b.md", "第12章 蝙蝠")),
+            [(None, ["z.md"]), (2, ["a.md"]), (12, ["b.md"])],
+        ),
+        (
             pages(("ch00.md", "Start"), ("ch04-00.md", "Owls"), ("ch04-01.md", "Owls, more")),
             [(0, ["ch00.md"]), (4, ["ch04-00.md", "ch04-01.md"])],
         ),
@@ -86,6 +90,7 @@ def pages(*rows: tuple[str, str]) -> list[Chunk]:
     ids=[
         "title",
         "word before the number",
+        "Chinese number",
         "file",
         "place in the book",
         "opening pages",

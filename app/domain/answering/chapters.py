@@ -14,7 +14,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
-from app.domain.terms import words
+from app.domain.terms import NUMERALS, chinese_number, words
 
 MAX_SECTIONS = 12
 """Limit on the sections of an outline; a longer one uses a higher heading level."""
@@ -42,10 +42,12 @@ _SUMMARIES = tuple(
 )
 _FRONT_MATTER = frozenset(
     "preface foreword prologue introduction acknowledgements vorwort geleitwort einleitung prefacio"
-    " prólogo introducción préface avant propos prefácio introdução prefazione introduzione".split()
+    " prólogo introducción préface avant propos prefácio introdução prefazione introduzione"
+    " 前言 序言 序 まえがき はじめに 序文".split()
 )
 """Titles of pages before the first chapter, which are not counted."""
 _TITLE_NUMBER = re.compile(r"(?:(?P<noun>[^\W\d_]+) )?(?P<number>\d{1,3})(?=[.:)\s]|$)")
+_CHINESE_CHAPTER = re.compile(rf"第\s?(\d{{1,3}}|[{NUMERALS}]{{1,3}})\s?[章课課讲講回]")
 _FILE_NUMBER = re.compile(
     r"(?:^|/)(?:ch|chap|chapter|kapitel|capitulo|chapitre)?[-_]?(\d{1,3})(?!\d)", re.IGNORECASE
 )
@@ -201,6 +203,9 @@ def _merged(chapters: Sequence[Chapter]) -> list[Chapter]:
 
 
 def _number_in_title(title: str) -> int | None:
+    if chinese := _CHINESE_CHAPTER.match(title):
+        number = chinese[1]
+        return int(number) if number.isdecimal() else chinese_number(number)
     found = _TITLE_NUMBER.match(title.casefold())
     if found is None or (found["noun"] and found["noun"] not in CHAPTER_NOUNS):
         return None
