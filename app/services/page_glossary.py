@@ -16,6 +16,7 @@ from app.domain.glossary import (
     TermFinder,
     TermOnPage,
     glossary_terms,
+    in_glossary,
     with_references,
 )
 from app.domain.links import page_key
@@ -101,10 +102,12 @@ class LookUpTerms:
 
 
 def _glossary_of(manifest: BookManifest, chunks: Sequence[Chunk]) -> _GlossaryCache:
+    held = [(page_key(chunk.deep_link_url), one) for chunk in chunks for one in chunk.passages]
+    # A book with a glossary may have other definition lists, such as that of a program's options.
+    entries = [(page, one) for page, one in held if in_glossary(one)] or held
     defined: dict[str, list[GlossaryTerm]] = {}
-    for chunk in chunks:
-        terms = [term for passage in chunk.passages for term in glossary_terms(passage)]
-        defined.setdefault(page_key(chunk.deep_link_url), []).extend(terms)
+    for page, passage in entries:
+        defined.setdefault(page, []).extend(glossary_terms(passage))
     # Sorted for a deterministic result: the first entry of a term wins.
     every = [term for page in sorted(defined) for term in sorted(defined[page], key=_by_term)]
     explained = with_references(every)
