@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
@@ -18,6 +18,7 @@ from app.services.ingest import IngestRequest
 from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
 from app.services.page_suggestions import SuggestForPage
+from tests.answer_fakes import passage
 from tests.owl_server import ORIGIN, assert_problem
 from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
 from tests.serving import ingest, offline_settings, serving
@@ -63,6 +64,26 @@ def test_a_page_suggests_its_sections_and_exercises(tmp_path: Path) -> None:
         )
         other = client.get("/v1/suggestions", params={"page": f"{ORIGIN}/bats"}).json()
         assert other["exercises"] == []
+
+
+def test_a_heading_that_the_site_cannot_link_to_is_not_suggested() -> None:
+    rows = [
+        (("Owls",), "owls"),
+        (("Owls", "The long version"), "owls"),
+        (("Owls", "Silent flight"), "silent-flight"),
+    ]
+    chunks = [
+        replace(
+            make_chunk("Text.", index=at),
+            passages=(passage("Text.", anchor, heading_path=path),),
+            deep_link_url="/a.md",
+        )
+        for at, (path, anchor) in enumerate(rows)
+    ]
+    use_case = SuggestForPage(FakeIndex(chunks), LexicalEncoder(FakeSparse()))
+    found = asyncio.run(use_case.on_page("/a.md"))
+    assert found is not None
+    assert found.questions == ('What does the book say about "Silent flight"?',)
 
 
 @dataclass
