@@ -113,14 +113,24 @@ def _read(said: Sequence[str], language: str, known: Vocabulary) -> Intent | Non
     said_words = frozenset(rest)
     for kind in (IntentKind.QUIZ, IntentKind.SUMMARY):
         if chapter is None:
-            if any(words <= said_words <= words | known.polite for words in known.alone[kind]):
-                return Intent(kind, language, ChapterReference(here=Here.PAGE))
+            if _stands_alone(said_words, kind, known):
+                here = Here.CHAPTER if said_words & known.chapter else Here.PAGE
+                return Intent(kind, language, ChapterReference(here=here))
             continue
         listed = known.kinds[kind]
         # "Quiz me about chapter 3": a preposition may be a word of the other kind.
         if listed & said_words and said_words <= listed | known.other | known.on:
             return Intent(kind, language, chapter)
+    # "Chapter 3", "What is chapter 3?"
+    if chapter and chapter.number is not None and said_words <= known.other:
+        return Intent(IntentKind.SUMMARY, language, chapter)
     return None
+
+
+def _stands_alone(said: frozenset[str], kind: IntentKind, known: Vocabulary) -> bool:
+    """Whether these words request the page, or "the chapter", without naming it."""
+    allowed = known.polite | known.page | known.chapter
+    return any(words <= said <= words | allowed for words in known.alone[kind])
 
 
 def _exercise(
@@ -175,7 +185,7 @@ def _named_chapter(
 def _topic(after: Sequence[str], known: Vocabulary) -> Sequence[str]:
     """Return the words of X in "(the chapter) on X, please"."""
     topic = [*after[1:]] if after[:1] and after[0] in known.on else []
-    while topic and topic[-1] in known.kinds[IntentKind.SUMMARY] | known.other:
+    while topic and topic[-1] in known.last:
         topic.pop()
     return topic
 
