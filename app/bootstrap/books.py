@@ -231,9 +231,9 @@ def _split_recursively(
 
 
 def _linking(tools: ChunkingTools, document: Document) -> ChunkingTools:
-    places = [(block.file, block.start, block.end) for block in document.blocks]
-    links = dict(zip(places, page_links(document), strict=True))
-    return replace(tools, link=lambda block: links[block.file, block.start, block.end])
+    ids = (block.paragraph_id for block in document.blocks)
+    links = dict(zip(ids, page_links(document), strict=True))
+    return replace(tools, link=lambda block: links[block.paragraph_id])
 
 
 def chunk_report(book: Book, chunks: Sequence[Chunk], request: IngestRequest) -> Report:

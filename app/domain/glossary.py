@@ -14,6 +14,10 @@ from app.domain.english import other_numbers
 from app.domain.framed_text import without_fences
 from app.domain.retrieval.definition_terms import referred_to, term_forms
 
+_GLOSSARY = re.compile(
+    r"\b(?:glossar|glosar|glossaire|key terms|vocabulary)|术语|術語|用語", re.IGNORECASE
+)
+"""In the heading above the entries of a book's glossary."""
 _WORD = re.compile(r"\w+(?:[-\u2010\u2011]\w+)*")
 _BETWEEN_WORDS = re.compile(r"\s+")
 _AFTER_TERM = re.compile(r"\s*(?:(?::|[.;,\u2013\u2014-]+(?=\s))\s*)?")
@@ -53,6 +57,13 @@ def glossary_terms(passage: Passage) -> Iterator[GlossaryTerm]:
     definition = without_fences(definition_in(passage))
     for term in passage.terms if definition else ():
         yield GlossaryTerm(term, definition, passage.paragraph_id, passage.url)
+
+
+def in_glossary(passage: Passage) -> bool:
+    """Whether this is an entry under the heading of a glossary."""
+    return passage.kind is BlockKind.GLOSSARY_ENTRY and any(
+        map(_GLOSSARY.search, passage.heading_path)
+    )
 
 
 def definition_in(passage: Passage) -> str:

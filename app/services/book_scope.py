@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TypeVar
 
 from app.domain.book_id import BookId
 from app.domain.edition import edition_at
 from app.domain.errors import BookNotFound, StorageError
 from app.services.ports import BookCatalogue, BookManifest
 from app.services.recording import failed_step
+
+_Found = TypeVar("_Found")
 
 
 def require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> None:
@@ -62,6 +65,33 @@ async def books_of_page(index: BookCatalogue, page: str, book: BookId | None) ->
     editions = await readers_editions(index, (book,) if book else (), page)
     books = await books_asked(index, editions)
     return sorted(books, key=lambda one: not page.startswith(one.base_url))
+
+
+async def in_first_book(
+    index: BookCatalogue,
+    page: str,
+    book: BookId | None,
+    read: Callable[[BookManifest], Awaitable[_Found | None]],
+) -> _Found | None:
+    """Return what `read` finds in the first of the `books_of_page` that has the page; else None.
+
+    Raises as `books_asked` does, and StorageError if the page was not found and a book could not
+    be read.
+    """
+    damaged: StorageError | None = None
+    for manifest in await books_of_page(index, page, book):
+        try:
+            found = await read(manifest)
+        except StorageError as error:
+            damaged = error
+            continue
+        if found is not None:
+            return found
+    if damaged:
+        raise damaged
+    if not book:
+        await require_all(index)
+    return None
 
 
 async def require_all(index: BookCatalogue, books: Sequence[BookId] = ()) -> None:

@@ -26,7 +26,7 @@ from app.domain.answering.excerpts import (
 )
 from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import ExtractiveAnswer
-from app.domain.answering.intents import Here, Intent, IntentKind
+from app.domain.answering.intents import Here, Intent
 from app.domain.answering.notices import (
     NO_EXERCISES,
     NO_SUCH_EXERCISE,
@@ -36,6 +36,7 @@ from app.domain.answering.notices import (
 )
 from app.domain.answering.question_analysis import analyse
 from app.domain.answering.request import AskRequest, PageLocation
+from app.domain.answering.request_words import IntentKind
 from app.domain.answering.units import SplitSentences
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk

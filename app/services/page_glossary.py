@@ -11,17 +11,17 @@ from cachetools import LRUCache
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.errors import StorageError
 from app.domain.glossary import (
     GlossaryTerm,
     TermFinder,
     TermOnPage,
     glossary_terms,
+    in_glossary,
     with_references,
 )
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
-from app.services.book_scope import books_of_page, require_all
+from app.services.book_scope import in_first_book
 from app.services.ports import BookManifest, VectorIndex
 
 _CACHED_BOOKS = 50
@@ -68,20 +68,13 @@ class LookUpTerms:
         BookNotFound if `book` is not indexed. StorageError if the page was not found and a book
         could not be read.
         """
-        key, damaged = page_key(page), None
-        for manifest in await books_of_page(self.index, page, book):
-            try:
-                terms = await self._terms(await self._glossary(manifest), key)
-            except StorageError as error:
-                damaged = error
-                continue
-            if terms is not None:
-                return PageGlossary(manifest.book, terms)
-        if damaged:
-            raise damaged
-        if not book:
-            await require_all(self.index)
-        return None
+        key = page_key(page)
+
+        async def read(manifest: BookManifest) -> PageGlossary | None:
+            terms = await self._terms(await self._glossary(manifest), key)
+            return None if terms is None else PageGlossary(manifest.book, terms)
+
+        return await in_first_book(self.index, page, book, read)
 
     async def _glossary(self, manifest: BookManifest) -> _GlossaryCache:
         async with self._reading:
@@ -109,10 +102,12 @@ class LookUpTerms:
 
 
 def _glossary_of(manifest: BookManifest, chunks: Sequence[Chunk]) -> _GlossaryCache:
+    held = [(page_key(chunk.deep_link_url), one) for chunk in chunks for one in chunk.passages]
+    # A book with a glossary may have other definition lists, such as that of a program's options.
+    entries = [(page, one) for page, one in held if in_glossary(one)] or held
     defined: dict[str, list[GlossaryTerm]] = {}
-    for chunk in chunks:
-        terms = [term for passage in chunk.passages for term in glossary_terms(passage)]
-        defined.setdefault(page_key(chunk.deep_link_url), []).extend(terms)
+    for page, passage in entries:
+        defined.setdefault(page, []).extend(glossary_terms(passage))
     # Sorted for a deterministic result: the first entry of a term wins.
     every = [term for page in sorted(defined) for term in sorted(defined[page], key=_by_term)]
     explained = with_references(every)

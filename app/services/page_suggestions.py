@@ -12,11 +12,11 @@ from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.links import page_key
+from app.domain.links import TEXT_DIRECTIVE, page_key
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.book_scope import books_of_page, require_all
+from app.services.book_scope import in_first_book
 from app.services.lexical import LexicalEncoder
-from app.services.ports import VectorIndex
+from app.services.ports import BookManifest, VectorIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class SuggestForPage:
         could not be read.
         """
         key = page_key(page)
-        for manifest in await books_of_page(self.index, page, book):
+
+        async def read(manifest: BookManifest) -> PageSuggestions | None:
             on_page = SearchFilter(books=(manifest.book,), pages=(key,))
-            if chunks := await self.index.matching(on_page):
-                return await asyncio.to_thread(self._of, manifest.book, chunks)
-        if not book:
-            await require_all(self.index)
-        return None
+            chunks = await self.index.matching(on_page)
+            return await asyncio.to_thread(self._of, manifest.book, chunks) if chunks else None
+
+        return await in_first_book(self.index, page, book, read)
 
     def _of(self, book: BookId, chunks: Sequence[Chunk]) -> PageSuggestions:
         ordered = sorted(chunks, key=lambda chunk: chunk.chunk_index)
@@ -59,12 +59,17 @@ class SuggestForPage:
         )
 
     def _questions(self, chunks: Iterable[Chunk]) -> Iterator[str]:
-        """Yield at most one question for each section."""
+        """Yield at most one question for each section that the site can link to."""
         asked: set[tuple[str, ...]] = set()
+        sections: dict[str, tuple[str, ...]] = {}
+        """Address of a section -> its heading path."""
         for chunk in chunks:
             terms = partial(self.lexical.terms, language=chunk.language)
             for passage in chunk.passages:
-                if passage.heading_path in asked:
+                address = passage.url.partition(TEXT_DIRECTIVE)[0].rstrip("#")
+                # A heading in HTML, such as one in a note, may have no anchor of its own.
+                own = sections.setdefault(address, passage.heading_path) == passage.heading_path
+                if passage.heading_path in asked or not own:
                     continue
                 alone = replace(chunk, passages=(passage,), heading_path=passage.heading_path)
                 found = suggestions(frozenset(), [Hit(alone, 0.0)], terms, chunk.language)

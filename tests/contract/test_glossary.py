@@ -198,6 +198,20 @@ def test_what_the_page_itself_defines_goes_before_another_page() -> None:
     assert definitions(look_up(terms, "/c")) == [("valve", "of the heart")]
 
 
+@pytest.mark.parametrize("heading", ["Appendix B: Glossary", "Key Terms", "Glossar", "術語表"])
+def test_a_book_with_a_glossary_explains_no_terms_of_other_lists(heading: str) -> None:
+    entries = [
+        replace(entry("valve"), heading_path=("Heart", heading)),
+        replace(entry("name"), heading_path=("Settings", "Keys")),
+    ]
+    index = FakeIndex(
+        [glossary_chunk("a", *entries), glossary_chunk("b", passage("A valve name."))]
+    )
+    assert definitions(look_up(LookUpTerms(index), "/b")) == [("valve", "meaning of valve")]
+    index.stored = [glossary_chunk("a", entries[1]), *index.stored[1:]]
+    assert definitions(look_up(LookUpTerms(index), "/b")) == [("name", "meaning of name")]
+
+
 def test_a_book_is_read_once_a_generation_and_a_page_once() -> None:
     index = CountingIndex([glossary_chunk("a", entry("valve"), passage("A valve."))])
     terms = LookUpTerms(index)

@@ -211,6 +211,26 @@ def test_what_was_embedded_once_is_never_embedded_again(home: Path, book: Path) 
     play(home, scenario)
 
 
+def test_each_paragraph_of_an_included_file_has_its_own_link(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "owls"
+    folder.mkdir()
+    (folder / "conf.py").write_text("project = 'Owls'\n")
+    (folder / "index.md").write_text("# Owls\n\n```{include} more.txt\n```\n")
+    (folder / "more.txt").write_text("## Wings\n\nOwls fly.\n\n## Ears\n\nOwls hear mice.\n")
+
+    async def scenario(run: Bench) -> None:
+        await run.ingest(folder)
+        [passages] = [one.passages for one in await run.chunks()]
+        assert [one.url.partition("#")[2] for one in passages] == [
+            "wings",
+            "wings:~:text=Owls%20fly",
+            "ears",
+            "ears:~:text=Owls%20hear%20mice",
+        ]
+
+    play(home, scenario)
+
+
 def timeless(report: IngestReport) -> IngestReport:
     return replace(report, seconds=0.0, phases={}, generation=0, dry_run=False)
 

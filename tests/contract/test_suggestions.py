@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import httpx
+import pytest
 
 from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk
 from app.domain.document import Site
+from app.domain.errors import StorageError
+from app.domain.retrieval.query import SearchFilter
 from app.services.ingest import IngestRequest
+from app.services.lexical import LexicalEncoder
+from app.services.page_glossary import LookUpTerms
+from app.services.page_suggestions import SuggestForPage
+from tests.answer_fakes import passage
 from tests.owl_server import ORIGIN, assert_problem
+from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
 from tests.serving import ingest, offline_settings, serving
 
 _PAGE = """\
@@ -53,3 +64,44 @@ def test_a_page_suggests_its_sections_and_exercises(tmp_path: Path) -> None:
         )
         other = client.get("/v1/suggestions", params={"page": f"{ORIGIN}/bats"}).json()
         assert other["exercises"] == []
+
+
+def test_a_heading_that_the_site_cannot_link_to_is_not_suggested() -> None:
+    rows = [
+        (("Owls",), "owls"),
+        (("Owls", "The long version"), "owls"),
+        (("Owls", "Silent flight"), "silent-flight"),
+    ]
+    chunks = [
+        replace(
+            make_chunk("Text.", index=at),
+            passages=(passage("Text.", anchor, heading_path=path),),
+            deep_link_url="/a.md",
+        )
+        for at, (path, anchor) in enumerate(rows)
+    ]
+    use_case = SuggestForPage(FakeIndex(chunks), LexicalEncoder(FakeSparse()))
+    found = asyncio.run(use_case.on_page("/a.md"))
+    assert found is not None
+    assert found.questions == ('What does the book say about "Silent flight"?',)
+
+
+@dataclass
+class DamagedIndex(FakeIndex):
+    """The first of two books cannot be read."""
+
+    async def matching(self, filter: SearchFilter) -> list[Chunk]:
+        if BookId("bats") in filter.books:
+            raise StorageError("damaged")
+        return await super().matching(filter)
+
+
+def test_a_page_of_another_book_is_found_beside_a_damaged_one() -> None:
+    manifests = [make_manifest(book) for book in ("bats", "owls")]
+    index = DamagedIndex([make_chunk("Owls hunt.", book="owls")], manifests)
+    for use_case in (SuggestForPage(index, LexicalEncoder(FakeSparse())), LookUpTerms(index)):
+        found = asyncio.run(use_case.on_page("/a.md"))
+        assert found is not None
+        assert found.book == "owls"
+        with pytest.raises(StorageError, match="damaged"):
+            asyncio.run(use_case.on_page("/b.md"))

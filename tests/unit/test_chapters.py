@@ -52,6 +52,10 @@ def pages(*rows: tuple[str, str]) -> list[Chunk]:
             [(3, ["a.md"]), (4, ["b.md"]), (12, ["c.md"])],
         ),
         (
+            pages(("z.md", "前言"), ("a.md", "第二章 猫头鹰"), ("b.md", "第12章 蝙蝠")),
+            [(None, ["z.md"]), (2, ["a.md"]), (12, ["b.md"])],
+        ),
+        (
             pages(("ch00.md", "Start"), ("ch04-00.md", "Owls"), ("ch04-01.md", "Owls, more")),
             [(0, ["ch00.md"]), (4, ["ch04-00.md", "ch04-01.md"])],
         ),
@@ -70,8 +74,28 @@ def pages(*rows: tuple[str, str]) -> list[Chunk]:
             ],
             [(1, ["a.md", "b.md"]), (2, ["c.md", "d.md"])],
         ),
+        (
+            pages(
+                *(
+                    (f"{name}.md", f"Owls {name}")
+                    for name in ("a", "b", "c", "101", "201", "d", "e")
+                )
+            ),
+            [
+                (at, [f"{name}.md"])
+                for at, name in enumerate(("a", "b", "c", "101", "201", "d", "e"), 1)
+            ],
+        ),
     ],
-    ids=["title", "word before the number", "file", "place in the book", "opening pages"],
+    ids=[
+        "title",
+        "word before the number",
+        "Chinese number",
+        "file",
+        "place in the book",
+        "opening pages",
+        "few numbers",
+    ],
 )
 def test_a_chapter_has_the_number_of_its_title_or_file_or_place(
     chunks: list[Chunk], chapters: list[tuple[int | None, list[str]]]
@@ -129,6 +153,55 @@ def test_a_chapter_has_the_number_that_the_site_shows(
     assert [one.chapter_number for one in read_book(tmp_path).documents] == numbers
 
 
+UNTITLED = {
+    "_toc.yml": """format: jb-book
+root: intro
+chapters:
+- file: owls
+  sections:
+  - file: wings
+    sections:
+    - file: feathers
+- file: bats
+""",
+    "myst.yml": """project:
+  toc:
+    - file: intro.md
+    - file: owls.md
+      children:
+        - file: wings.md
+          children:
+            - file: feathers.md
+    - title: More
+      children:
+        - file: bats.md
+""",
+    "conf.py": "project = 'Owls'\n",
+}
+TREES = {
+    "intro": "```{toctree}\nowls\nnotes\n```\n",
+    "owls": "```{toctree}\nwings\nfeathers\n```\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "last"), [("_toc.yml", "bats"), ("myst.yml", "More"), ("conf.py", "bats")]
+)
+def test_a_chapter_without_a_title_in_the_contents_has_that_of_its_page(
+    config: str, last: str, tmp_path: Path
+) -> None:
+    (tmp_path / config).write_text(UNTITLED[config], encoding="utf-8")
+    for name in ("intro", "owls", "wings", "feathers", "bats"):
+        file = "index" if (name, config) == ("intro", "conf.py") else name
+        below = TREES.get(name, "") if config == "conf.py" else ""
+        text = f"# {name}\n\nText.\n\n{below}"
+        (tmp_path / f"{file}.md").write_text(text, encoding="utf-8")
+    # A page that is not Markdown is no part of the chapter before it.
+    (tmp_path / "notes.rst").write_text(".. toctree::\n\n   bats\n", encoding="utf-8")
+    read = read_book(tmp_path).documents
+    assert [one.chapter for one in read] == ["intro", "owls", "owls", "owls", last]
+
+
 def test_the_number_that_the_site_shows_comes_before_that_of_the_file() -> None:
     chunks = pages(("00.md", "Preface"), ("02.md", "Owls"), ("07.md", "Bats"))
     chunks = [
@@ -162,6 +235,42 @@ def test_the_summary_is_found_by_its_heading(heading: str) -> None:
     assert shown(summary_sections(context)) == ["They hunt. / At night."]
 
 
+def on_pages(*pages: tuple[tuple[str, ...], ...]) -> list[ContextPassage]:
+    """A paragraph under each heading path of each page, in reading order."""
+    return [
+        replace(one, file=f"{number}.md")
+        for number, paths in enumerate(pages)
+        for one in placed(
+            *in_order(*(passage(f"Of {path[-1]}.", "p", heading_path=path) for path in paths))
+        )
+    ]
+
+
+OWLS, BATS, CATS, DOGS = (((name,), (name, "Life")) for name in ("Owls", "Bats", "Cats", "Dogs"))
+
+
+@pytest.mark.parametrize(
+    ("context", "found"),
+    [
+        (on_pages(OWLS, BATS, (*CATS, ("Cats", "Summary"))), 1),
+        (on_pages((("Owls", "Summary"),), BATS, CATS), 1),
+        (on_pages(OWLS, (("Bats", "Summary"),), CATS), 0),
+        (on_pages(OWLS, (("Bats", "Life", "Summary"),), CATS), 0),
+        (on_pages(OWLS, BATS, (*CATS, ("Cats", "Life", "Summary"))), 0),
+        (on_pages(OWLS, (("Recap",),), CATS), 1),
+        (on_pages(OWLS, (*BATS, ("Bats", "Recap")), (*CATS, ("Cats", "Recap")), DOGS), 2),
+        (on_pages((("Owls", "Life", "Recap"), ("Owls", "Food"))), 1),
+        (on_pages((("Owls", "Life", "Recap"), ("Owls", "Food"), ("Owls", "Wings"))), 0),
+    ],
+    ids=["end", "start", "one page", "deep", "deep at the end", "own page", "most pages",
+         "most sections", "one section"],
+)  # fmt: skip
+def test_a_summary_of_one_part_is_not_that_of_the_chapter(
+    context: list[ContextPassage], found: int
+) -> None:
+    assert len(summary_sections(context)) == found
+
+
 @pytest.mark.parametrize("heading", ["Models for text summarization", "Review Questions", "Wings"])
 def test_another_heading_makes_no_summary(heading: str) -> None:
     assert summary_sections(text((heading, "They hunt."))) == []
@@ -182,6 +291,42 @@ def test_an_outline_has_the_first_full_sentence_of_each_section() -> None:
         "Owls hear mice.",
     ]
     assert [one.heading_path for one in answer.passages] == [("Owls", "Wings"), ("Owls", "Ears")]
+
+
+def test_a_label_or_a_line_of_links_is_no_sentence() -> None:
+    context = text(
+        ("Wings", "API Documentation"),
+        ("Wings", "owls.wings.Wing"),
+        ("Wings", "Owls fly."),
+        ("See also", "Bats and cats"),
+    )
+    taken, excerpts = first_sentences(outline(context), split_sentences, "en")
+    assert quoted(excerpts, taken).text == "Owls fly."
+
+
+def test_a_page_without_sentences_shows_what_it_has() -> None:
+    context = text(("Wings", "Owls fly"), ("Ears", "Owls hear"))
+    taken, excerpts = first_sentences(outline(context), split_sentences, "en")
+    assert quoted(excerpts, taken).text == "Owls › Wings\n\nOwls fly\n\nOwls › Ears\n\nOwls hear"
+
+
+def test_a_page_of_many_sections_shows_their_sentences_then_their_headings() -> None:
+    said = " ".join(["owls"] * 23)
+    context = text(*((f"Part {at}", f"In {at:02} {said}.") for at in range(14)))
+    taken, excerpts = first_sentences(outline(context), split_sentences, "en")
+    answer = quoted(excerpts, taken)
+    assert answer.text.count("In 0") == MAX_EXCERPT_WORDS // 25
+    assert answer.text.endswith("- Part 10\n\n- Part 11\n\n- Part 12\n\n- Part 13")
+    assert len(answer.claims) == 14
+    assert len(answer.passages) == 11
+    assert answer.passages[-1].heading_path == ("Owls", "Part 10")
+    assert len(answer.passages[-1].paragraph_ids) == 4
+
+
+def test_many_subsections_are_no_reason_to_show_less_than_the_sections() -> None:
+    paths = [("Owls", f"Part {at % 4}", f"Place {at}") for at in range(16)]
+    context = on_pages(tuple(sorted(paths)))
+    assert [one.passage.text for one, *_ in outline(context)] == [f"Part {at}" for at in range(4)]
 
 
 def test_long_summaries_share_the_words() -> None:

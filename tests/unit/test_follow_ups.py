@@ -48,6 +48,7 @@ def test_a_heading_that_asks_is_taken_as_it_is() -> None:
         "1. The",
         "x" * 90 + " yz",
         "3D",
+        "TL;DR",
         "Exercise 7.1",
         "Problem 4b",
         "Section Quiz",

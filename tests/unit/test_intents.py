@@ -10,10 +10,17 @@ from app.domain.answering.intents import (
     ChapterReference,
     Here,
     Intent,
-    IntentKind,
     intent_of,
     label_numbers,
 )
+from app.domain.answering.notices import (
+    NO_EXERCISES,
+    NO_SUCH_EXERCISE,
+    WHAT_IS,
+    WHICH_BOOK,
+    WHICH_CHAPTER,
+)
+from app.domain.answering.request_words import VOCABULARIES, IntentKind
 from app.domain.terms import words
 from tests.conftest import ROOT
 
@@ -42,6 +49,14 @@ def on(topic: str) -> ChapterReference:
             Intent(SUMMARY, "en", on("cell division")),
         ),
         ("What is the chapter on mitosis about?", Intent(SUMMARY, "en", on("mitosis"))),
+        (
+            "What does the chapter on key points cover?",
+            Intent(SUMMARY, "en", on("key points")),
+        ),
+        (
+            "Quiz me on the chapter about practice",
+            Intent(QUIZ, "en", on("practice")),
+        ),
         ("Fasse Kapitel 4 zusammen", Intent(SUMMARY, "de", FOUR)),
         ("Fass bitte das 4. Kapitel zusammen", Intent(SUMMARY, "de", FOUR)),
         ("Worum geht es in diesem Kapitel?", Intent(SUMMARY, "de", HERE)),
@@ -65,10 +80,67 @@ def on(topic: str) -> ChapterReference:
         ("Frag mich zu Kapitel 4 ab", Intent(QUIZ, "de", FOUR)),
         ("hazme preguntas sobre el capítulo 4", Intent(QUIZ, "es", FOUR)),
         ("interroge-moi sur cette page", Intent(QUIZ, "fr", PAGE)),
+        ("What's in chapter 4?", Intent(SUMMARY, "en", FOUR)),
+        ("What does this chapter cover?", Intent(SUMMARY, "en", HERE)),
+        ("What are the main points of this page?", Intent(SUMMARY, "en", PAGE)),
+        ("explain chapter 4", Intent(SUMMARY, "en", FOUR)),
+        ("Chapter 4", Intent(SUMMARY, "en", FOUR)),
+        ("What is chapter 4?", Intent(SUMMARY, "en", FOUR)),
+        ("summarise the chapter", Intent(SUMMARY, "en", HERE)),
+        ("quiz me on the page", Intent(QUIZ, "en", PAGE)),
+        ("Erkläre mir Kapitel 4", Intent(SUMMARY, "de", FOUR)),
+        ("Was steht in Kapitel 4?", Intent(SUMMARY, "de", FOUR)),
+        ("Was wird in Kapitel 4 behandelt?", Intent(SUMMARY, "de", FOUR)),
+        ("¿Qué hay en el capítulo 4?", Intent(SUMMARY, "es", FOUR)),
+        ("Qu'y a-t-il dans le chapitre 4 ?", Intent(SUMMARY, "fr", FOUR)),
+        ("总结第 4 章", Intent(SUMMARY, "zh", FOUR)),
+        ("第四章主要讲什么？", Intent(SUMMARY, "zh", FOUR)),
+        ("总结一下这一页", Intent(SUMMARY, "zh", PAGE)),
+        ("這一章講了什麼", Intent(SUMMARY, "zh", HERE)),
+        ("第四章", Intent(SUMMARY, "zh", FOUR)),
+        ("本页的重点是什么", Intent(SUMMARY, "zh", PAGE)),
+        ("练习 4.2", Intent(EXERCISE, "zh", FOUR, 2)),
+        ("给我出几道第4章的练习题", Intent(QUIZ, "zh", FOUR)),
+        ("第4章を要約して", Intent(SUMMARY, "ja", FOUR)),
+        ("このページを要約してください", Intent(SUMMARY, "ja", PAGE)),
+        ("この章は何について書かれていますか", Intent(SUMMARY, "ja", HERE)),
+        ("第4章について教えて", Intent(SUMMARY, "ja", FOUR)),
+        ("第4章の問題2を解いて", Intent(EXERCISE, "ja", FOUR, 2)),
+        ("この章からクイズを出して", Intent(QUIZ, "ja", HERE)),
     ],
 )
 def test_a_request_names_its_part_of_the_book(question: str, intent: Intent) -> None:
     assert intent_of([*words(question)]) == intent
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "language"),
+    [
+        ("summarise", SUMMARY, "en"),
+        ("Could you give me a short summary, please?", SUMMARY, "en"),
+        ("quiz me on this", QUIZ, "en"),
+        ("Ask me some questions", QUIZ, "en"),
+        ("Fass das bitte kurz zusammen", SUMMARY, "de"),
+        ("Frag mich ab!", QUIZ, "de"),
+        ("hazme un resumen", SUMMARY, "es"),
+        ("Examíname, por favor", QUIZ, "es"),
+        ("Fais-moi un résumé", SUMMARY, "fr"),
+        ("interroge-moi", QUIZ, "fr"),
+        ("请帮我总结一下", SUMMARY, "zh"),
+        ("考考我吧", QUIZ, "zh"),
+        ("要約してください", SUMMARY, "ja"),
+        ("クイズを出して", QUIZ, "ja"),
+    ],
+)
+def test_a_request_that_names_no_part_is_for_the_page(
+    question: str, kind: IntentKind, language: str
+) -> None:
+    assert intent_of([*words(question)]) == Intent(kind, language, PAGE)
+
+
+def test_each_language_of_requests_has_its_phrases() -> None:
+    tables = (WHICH_BOOK, WHICH_CHAPTER, NO_SUCH_EXERCISE, NO_EXERCISES, WHAT_IS)
+    assert all(table.keys() == VOCABULARIES.keys() for table in tables)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +164,18 @@ def test_a_request_names_its_part_of_the_book(question: str, intent: Intent) -> 
         "Was ist ein Kapitel?",
         "¿Qué es un capítulo?",
         "Pourquoi le chapitre 4 parle de BM25 ?",
+        "summary",
+        "What are key points?",
+        "What is a quiz?",
+        "write a test",
+        "resume",
+        "总结BM25",
+        "总结这本书",
+        "什么是章节？",
+        "第4章为什么说BM25会饱和？",
+        "章とは何ですか",
+        "第4章のBM25とは何ですか",
+        "この問題を説明してください",
         "",
     ],
 )
@@ -114,6 +198,7 @@ def test_no_question_of_the_development_sets_is_a_request(file: str) -> None:
         ("3. Exercise 10.3. Why does a cache improve the mean?", (10, 3)),
         ("Solution 4.2", (4, 2)),
         ("Übung 7", (7,)),
+        ("练习 4.2", (4, 2)),
         ("Exercises", ()),
         ("The 3 laws of motion", ()),
     ],

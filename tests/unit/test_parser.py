@@ -347,6 +347,7 @@ def test_a_blank_or_a_note_may_follow_the_text_of_a_reference(source: str, text:
         ('![A &amp; b](../a/b c.jpg "A *title*"){: #c}', "A & b A *title*", BlockKind.FIGURE),
         ("![Lamp]( b c.jpg )", "Lamp", BlockKind.FIGURE),
         ("See ![lamp](not there).", "See ![lamp](not there).", BlockKind.PARAGRAPH),
+        ("A ![lamp $2](a.png), then $3.", "A lamp $2, then $3.", BlockKind.PARAGRAPH),
     ],
 )
 def test_a_path_of_an_image_may_have_blanks(source: str, text: str, kind: BlockKind) -> None:

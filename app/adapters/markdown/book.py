@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from app.adapters.markdown.documents import PageDraft, build_document, draft_page
+from app.adapters.markdown.documents import PageDraft, build_document, draft_page, title_of
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.opening import open_folder, open_page
 from app.adapters.markdown.parser.file_reader import FileReader
@@ -139,6 +139,7 @@ def _finished(
     declared, found = settings.language, _language_of(drafts)
     language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
     unresolved = check_references(drafts, library, layout)
+    drafts = _with_chapters(drafts)
     documents = _documents(drafts, language, declared)
     if declared and declared != language:
         message = f"the site's language is {declared}, but the text is {language}: read as that"
@@ -200,6 +201,16 @@ def _left_out(page: SitePage, error: FileRefused) -> SourceWarning:
     own = error.file == page.file
     reason = error.problem if own else str(error)
     return SourceWarning(f"left out: {reason}", page.file, error.line if own else 0)
+
+
+def _with_chapters(page_drafts: list[PageDraft]) -> list[PageDraft]:
+    """Name the chapters that have no title in the table of contents after their first page."""
+    titles = {one.page.file: title_of(one) for one in page_drafts}
+
+    def named(page: SitePage) -> SitePage:
+        return replace(page, chapter=page.chapter or titles.get(page.chapter_file, ""))
+
+    return [replace(one, page=named(one.page)) for one in page_drafts]
 
 
 def _language_of(page_drafts: list[PageDraft]) -> str:

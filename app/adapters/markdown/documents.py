@@ -59,6 +59,11 @@ def _named(page: SitePage, source: SourceFile) -> str:
     return front_text(source.front_matter, "title") or page.title or PurePosixPath(page.file).stem
 
 
+def title_of(page_draft: PageDraft) -> str:
+    """Return the page's title."""
+    return _title_of(page_draft)[0]
+
+
 def build_document(
     page_draft: PageDraft, text: Text, position: int, ids: Iterator[str], language: str
 ) -> Document:

@@ -41,6 +41,8 @@ class SitePage:
     language: str = ""
     chapter_number: int = 0
     """The number that the site shows for the chapter; 0 if none."""
+    chapter_file: str = ""
+    """The page whose title is the chapter's if `chapter` is ""; "" if it is this page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,20 +264,20 @@ def _is_read(library: Library, file: Path, name: str) -> bool:
     return False
 
 
-def chapters(entries: Sequence[TocEntry]) -> list[str]:
-    """Return for each entry the title of the chapter it belongs to.
+def chapters(entries: Sequence[TocEntry]) -> list[TocEntry]:
+    """Return for each entry the one that names its chapter.
 
-    The chapter is the topmost ancestor with a page, else its group, else the entry itself. A part
+    It is the topmost ancestor with a page, else the entry's group, else the entry itself. A part
     ("Unit 2", or any entry of depth 0) is not a chapter.
     """
-    result: list[str] = []
+    result: list[TocEntry] = []
     stack: list[TocEntry] = []
     for entry in entries:
         while stack and stack[-1].depth >= entry.depth:
             stack.pop()
-        linked = next((above.title for above in stack if above.target), "")
-        group = stack[-1].title if stack and not _is_part(stack[-1]) else ""
-        result.append(linked or group or entry.title)
+        linked = (above for above in stack if above.target and (above.title or above.depth))
+        group = stack[-1] if stack and stack[-1].title and not _is_part(stack[-1]) else entry
+        result.append(next(linked, group))
         stack.append(entry)
     return result
 
@@ -338,8 +340,14 @@ def _listed_pages(
             message = f"listed in the table of contents but {problem}: {target}"
             warnings.append(SourceWarning(message, contents.file, entry.line))
         elif file not in pages:
+            named_by = "" if chapter.title else library.locate(contents.folder, chapter.target)
             pages[file] = SitePage(
-                file, page_url(file), entry.title, chapter, chapter_number=number
+                file,
+                page_url(file),
+                entry.title,
+                chapter.title,
+                chapter_number=number,
+                chapter_file=named_by or "",
             )
     return list(pages.values())
 

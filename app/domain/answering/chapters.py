@@ -9,15 +9,19 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice, takewhile
 
 from app.domain.answering.intents import CHAPTER_NOUNS
-from app.domain.answering.units import NEVER_QUOTED
+from app.domain.answering.units import NEVER_QUOTED, has_sentence
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
-from app.domain.terms import words
+from app.domain.terms import NUMERALS, chinese_number, words
 
 MAX_SECTIONS = 12
 """Limit on the sections of an outline; a longer one uses a higher heading level."""
+FEWEST_SECTIONS = 3
+"""Minimum number of sections of an outline, if the text has as many."""
+MAX_LISTED = 50
+"""Limit on the sections of an outline at the level that has more than `MAX_SECTIONS`."""
 _NO_TEXT = NEVER_QUOTED | {BlockKind.FIGURE, BlockKind.FOOTNOTE, BlockKind.REFERENCE}
 
 _SUMMARY_TITLES = {
@@ -38,16 +42,19 @@ _SUMMARIES = tuple(
 )
 _FRONT_MATTER = frozenset(
     "preface foreword prologue introduction acknowledgements vorwort geleitwort einleitung prefacio"
-    " prólogo introducción préface avant propos prefácio introdução prefazione introduzione".split()
+    " prólogo introducción préface avant propos prefácio introdução prefazione introduzione"
+    " 前言 序言 序 まえがき はじめに 序文".split()
 )
 """Titles of pages before the first chapter, which are not counted."""
 _TITLE_NUMBER = re.compile(r"(?:(?P<noun>[^\W\d_]+) )?(?P<number>\d{1,3})(?=[.:)\s]|$)")
+_CHINESE_CHAPTER = re.compile(rf"第\s?(\d{{1,3}}|[{NUMERALS}]{{1,3}})\s?[章课課讲講回]")
 _FILE_NUMBER = re.compile(
     r"(?:^|/)(?:ch|chap|chapter|kapitel|capitulo|chapitre)?[-_]?(\d{1,3})(?!\d)", re.IGNORECASE
 )
 _FEWEST_NUMBERED = 2
-"""Minimum number of chapters with a number in title or file name; fewer may be coincidence ("12
-rules")."""
+"""Minimum number of chapters with a number; fewer may be coincidence ("12 rules")."""
+_NUMBERED_SHARE = 1 / 3
+"""Minimum share of the chapters with a number in title or file name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,27 +111,60 @@ def page_of(chapter: Chapter, file: str) -> Chapter:
 
 
 def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
-    """Return the text of each section with the heading of a summary; empty if there is none."""
+    """Return the text of each section headed as a summary; empty if there is none.
+
+    One that summarises only a part of the text is left out: it must be a page, a section of the
+    first or last page, or at least every second page or section of its level must have one.
+    """
     text = [one for one in context if one.passage.kind not in _NO_TEXT]
     groups = groupby(text, key=lambda one: (one.file, _summary_heading(one.passage)))
-    return [[*group] for (_, heading), group in groups if heading]
+    found = [(file, heading, [*group]) for (file, heading), group in groups if heading]
+    ends = {one.file for one in (*text[:1], *text[-1:])}
+
+    def counts(file: str, level: int) -> bool:
+        """Whether a summary in a section of this level of headings counts; 0 is a page's title."""
+        if level == 0 or (level == 1 and file in ends):
+            return True
+        paths = ((one.file, one.passage.heading_path) for one in text)
+        sections = {(within, path[:level]) for within, path in paths if len(path) >= level}
+        headed = {
+            (within, heading[:-1]) for within, heading, _ in found if len(heading) == level + 1
+        }
+        return 2 * len(headed) >= len(sections)
+
+    return [section for file, heading, section in found if counts(file, len(heading) - 1)]
 
 
 def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
-    """Return the first two paragraphs of each section.
+    """Return of each section its heading and its first two paragraphs.
 
-    Sections are those of the deepest heading level that has at most `MAX_SECTIONS`. Level 0 is the
-    page; it is used however many pages there are.
+    Paragraphs without a full sentence, such as labels and lists of links, do not count unless there
+    are no others. The sections are those of the deepest heading level, 1 for the pages, that has at
+    most `MAX_SECTIONS`; of the next deeper level if that has fewer than `FEWEST_SECTIONS`; at most
+    `MAX_LISTED`.
     """
     text = [one for one in context if one.passage.kind is BlockKind.PARAGRAPH]
+    text = [one for one in text if has_sentence(one.passage.text)] or text
     deepest = max((len(one.passage.heading_path) for one in text), default=0)
-    firsts: list[list[ContextPassage]] = []
-    for depth in range(deepest, -1, -1):
-        groups = groupby(text, key=lambda one: (one.file, one.passage.heading_path[:depth]))
-        firsts = [[*islice(group, 2)] for _, group in groups]
-        if len(firsts) <= MAX_SECTIONS:
+    found: list[list[ContextPassage]] = []
+    for depth in range(deepest, 0, -1):
+        deeper, found = found, _sections(text, depth)
+        if len(found) <= MAX_SECTIONS:
+            found = deeper if deeper and len(found) < FEWEST_SECTIONS else found
             break
-    return firsts
+    return found[:MAX_LISTED]
+
+
+def _sections(text: Iterable[ContextPassage], depth: int) -> list[list[ContextPassage]]:
+    groups = groupby(text, key=lambda one: (one.file, one.passage.heading_path[:depth]))
+    firsts = ([*islice(held, 2)] for _, held in groups)
+    return [[_heading(held[0], depth), *held] for held in firsts]
+
+
+def _heading(first: ContextPassage, depth: int) -> ContextPassage:
+    """Return the heading of this level above a paragraph, with the paragraph's id and link."""
+    title = first.passage.heading_path[:depth][-1]
+    return replace(first, passage=replace(first.passage, text=title, kind=BlockKind.HEADING))
 
 
 def _chapter(title: str, chunks: Sequence[Chunk]) -> Chapter:
@@ -140,8 +180,9 @@ def _numbered(chapters: Sequence[Chapter]) -> list[Chapter]:
     by_site = [replace(one, number=one.pages[0].chapter_number or None) for one in chapters]
     by_title = [replace(one, number=_number_in_title(one.title)) for one in chapters]
     by_file = [replace(one, number=_number_in_file(one.files[0])) for one in chapters]
-    for numbered in (by_site, by_title, by_file):
-        if sum(one.number is not None for one in numbered) >= _FEWEST_NUMBERED:
+    for numbered, share in ((by_site, 0), (by_title, _NUMBERED_SHARE), (by_file, _NUMBERED_SHARE)):
+        count = sum(one.number is not None for one in numbered)
+        if count >= max(_FEWEST_NUMBERED, share * len(chapters)):
             return _merged(numbered)
     front = len([*takewhile(_is_front_matter, chapters[:-1])])
     later = [replace(one, number=at) for at, one in enumerate(chapters[front:], 1)]
@@ -162,6 +203,9 @@ def _merged(chapters: Sequence[Chapter]) -> list[Chapter]:
 
 
 def _number_in_title(title: str) -> int | None:
+    if chinese := _CHINESE_CHAPTER.match(title):
+        number = chinese[1]
+        return int(number) if number.isdecimal() else chinese_number(number)
     found = _TITLE_NUMBER.match(title.casefold())
     if found is None or (found["noun"] and found["noun"] not in CHAPTER_NOUNS):
         return None

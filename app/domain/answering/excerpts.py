@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, takewhile
 from typing import TypeAlias
 
 from app.domain.answer import AnswerPassage
 from app.domain.answering.extractive import ExtractiveAnswer, whole_unit
 from app.domain.answering.passage_text import quoted_text, shown_passage
-from app.domain.answering.units import COLONS, SplitSentences, Unit, units
+from app.domain.answering.units import COLONS, SplitSentences, Unit, ends_sentence, units
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 
@@ -46,21 +47,37 @@ def first_sentences(
 ) -> tuple[list[ContextPassage], list[Excerpt]]:
     """Return the first sentence of each section, at most `MAX_EXCERPT_WORDS` words together.
 
-    A sentence that introduces a formula or list is skipped: alone it is incomplete.
+    A section is its heading and its paragraphs. Of the sections after that, one excerpt lists the
+    headings. A sentence that introduces a formula or list is skipped: alone it is incomplete.
     """
-    context = [one for section in sections for one in section]
-    left = MAX_EXCERPT_WORDS
+    context: list[ContextPassage] = []
     excerpts: list[Excerpt] = []
-    for places in _places(sections):
-        found = units(context, split_sentences, language, places)
-        unit = next((one for one in found if not one.text.endswith(COLONS)), None)
+    headings: list[Unit] = []
+    left = MAX_EXCERPT_WORDS
+    for heading, *paragraphs in sections:
+        unit = _first_sentence([*units(paragraphs, split_sentences, language)])
         if unit is None:
             continue
         left -= unit.size
-        if left < 0 and excerpts:
-            break
-        excerpts.append([unit])
-    return context, excerpts
+        if left >= 0 or not excerpts:
+            excerpts.append([replace(unit, passage=len(context) + unit.passage)])
+        else:
+            title = heading.passage.text
+            headings.append(Unit(len(context), 0, len(title), BlockKind.LIST, title))
+            context.append(heading)
+        context += paragraphs
+    return context, [*excerpts, headings] if headings else excerpts
+
+
+def _first_sentence(found: Sequence[Unit]) -> Unit | None:
+    """Return the first unit that is a sentence, else the first that introduces nothing."""
+    before: Unit | None = None
+    for unit in found:
+        begins = before is None or before.passage != unit.passage or ends_sentence(before.text)
+        if begins and ends_sentence(unit.text):
+            return unit
+        before = unit
+    return next((one for one in found if not one.text.endswith(COLONS)), None)
 
 
 def _places(sections: Sequence[Sequence[ContextPassage]]) -> Iterator[range]:

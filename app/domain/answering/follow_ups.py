@@ -35,7 +35,7 @@ _NO_SUBJECT = re.compile(
     r"|(?:key|new) (?:terms?|concepts?|ideas?)|(?:section|chapter|lesson) (?:summary|goals|review)"
     r"|learning (?:objectives|outcomes|goals)|further (?:reading|resources|information)"
     r"|what you.(?:ve learned|ll learn)|what.s next|next steps|table of contents|see also"
-    r"|faqs?|frequently asked questions)$",
+    r"|faqs?|frequently asked questions|tl;?dr)$",
     re.IGNORECASE,
 )
 _LABEL = re.compile(

@@ -11,15 +11,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from app.domain.answering.notices import GREETING, WELCOME
-from app.domain.terms import numbers, words
-
-
-class IntentKind(StrEnum):
-    SUMMARY = "summary"
-    EXERCISE = "exercise"
-    QUIZ = "quiz"
+from app.domain.answering.request_words import VOCABULARIES, IntentKind, Vocabulary
+from app.domain.terms import NUMERALS, chinese_number, numbers, words
 
 
 class Here(StrEnum):
@@ -50,98 +46,40 @@ class Intent:
     """The exercise's number: in the chapter if one is named, else in the book."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Vocabulary:
-    """The vocabulary of one language; all words as returned by `words`."""
-
-    chapter: frozenset[str]
-    page: frozenset[str]
-    this: frozenset[str]
-    on: frozenset[str]
-    """Words between "chapter" and its topic."""
-    exercise: frozenset[str]
-    other: frozenset[str]
-    """Other words that a request may contain."""
-    kinds: dict[IntentKind, frozenset[str]]
-    """Words of each kind; a request has at least one of them."""
-
-
-def _vocabulary(kinds: dict[IntentKind, str], **listed: str) -> _Vocabulary:
-    sets = {field: frozenset(words.split()) for field, words in listed.items()}
-    by_kind = {kind: frozenset(words.split()) for kind, words in kinds.items()}
-    return _Vocabulary(kinds=by_kind, **sets)
-
-
-_VOCABULARIES = {
-    "en": _vocabulary(
-        {
-            IntentKind.SUMMARY: "summarise summarize summary overview recap outline sum about gist",
-            IntentKind.EXERCISE: "solve answer do help solution hint",
-            IntentKind.QUIZ: "quiz test exercises questions",
-        },
-        chapter="chapter ch",
-        page="page",
-        this="this current",
-        on="on about called titled",
-        exercise="exercise problem",
-        other="please can could would you me i us we a an the of in from for to on up with what is"
-        " s give show tell ask write make whole short brief quick some few practice book my",
-    ),
-    "de": _vocabulary(
-        {
-            IntentKind.SUMMARY: "fasse fass zusammenfassung zusammenfassen zusammen überblick worum"
-            " handelt inhalt",
-            IntentKind.EXERCISE: "löse lösen lösung hilf tipp",
-            IntentKind.QUIZ: "quiz quizfragen frag frage fragen prüfe teste abfragen übungen"
-            " aufgaben übungsaufgaben",
-        },
-        chapter="kapitel kapitels",
-        page="seite",
-        this="dieses diesem dieser diese aktuelle aktuellen",
-        on="über zu zum zur",
-        exercise="übung aufgabe übungsaufgabe",
-        other="bitte kannst könntest du mir mich ich uns eine einen ein den die das der des von vom"
-        " aus in im für zu zum zur über auf bei mit gib zeig zeige stelle mach mache geht es ab"
-        " was ist kurze kurz kurzen paar",
-    ),
-    "es": _vocabulary(
-        {
-            IntentKind.SUMMARY: "resume resumir resumen resúmeme resumeme sintetiza trata",
-            IntentKind.EXERCISE: "resuelve resolver solución ayúdame pista",
-            IntentKind.QUIZ: "examíname pregúntame cuestionario preguntas ejercicios",
-        },
-        chapter="capítulo",
-        page="página",
-        this="este esta",
-        on="sobre",
-        exercise="ejercicio problema",
-        other="por favor puedes podrías me yo un una el la los las de del en con para sobre a dame"
-        " haz hazme muéstrame qué cuál es breve corto unas unos",
-    ),
-    "fr": _vocabulary(
-        {
-            IntentKind.SUMMARY: "résume résumer résumé résumez parle synthèse",
-            IntentKind.EXERCISE: "résous résoudre résolvez solution aide indice",
-            IntentKind.QUIZ: "quiz interroge questions exercices",
-        },
-        chapter="chapitre",
-        page="page",
-        this="ce cette",
-        on="sur",
-        exercise="exercice problème",
-        other="s il te vous plaît peux tu pouvez moi me un une le la l les de d du des en dans pour"
-        " sur à donne fais montre quoi qu est que quel bref court",
-    ),
-}
 _NUMBER = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
 
 
 def intent_of(said: Sequence[str]) -> Intent | None:
     """Return the intent of a question with these words; None for an ordinary question."""
-    for language, known in _VOCABULARIES.items():
-        if intent := _read(said, language, known):
+    for language, known in VOCABULARIES.items():
+        split = said if known.spaced else _split(said, language)
+        if split and (intent := _read(split, language, known)):
             return intent
     return None
+
+
+def _split(said: Sequence[str], language: str) -> Sequence[str]:
+    """Split a text without blanks into words of the vocabulary and numbers; empty if it has others.
+
+    Chinese numerals become figures.
+    """
+    pattern = _words_of(language)
+    found: list[str] = []
+    for run in said:
+        at = 0
+        while at < len(run):
+            match = pattern.match(run, at)
+            if match is None:
+                return ()
+            found.append(str(chinese_number(match[0])) if match["numeral"] else match[0])
+            at = match.end()
+    return found
+
+
+@lru_cache
+def _words_of(language: str) -> re.Pattern[str]:
+    ordered = sorted(VOCABULARIES[language].every(), key=len, reverse=True)
+    return re.compile(f"{'|'.join(ordered)}|\\d{{1,3}}(?!\\d)|(?P<numeral>[{NUMERALS}]{{1,3}})")
 
 
 def label_numbers(text: str) -> tuple[int, ...]:
@@ -157,9 +95,9 @@ def label_numbers(text: str) -> tuple[int, ...]:
     return tuple(_leading_numbers(after))
 
 
-CHAPTER_NOUNS = frozenset[str]().union(*(one.chapter for one in _VOCABULARIES.values()))
+CHAPTER_NOUNS = frozenset[str]().union(*(one.chapter for one in VOCABULARIES.values()))
 _LABEL_NOUNS = frozenset({"solution", "lösung", "solución"}).union(
-    *(one.exercise for one in _VOCABULARIES.values())
+    *(one.exercise for one in VOCABULARIES.values())
 )
 _LABEL_WORDS = 6
 """Words in which a label is looked for: "3. Exercise 10.3" has four."""
@@ -167,17 +105,32 @@ _PARTS = 2
 """Parts of a number such as 4.2: chapter and exercise."""
 
 
-def _read(said: Sequence[str], language: str, known: _Vocabulary) -> Intent | None:
+def _read(said: Sequence[str], language: str, known: Vocabulary) -> Intent | None:
     rest, chapter = _chapter(said, known)
     at = next((at for at, word in enumerate(rest) if word in known.exercise), None)
-    if at is not None:
-        return _exercise(rest, at, chapter, language, known)
-    for kind in (IntentKind.QUIZ, IntentKind.SUMMARY) if chapter else ():
+    if at is not None and (asked := _exercise(rest, at, chapter, language, known)):
+        return asked
+    said_words = frozenset(rest)
+    for kind in (IntentKind.QUIZ, IntentKind.SUMMARY):
+        if chapter is None:
+            if _stands_alone(said_words, kind, known):
+                here = Here.CHAPTER if said_words & known.chapter else Here.PAGE
+                return Intent(kind, language, ChapterReference(here=here))
+            continue
         listed = known.kinds[kind]
         # "Quiz me about chapter 3": a preposition may be a word of the other kind.
-        if listed & {*rest} and {*rest} <= listed | known.other | known.on:
+        if listed & said_words and said_words <= listed | known.other | known.on:
             return Intent(kind, language, chapter)
+    # "Chapter 3", "What is chapter 3?"
+    if chapter and chapter.number is not None and said_words <= known.other:
+        return Intent(IntentKind.SUMMARY, language, chapter)
     return None
+
+
+def _stands_alone(said: frozenset[str], kind: IntentKind, known: Vocabulary) -> bool:
+    """Whether these words request the page, or "the chapter", without naming it."""
+    allowed = known.polite | known.page | known.chapter
+    return any(words <= said <= words | allowed for words in known.alone[kind])
 
 
 def _exercise(
@@ -185,7 +138,7 @@ def _exercise(
     at: int,
     chapter: ChapterReference | None,
     language: str,
-    known: _Vocabulary,
+    known: Vocabulary,
 ) -> Intent | None:
     """Return the request for an exercise, whose word is `rest[at]`."""
     figures = _leading_numbers(rest[at + 1 :])
@@ -200,7 +153,7 @@ def _exercise(
 
 
 def _chapter(
-    said: Sequence[str], known: _Vocabulary
+    said: Sequence[str], known: Vocabulary
 ) -> tuple[Sequence[str], ChapterReference | None]:
     """Return the words that do not name a chapter, and the chapter named."""
     at = next((at for at, one in enumerate(said) if one in known.chapter | known.page), None)
@@ -216,7 +169,7 @@ def _chapter(
 
 
 def _named_chapter(
-    before: Sequence[str], after: Sequence[str], known: _Vocabulary
+    before: Sequence[str], after: Sequence[str], known: Vocabulary
 ) -> tuple[Sequence[str], ChapterReference] | None:
     """Return the other words and the chapter that a number or topic beside "chapter" names."""
     figures = _leading_numbers(after)
@@ -229,10 +182,10 @@ def _named_chapter(
     return None
 
 
-def _topic(after: Sequence[str], known: _Vocabulary) -> Sequence[str]:
+def _topic(after: Sequence[str], known: Vocabulary) -> Sequence[str]:
     """Return the words of X in "(the chapter) on X, please"."""
     topic = [*after[1:]] if after[:1] and after[0] in known.on else []
-    while topic and topic[-1] in known.kinds[IntentKind.SUMMARY] | known.other:
+    while topic and topic[-1] in known.last:
         topic.pop()
     return topic
 

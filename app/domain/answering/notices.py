@@ -81,30 +81,40 @@ WHICH_BOOK = {
     "de": "Welches Buch meinen Sie? Es gibt: {}.",
     "es": "¿A qué libro se refiere? Hay: {}.",
     "fr": "De quel livre parlez-vous ? Il y a : {}.",
+    "zh": "您指的是哪本书？现有：{}。",
+    "ja": "どの本のことですか？ 次の本があります：{}。",
 }
 WHICH_CHAPTER = {
     "en": "Which chapter do you mean? The book has: {}.",
     "de": "Welches Kapitel meinen Sie? Das Buch hat: {}.",
     "es": "¿A qué capítulo se refiere? El libro tiene: {}.",
     "fr": "De quel chapitre parlez-vous ? Le livre contient : {}.",
+    "zh": "您指的是哪一章？书中有：{}。",
+    "ja": "どの章のことですか？ この本には次の章があります：{}。",
 }
 NO_SUCH_EXERCISE = {
     "en": "I cannot find that exercise. These chapters have exercises: {}.",
     "de": "Diese Übung finde ich nicht. Übungen haben diese Kapitel: {}.",
     "es": "No encuentro ese ejercicio. Estos capítulos tienen ejercicios: {}.",
     "fr": "Je ne trouve pas cet exercice. Ces chapitres ont des exercices : {}.",
+    "zh": "找不到这道练习。有练习的章节：{}。",
+    "ja": "その練習問題は見つかりません。練習問題のある章：{}。",
 }
 NO_EXERCISES = {
     "en": "I cannot find any exercises there.",
     "de": "Dort finde ich keine Übungen.",
     "es": "No encuentro ejercicios ahí.",
     "fr": "Je n'y trouve pas d'exercices.",
+    "zh": "那里没有找到练习。",
+    "ja": "そこには練習問題が見つかりません。",
 }
 WHAT_IS = {
     "en": "What is {}?",
     "de": "Was bedeutet {}?",
     "es": "¿Qué es {}?",
     "fr": "Que signifie {} ?",
+    "zh": "什么是{}？",
+    "ja": "{}とは何ですか？",
 }
 """Question for a glossary term, in a quiz."""
 

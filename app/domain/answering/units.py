@@ -64,6 +64,12 @@ _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 
 
+_SENTENCE_END = re.compile(
+    "[.!?\u2026\u0964\u061f\u06d4]['\")\\]\u2019\u201d\u00bb]*(?=\\s|$)"
+    "|[\u3002\uff01\uff1f]['\")\\]\u2019\u201d\u300d\u300f\uff09]*"
+)
+
+
 @fast_dataclass(frozen=True, slots=True)
 class Unit:
     """A sentence, list item, code block, table or glossary entry.
@@ -81,6 +87,16 @@ class Unit:
     def size(self) -> int:
         """Number of words."""
         return len(self.text.split())
+
+
+def has_sentence(text: str) -> bool:
+    """Whether a sentence ends in the text, unlike in a label or a line of links."""
+    return _SENTENCE_END.search(text) is not None
+
+
+def ends_sentence(text: str) -> bool:
+    """Whether the text ends as a sentence does."""
+    return any(found.end() == len(text) for found in _SENTENCE_END.finditer(text))
 
 
 def units(

@@ -191,7 +191,9 @@ class CitationList:
             quote=quote.text,
             book=quote.context.book,
             file=quote.context.file,
-            spans=tuple((piece.passage.start, piece.passage.end) for piece in pieces),
+            spans=tuple(
+                dict.fromkeys((piece.passage.start, piece.passage.end) for piece in pieces)
+            ),
             prefix=text[max(0, quote.start - QUOTE_CONTEXT) : quote.start],
             suffix=text[quote.end : quote.end + QUOTE_CONTEXT],
         )

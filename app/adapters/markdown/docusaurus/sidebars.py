@@ -101,7 +101,7 @@ class _Tree:
         for (_, doc), chapter in zip(self._found, chapters(entries), strict=True):
             if doc is not None and doc.file not in seen:
                 seen.add(doc.file)
-                result.append((doc, chapter or doc.label))
+                result.append((doc, chapter.title or doc.label))
         return result
 
     def _add(self, doc: Doc | None, title: str, depth: int) -> None:

@@ -125,11 +125,12 @@ class _Site:
     ) -> SiteSettings:
         """Add the folder, the table of contents and cross-references to a site's settings."""
         found = [_with_suffix(self.library, self.folder, entry) for entry in entries]
+        listed = any(entry.target for entry in found)
         cited = [under(self.folder, name) for name in bibliographies]
         return replace(
             settings,
             folder=self.folder,
-            contents=TableOfContents(found, self.folder, self.file) if found else None,
+            contents=TableOfContents(found, self.folder, self.file) if listed else None,
             cross_references=MystCrossReferences(
                 self.library, self.folder, found, numbers_figures, cited
             ),
@@ -311,12 +312,13 @@ class _TocReader:
     seen: set[str] = field(default_factory=set)
 
     def entries(self, file: str, depth: int, numbered: bool = False) -> Iterator[TocEntry]:
+        """Yield a page and those below it; a page that is not Markdown has no target."""
         text = self.library.text(file)
         if text is None or file in self.seen or depth > MAX_DEPTH:
             return
         self.seen.add(file)
-        if file.endswith(MARKDOWN_SUFFIXES):
-            yield TocEntry(inside(self.folder, file), "", depth, numbered=numbered)
+        target = inside(self.folder, file) if file.endswith(MARKDOWN_SUFFIXES) else ""
+        yield TocEntry(target, "", depth, numbered=numbered)
         dotted = file.endswith(".rst") or "{toctree}" not in text
         line, counted = 1, 0
         for start, body in _dotted(text) if dotted else _fenced(text):

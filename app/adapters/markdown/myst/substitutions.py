@@ -11,7 +11,6 @@ from app.adapters.markdown.myst.conf_py import literal_setting
 from app.adapters.markdown.parser.dialect import InlineRule
 from app.adapters.markdown.parser.inline import render
 from app.adapters.markdown.parser.inline_dispatch import spend
-from app.adapters.markdown.parser.tags import TagScanner
 from app.adapters.markdown.site_map import table
 
 _REFERENCE = re.compile(r"\{\{[ \t]*(?P<key>[A-Za-z_][\w-]*)[ \t]*\}\}")
@@ -66,12 +65,9 @@ def _push(state: StateInline, key: str, value: str) -> None:
         state.push("boundary", "", 0)
         return
     spend(state, len(value))  # a page may name a long text thousands of times
-    outer = env["inline_scanner"], env["inline_closers"]
-    env["inline_scanner"], env["inline_closers"] = TagScanner(value), {}
     env["substituted"] = outer_keys | {key}
     tokens = state.md.inline.parse(value, state.md, env, [])
     env["substituted"] = outer_keys
-    env["inline_scanner"], env["inline_closers"] = outer
     token = state.push("unquoted", "", 0)
     token.content = token.markup = render(tokens, explicit_terms=True).text
 

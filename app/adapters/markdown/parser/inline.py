@@ -15,7 +15,6 @@ from app.adapters.markdown.parser.anchors import SlugPolicy
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.quick_inline import QuickInline
 from app.adapters.markdown.parser.running_text import Collector, Text, code_text, glued, on_one_line
-from app.adapters.markdown.parser.tags import TagScanner
 from app.domain.document import RUN_BOUNDARY as BOUNDARY
 
 _ALWAYS_SPECIAL = r"\\*_\[\]<~&"
@@ -84,7 +83,6 @@ class InlineReader:
 
     def parse(self, content: str, env: EnvType) -> list[Token]:
         """Return the inline tokens of `content`."""
-        env["inline_scanner"], env["inline_closers"] = TagScanner(content), {}
         return self._md.inline.parse(content, self._md, env, [])
 
     def slug_text(self, content: str, env: EnvType, policy: SlugPolicy) -> str:

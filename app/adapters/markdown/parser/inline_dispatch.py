@@ -10,11 +10,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
 
-from markdown_it import helpers
+from markdown_it import MarkdownIt, helpers
 from markdown_it.parser_inline import ParserInline, RuleFuncInlineType
 from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
 
 from app.adapters.markdown.parser.dialect import InlineRule
+from app.adapters.markdown.parser.tags import TagScanner
 from app.domain.errors import FileRefused
 
 _FIRST_CHARACTERS: Mapping[str, str] = {
@@ -75,6 +78,14 @@ class DispatchingInline(ParserInline):
             for character in characters[name]:
                 table.setdefault(character, []).append(rule)
         self._by_character = {character: tuple(found) for character, found in table.items()}
+
+    def parse(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> list[Token]:
+        """Add the tokens of a text, which may be the description of an image in another text."""
+        outer = env.get("inline_scanner"), env.get("inline_closers")
+        env["inline_scanner"], env["inline_closers"] = TagScanner(src), {}
+        found = super().parse(src, md, env, tokens)
+        env["inline_scanner"], env["inline_closers"] = outer
+        return found
 
     def tokenize(self, state: StateInline) -> None:
         """Generate tokens for the whole range, as the overridden method does."""
