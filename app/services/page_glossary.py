@@ -102,17 +102,22 @@ class LookUpTerms:
 
 
 def _glossary_of(manifest: BookManifest, chunks: Sequence[Chunk]) -> _GlossaryCache:
+    defined = _terms_by_page(chunks)
+    # Sorted for a deterministic result: the first entry of a term wins.
+    every = [term for page in sorted(defined) for term in sorted(defined[page], key=_by_term)]
+    explained = with_references(every)
+    by_page = {page: [explained[term] for term in terms] for page, terms in defined.items()}
+    return _GlossaryCache(manifest, TermFinder.of(explained[term] for term in every), by_page)
+
+
+def _terms_by_page(chunks: Sequence[Chunk]) -> dict[str, list[GlossaryTerm]]:
     held = [(page_key(chunk.deep_link_url), one) for chunk in chunks for one in chunk.passages]
     # A book with a glossary may have other definition lists, such as that of a program's options.
     entries = [(page, one) for page, one in held if in_glossary(one)] or held
     defined: dict[str, list[GlossaryTerm]] = {}
     for page, passage in entries:
         defined.setdefault(page, []).extend(glossary_terms(passage))
-    # Sorted for a deterministic result: the first entry of a term wins.
-    every = [term for page in sorted(defined) for term in sorted(defined[page], key=_by_term)]
-    explained = with_references(every)
-    by_page = {page: [explained[term] for term in terms] for page, terms in defined.items()}
-    return _GlossaryCache(manifest, TermFinder.of(explained[term] for term in every), by_page)
+    return defined
 
 
 def _terms_of(

@@ -335,8 +335,8 @@ def _listed_pages(
             continue
         file = library.locate(contents.folder, target)
         if file is None or not file.lower().endswith(MARKDOWN_SUFFIXES):
-            absence = library.refusal(contents.folder, target) or "missing"
-            problem = why_not_read(file) if file else absence
+            refusal = library.refusal(contents.folder, target)
+            problem = why_not_read(file) if file else refusal or "missing"
             message = f"listed in the table of contents but {problem}: {target}"
             warnings.append(SourceWarning(message, contents.file, entry.line))
         elif file not in pages:

@@ -143,8 +143,7 @@ def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
     most `MAX_SECTIONS`; of the next deeper level if that has fewer than `FEWEST_SECTIONS`; at most
     `MAX_LISTED`.
     """
-    text = [one for one in context if one.passage.kind is BlockKind.PARAGRAPH]
-    text = [one for one in text if has_sentence(one.passage.text)] or text
+    text = _paragraphs(context)
     deepest = max((len(one.passage.heading_path) for one in text), default=0)
     found: list[list[ContextPassage]] = []
     for depth in range(deepest, 0, -1):
@@ -153,6 +152,12 @@ def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
             found = deeper if deeper and len(found) < FEWEST_SECTIONS else found
             break
     return found[:MAX_LISTED]
+
+
+def _paragraphs(context: Sequence[ContextPassage]) -> list[ContextPassage]:
+    """Return the paragraphs with a full sentence; all paragraphs if none has one."""
+    text = [one for one in context if one.passage.kind is BlockKind.PARAGRAPH]
+    return [one for one in text if has_sentence(one.passage.text)] or text
 
 
 def _sections(text: Iterable[ContextPassage], depth: int) -> list[list[ContextPassage]]:

@@ -111,20 +111,31 @@ def _read(said: Sequence[str], language: str, known: Vocabulary) -> Intent | Non
     if at is not None and (asked := _exercise(rest, at, chapter, language, known)):
         return asked
     said_words = frozenset(rest)
-    for kind in (IntentKind.QUIZ, IntentKind.SUMMARY):
-        if chapter is None:
-            if _stands_alone(said_words, kind, known):
-                here = Here.CHAPTER if said_words & known.chapter else Here.PAGE
-                return Intent(kind, language, ChapterReference(here=here))
-            continue
+    if chapter is not None:
+        kind = _kind_for_chapter(said_words, chapter, known)
+        return Intent(kind, language, chapter) if kind else None
+    for kind in _CHAPTER_KINDS:
+        if _stands_alone(said_words, kind, known):
+            here = Here.CHAPTER if said_words & known.chapter else Here.PAGE
+            return Intent(kind, language, ChapterReference(here=here))
+    return None
+
+
+_CHAPTER_KINDS = (IntentKind.QUIZ, IntentKind.SUMMARY)
+
+
+def _kind_for_chapter(
+    said: frozenset[str], chapter: ChapterReference, known: Vocabulary
+) -> IntentKind | None:
+    """Return what these words request of the chapter they name; None if anything else."""
+    for kind in _CHAPTER_KINDS:
         listed = known.kinds[kind]
         # "Quiz me about chapter 3": a preposition may be a word of the other kind.
-        if listed & said_words and said_words <= listed | known.other | known.on:
-            return Intent(kind, language, chapter)
+        if listed & said and said <= listed | known.other | known.on:
+            return kind
     # "Chapter 3", "What is chapter 3?"
-    if chapter and chapter.number is not None and said_words <= known.other:
-        return Intent(IntentKind.SUMMARY, language, chapter)
-    return None
+    numbered = chapter.number is not None and said <= known.other
+    return IntentKind.SUMMARY if numbered else None
 
 
 def _stands_alone(said: frozenset[str], kind: IntentKind, known: Vocabulary) -> bool:

@@ -62,12 +62,10 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         missing = under(folder, f"{book.get('src') or 'src'}/SUMMARY.md")
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", missing)
     html = table(config, "output", "html")
-    if not base_url:
-        site_url = str(html.get("site-url") or "")
-        base_url = _configured(site_url, file, text, warnings)
+    site_url = str(html.get("site-url") or "")
     folder = folder_of(summary)
     return SiteSettings(
-        base_url,
+        base_url or _configured(site_url, file, text, warnings),
         str(book.get("title") or ""),
         str(book.get("language") or ""),
         folder,

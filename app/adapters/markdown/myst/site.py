@@ -155,9 +155,7 @@ def _mystmd(site: _Site) -> SiteSettings:
     loaded = _load(site.text, site.file)
     project = table(loaded, "project")
     title = str(project.get("title") or table(loaded, "site").get("title") or "")
-    excluded = names(project.get("exclude"))
-    files = sorted(inside(site.folder, file) for file in walk(site.library, site.folder))
-    files = [file for file in files if not any(matches_glob(glob, file) for glob in excluded)]
+    files = _files_without(site, names(project.get("exclude")))
     entries = list(
         site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)), files)
     )
@@ -175,6 +173,12 @@ def _mystmd(site: _Site) -> SiteSettings:
 
     every = [page(file) for file in files if file.lower().endswith(MARKDOWN_SUFFIXES)]
     return replace(settings, path_of=path_of, every_page=every, sort_key=by_folder)
+
+
+def _files_without(site: _Site, excluded: Sequence[str]) -> list[str]:
+    """Return the site's files that match none of these patterns, sorted."""
+    files = sorted(inside(site.folder, file) for file in walk(site.library, site.folder))
+    return [file for file in files if not any(matches_glob(glob, file) for glob in excluded)]
 
 
 def _jupyter_book(site: _Site) -> SiteSettings:
