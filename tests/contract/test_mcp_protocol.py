@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import httpx
 import pytest
@@ -20,7 +20,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
 import app.domain.errors as errors
+from app.api.protocols.mcp import Owner, tool_server
 from app.api.responses import AnswerBody
+from app.bootstrap.application import Application
 from app.bootstrap.question_logging import question_store
 from app.services.question_log import Selected
 from tests.command_line import KEYS, Run
@@ -164,6 +166,19 @@ def test_a_failure_tells_nothing_of_the_server(
     told_of = failure(endpoint, "ask_book", question=QUESTION)
     assert "(provider_unavailable)" in told_of
     assert "10.0.0.7" not in told_of
+
+
+def test_a_failure_without_http_is_logged_with_the_id_that_the_caller_gets(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = tool_server(lambda _: (cast("Application", object()), Owner()))
+    with caplog.at_level("WARNING"):
+        told_of = failure(server, "list_chapters")
+    found = re.search(r"\(request ([0-9a-f]{16})\) \(internal\)", told_of)
+    assert found, told_of
+    events = {record.message: record for record in caplog.records if record.name.startswith("app.")}
+    assert vars(events["http.unexpected_error"])["request_id"] == found[1]
+    assert vars(events["mcp.call_failed"])["code"] == "internal"
 
 
 def keyed(endpoint: str, key: str, origin: str = "") -> Any:
