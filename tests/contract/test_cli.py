@@ -186,6 +186,7 @@ WRONG_INPUT = {
     "bad book id": (["ingest", "tiny", "--book", "../up"], "../up"),
     "no book yet": (["search", "lamp"], "ingest"),
     "unknown book": (["ask", "lamp", "--book", "other"], "no book is indexed"),
+    "greeting to an unknown book": (["ask", "hi", "--book", "other"], "no book is indexed"),
     "remove unknown book": (["remove", "other"], "other"),
     "no questions file": (["eval", "none.jsonl"], "none.jsonl"),
     "empty question": (["ask", "  "], "ask with at least one word"),
@@ -368,6 +369,36 @@ def test_a_wrong_choice_is_told_what_the_choices_are(
     with pytest.raises(SystemExit):
         main(arguments)
     assert choices in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["search", "keys add", "eval"])
+def test_the_hint_on_an_unknown_option_names_the_commands_help(run: Run, command: str) -> None:
+    result = run(*command.split(), "x", "--limit", "1")
+    assert result.code == 2
+    assert f"--limit 1; see `textbook-rag {command} --help`" in result.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "tiny", "questions.jsonl", "--output"],
+        ["compare", "tiny", "questions.jsonl", "--svg"],
+        ["eval", "questions.jsonl", "--report"],
+        ["eval", "--compare", "a.json", "b.json", "--report"],
+        ["report", "tiny", "--html"],
+        ["report", "tiny", "--gaps"],
+    ],
+)
+@pytest.mark.parametrize("file", ["none/file", "folder"])
+def test_a_file_that_cannot_be_written_is_named_before_the_work(
+    run: Run, tiny: Path, arguments: list[str], file: str
+) -> None:
+    (tiny.parent / "folder").mkdir()
+    (tiny.parent / "questions.jsonl").write_text("no question is read", "utf-8")
+    result = run(*arguments, file)
+    (line,) = result.err.splitlines()
+    assert (result.code, result.out) == (2, "")
+    assert line.startswith(f"textbook-rag: {file}: ")
 
 
 @pytest.mark.parametrize(
