@@ -245,7 +245,7 @@ def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
     if settings.trusted_proxies:
         why = "RAG_TRUSTED_PROXIES is set"
     elif not _is_loopback(settings.host):
-        why = f"{settings.host} is not a loopback address"
+        why = f"RAG_HOST {settings.host!r} is not a loopback address"
     else:
         return
     message = (

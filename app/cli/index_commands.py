@@ -90,8 +90,7 @@ def _summary(report: IngestReport) -> list[str]:
             if report.unchanged
             else _work(report)
         ),
-        f"  {warnings}, {duration(report.seconds)}"
-        + (f" ({phases})" if phases else ""),
+        f"  {warnings}, {duration(report.seconds)}" + (f" ({phases})" if phases else ""),
     ]
 
 

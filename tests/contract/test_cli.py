@@ -16,7 +16,8 @@ import pytest
 
 from app.cli import main
 from app.cli.arguments import parser
-from tests.command_line import Run
+from app.settings import Settings, variable
+from tests.command_line import KEYS, Run
 from tests.openai_double import OpenAIDouble
 
 BOOK = {
@@ -341,6 +342,7 @@ def test_ask_takes_what_the_api_takes(run: Run, tiny: Path, tmp_path: Path) -> N
         (["serve", "--port", "99999"], "99999"),
         (["serve", "--port", "http"], "http"),
         (["ingest", "no-such-folder", "--quiet"], "no-such-folder"),
+        (["ingest", "long" * 1_000, "--quiet"], "File name too long"),
         (["ingest", ".", "--base-url", "notaurl"], "notaurl"),
     ],
 )
@@ -403,12 +405,89 @@ def test_a_file_that_cannot_be_written_is_named_before_the_work(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("RAG_FUSION", "x"), ("RAG_PORT", "0"), ("RAG_EMBED_PRICES", "{"), ("RAG_OPEN", "perhaps")],
+    [
+        ("RAG_FUSION", "x"),
+        ("RAG_PORT", "0"),
+        ("RAG_EMBED_PRICES", "{"),
+        ("RAG_EMBED_PRICES.a", '{"a": -1}'),
+        ("RAG_OPEN", "perhaps"),
+        ("RAG_STRATEGY", "magic"),
+        ("RAG_COHERE_TIMEOUT_SECONDS", "inf"),
+        ("RAG_COHERE_BATCH_TOKENS", "-1"),
+        ("RAG_MAX_QUESTION_CHARS", "0"),
+        ("RAG_OPENAI_BASE_URL", "http://127.0.0.1:99999"),
+        ("RAG_OPENAI_BASE_URL", "http://[::1"),
+        ("RAG_COHERE_BASE_URL", "ftp://host.example"),
+        ("RAG_PUBLIC_URL", "https://"),
+        ("QDRANT_URL", "http://127.0.0.1:99999"),
+        ("QDRANT_URL", "ftp://host.example"),
+        ("QDRANT_URL", "http://"),
+        ("QDRANT_URL", "http://a.example:6333, http://[::1"),
+        ("QDRANT_URL", " , "),
+        ("RAG_HOME", "/dev/null"),
+    ],
 )
 def test_a_wrong_setting_is_named_as_it_is_set(run: Run, name: str, value: str) -> None:
-    result = run("books", **{name: value})
+    result = run("books", **{name.removesuffix(".a"): value})
     (line,) = result.err.splitlines()
     assert (result.code, line.startswith(f"textbook-rag: {name}: ")) == (2, True)
+
+
+def test_a_state_folder_that_is_a_file_is_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for command in (["books"], ["ingest", tmp_path], ["serve"]):
+        result = run(*command, RAG_HOME=str(tmp_path / "file"))
+        assert (result.code, "RAG_HOME: " in result.err) == (2, True)
+
+
+def test_an_output_that_cannot_be_written_is_one_line() -> None:
+    command = [sys.executable, "-m", "app.cli", "completion", "bash"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "textbook-rag: No space left on device\n")
+
+
+def test_a_password_in_a_wrong_address_is_not_shown(run: Run) -> None:
+    result = run("books", QDRANT_URL="http://user:secret@host.example:99999")
+    assert result.code == 2
+    assert "secret" not in result.err
+    assert "host.example:99999" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("RAG_HOST", "garbage"),
+        ("QDRANT_API_KEY", "kéy"),
+        ("RAG_TRUSTED_PROXIES", "10.0.0.0/99"),
+        ("RAG_ALLOWED_ORIGINS", "https://*.book.example"),
+        ("RAG_ALLOWED_HOSTS", "http://book.example"),
+        ("RAG_QUESTION_LOG_URL", "http://"),
+    ],
+)
+def test_a_wrong_setting_of_a_server_is_named_before_it_starts(
+    run: Run, name: str, value: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+    other = {"RAG_QUESTION_LOG": "true"}
+    if name == "QDRANT_API_KEY":
+        other["QDRANT_URL"] = "http://127.0.0.1:9"
+    result = run("serve", "--port", port, **other, **{name: value})
+    (line,) = [one for one in result.err.splitlines() if one.startswith("textbook-rag: ")]
+    assert (result.code, name in line) == (2, True)
+    assert "Traceback" not in result.err
+
+
+def test_an_empty_setting_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*map(variable, Settings.model_fields), *KEYS):
+        monkeypatch.delenv(name, raising=False)
+    plain = Settings(_env_file=None)
+    for name in ("CO_API_KEY", "RAG_HOST", "RAG_PORT", "RAG_OPENAI_MODEL", "RAG_BUDGET_DAY"):
+        monkeypatch.setenv(name, " ")
+    assert Settings(_env_file=None) == plain
+    monkeypatch.setenv("RAG_OPENAI_MODEL", " qwen3\r")
+    assert Settings(_env_file=None).openai_model == "qwen3"
 
 
 def test_a_misspelled_setting_is_reported(run: Run, home: Path) -> None:
@@ -424,13 +503,20 @@ def test_a_misspelled_setting_is_reported(run: Run, home: Path) -> None:
     ]
 
 
-def test_a_taken_port_is_one_line(run: Run) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+@pytest.mark.parametrize(
+    ("host", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)]
+)
+def test_a_taken_port_is_one_line(run: Run, host: str, family: socket.AddressFamily) -> None:
+    try:
+        taken = socket.create_server((host, 0), family=family)
+    except OSError:
+        pytest.skip(f"needs {host}")
+    with taken:
         port = taken.getsockname()[1]
-        result = run("serve", "--port", str(port))
+        result = run("serve", "--port", str(port), RAG_HOST=host)
     (line,) = result.err.splitlines()
     assert result.code == 2
-    assert f"127.0.0.1:{port} (Address already in use" in line
+    assert f"{host}:{port} (Address already in use" in line
 
 
 def test_a_book_without_an_address_is_warned_of(run: Run, tiny: Path) -> None:
