@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -197,6 +198,9 @@ WRONG_INPUT = {
     "scope without its page": (["ask", "lamp", "--scope", "page"], "--page"),
     "long question": (["ask", "x" * 20_000], "question"),
     "no links": (["links", "other"], "other"),
+    "links of a folder that has gone": (["links", "./other"], "neither a book's folder nor"),
+    "backup onto a folder": (["backup", "tiny", "--force"], "tiny: is no file"),
+    "backup onto a device": (["backup", "pipe", "--force"], "pipe: is no file"),
 }
 
 
@@ -204,6 +208,7 @@ WRONG_INPUT = {
 def test_wrong_input_is_one_clear_line(name: str, run: Run, tiny: Path) -> None:
     arguments, named = WRONG_INPUT[name]
     (tiny.parent / "empty").mkdir()
+    os.mkfifo(tiny.parent / "pipe")
     (tiny.parent / "latin").mkdir()
     (tiny.parent / "latin" / "page.md").write_bytes(b"# Title\n\ncaf\xe9\n")
     result = run(*arguments)
