@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -255,6 +256,22 @@ def test_a_call_ends_when_its_client_leaves(
         generating.post(PATH, json=message, headers=accept, timeout=2)
     assert generator.hanging.is_set()
     assert generator.cancelled.wait(10)
+
+
+def test_a_call_ends_when_the_server_stops(owl_home: Path) -> None:
+    generator = ScriptedGenerator()
+    generator.play("The flight makes ", hangs=True)
+    call = {"name": "ask_book", "arguments": {"question": QUESTION}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    accept = {"Accept": "application/json, text/event-stream"}
+    with ThreadPoolExecutor(1) as pool:
+        settings = offline_settings(owl_home, shutdown_seconds=0.2)
+        with serving(settings, generator.open) as address:
+            answer = pool.submit(
+                httpx.post, address + PATH, json=message, headers=accept, timeout=30
+            )
+            assert generator.hanging.wait(20)
+        assert_problem(answer.result(), 503, "shutting_down")
 
 
 def test_questions_of_agents_are_logged_as_those_of_readers(owl_home: Path, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
+from app.api.answer_runs import AnswerRuns
 from app.api.asking import unless_disconnected
 from app.api.keys import books_for, is_page_of_this_machine, key_of
 from app.api.limits import CHARGES, capacity_of, charge_address, client_slot
@@ -194,9 +195,9 @@ async def serve_stdio(rag: Application) -> None:
 class McpEndpoint:
     """The ASGI application of `POST /v1/mcp`.
 
-    A call is cancelled when its client disconnects. A page of another origin is refused unless it
-    sends a key or its origin is allowed. Otherwise any page could call a server on the reader's
-    machine through the browser.
+    A call is cancelled when its client disconnects, and ends with 503 when the server stops. A page
+    of another origin is refused unless it sends a key or its origin is allowed. Otherwise any page
+    could call a server on the reader's machine through the browser.
     """
 
     def __init__(self, origins: str) -> None:
@@ -209,7 +210,8 @@ class McpEndpoint:
         if not self._is_welcome(request):
             detail = "pages of this origin may not call the tools: RAG_ALLOWED_ORIGINS, or a key"
             raise Refused(403, "origin_not_allowed", detail)
-        work = self._answer(scope, await request.body(), send)
+        runs: AnswerRuns = request.app.state.answer_runs
+        work = runs.unless_closed(self._answer(scope, await request.body(), send))
         with suppress(ClientDisconnect):  # also raised after a complete response
             await unless_disconnected(receive, work)
 
