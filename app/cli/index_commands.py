@@ -252,6 +252,9 @@ async def export_ledger(arguments: argparse.Namespace, settings: Settings) -> No
 async def import_ledger(arguments: argparse.Namespace, settings: Settings) -> None:
     """Replace the book's ledger; the next ingest continues from it."""
     ledger = from_lines(_read(arguments.file).split("\n"), str(arguments.file))
+    if not ledger.entries:
+        message = f"{arguments.file}: no paragraph ids; give a file of `textbook-rag ledger export`"
+        raise InputError(message)
     await ledger_store(settings).save(arguments.book, ledger)
     remark(f"{len(ledger.entries)} paragraph ids of {arguments.book} imported")
 

@@ -194,6 +194,8 @@ WRONG_INPUT = {
     "empty question": (["ask", "  "], "ask with at least one word"),
     "no archive to restore": (["restore", "none.zip"], "none.zip: cannot be read"),
     "backup in no folder": (["backup", "none/x.zip"], "none/x.zip: cannot be written"),
+    "a ledger without ids to import": (["ledger", "import", "tiny", "nothing"], "no paragraph ids"),
+    "history nested too deep": (["ask", "why?", "--history", "deep"], "deep: not valid JSON"),
     "no ledger to import": (["ledger", "import", "tiny", "none"], "`textbook-rag ledger export`"),
     "scope without its page": (["ask", "lamp", "--scope", "page"], "--page"),
     "long question": (["ask", "x" * 20_000], "question"),
@@ -209,6 +211,8 @@ def test_wrong_input_is_one_clear_line(name: str, run: Run, tiny: Path) -> None:
     arguments, named = WRONG_INPUT[name]
     (tiny.parent / "empty").mkdir()
     os.mkfifo(tiny.parent / "pipe")
+    (tiny.parent / "nothing").write_text("\n")
+    (tiny.parent / "deep").write_text("[" * 100_000)
     (tiny.parent / "latin").mkdir()
     (tiny.parent / "latin" / "page.md").write_bytes(b"# Title\n\ncaf\xe9\n")
     result = run(*arguments)
