@@ -6,15 +6,16 @@ import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from dotenv import dotenv_values
-from pydantic import AliasChoices, Field, SecretStr
+from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
-from app.domain.chunking import OverlapScope
+from app.domain.chunking import OverlapScope, StrategyName
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fusion
+from app.domain.urls import is_web_address
 
 # https://cohere.com/pricing (2025); prices change, so a setting overrides them.
 EMBED_PRICES: Mapping[str, float] = {
@@ -41,6 +42,24 @@ RERANK_PRICES: Mapping[str, float] = {
 """US dollars per thousand searches of up to 100 texts (https://cohere.com/pricing, 2025)."""
 
 
+def _web_address(text: str) -> str:
+    if text and not is_web_address(text):
+        message = "not an http or https address such as https://host.example:8000/v1"
+        raise ValueError(message)
+    return text.rstrip("/")
+
+
+def _folder(path: Path) -> Path:
+    if path.exists() and not path.is_dir():
+        message = f"{path} is not a folder"
+        raise ValueError(message)
+    return path
+
+
+WebAddress: TypeAlias = Annotated[str, AfterValidator(_web_address)]
+"""An http or https URL without a slash at its end, or ""."""
+Price: TypeAlias = Annotated[float, Field(ge=0)]
+
 _TEST_VARIABLES = "RAG_TEST_"
 """Prefix of variables that only the tests read."""
 
@@ -49,10 +68,14 @@ class Settings(BaseSettings):
     """Every setting of the program; `.env.example` lists them with their defaults."""
 
     model_config = SettingsConfigDict(
-        env_prefix="RAG_", env_file=".env", extra="ignore", populate_by_name=True
+        env_prefix="RAG_",
+        env_file=".env",
+        extra="ignore",
+        populate_by_name=True,
+        allow_inf_nan=False,
     )
 
-    home: Path = Path(".rag")
+    home: Annotated[Path, AfterValidator(_folder)] = Path(".rag")
     """Folder for all local state."""
     host: str = "127.0.0.1"
     port: int = Field(8000, ge=1, le=65_535)
@@ -62,15 +85,15 @@ class Settings(BaseSettings):
     cohere_api_key: SecretStr | None = Field(
         None, validation_alias=AliasChoices("CO_API_KEY", "COHERE_API_KEY")
     )
-    cohere_base_url: str = "https://api.cohere.com"
+    cohere_base_url: WebAddress = "https://api.cohere.com"
     cohere_embed_model: str = "embed-v4.0"
-    cohere_embed_dimension: int = 1024
+    cohere_embed_dimension: int = Field(1024, ge=1)
     cohere_chat_model: str = "command-a-03-2025"
     cohere_rerank_model: str = "rerank-v3.5"
     cohere_tier: Literal["trial", "production"] = "trial"
     """The kind of key, which determines the rate limits."""
-    cohere_timeout_seconds: float = 30.0
-    cohere_batch_tokens: int = 48_000
+    cohere_timeout_seconds: float = Field(30.0, gt=0)
+    cohere_batch_tokens: int = Field(48_000, ge=1)
     """Maximum tokens, by this program's count, in one embed call (at most 96 texts)."""
 
     cohere_embed_inputs_per_minute: int | None = Field(None, ge=1)
@@ -78,11 +101,11 @@ class Settings(BaseSettings):
     cohere_embed_calls_per_minute: int | None = Field(None, ge=1)
     cohere_embed_tokens_per_minute: int | None = Field(None, ge=1)
     cohere_calls_per_month: int | None = Field(None, ge=1)
-    embed_prices: dict[str, float] = {}
+    embed_prices: dict[str, Price] = {}
     """US dollars per million tokens by model, as JSON; adds to and overrides `EMBED_PRICES`."""
-    chat_prices: dict[str, tuple[float, float]] = {}
+    chat_prices: dict[str, tuple[Price, Price]] = {}
     """US dollars per million input and output tokens by model, as JSON; overrides `CHAT_PRICES`."""
-    rerank_prices: dict[str, float] = {}
+    rerank_prices: dict[str, Price] = {}
     """US dollars per thousand searches by model, as JSON; overrides `RERANK_PRICES`."""
     budget_day: float | None = Field(None, ge=0)
     """Limit in US dollars for embed, rerank and chat together, per day in UTC; None: no limit."""
@@ -115,7 +138,7 @@ class Settings(BaseSettings):
     static local model. minilm (extra `late`) takes about 20 ms of CPU time a paragraph."""
     generator: Literal["auto", "cohere", "openai", "extractive"] = "auto"
     """auto: Cohere when a key is set, else extractive; openai: any server with that protocol."""
-    openai_base_url: str = "http://127.0.0.1:11434/v1"
+    openai_base_url: WebAddress = "http://127.0.0.1:11434/v1"
     openai_api_key: SecretStr | None = None
     openai_model: str = "llama3.1"
     openai_timeout_seconds: float = Field(60.0, gt=0)
@@ -165,7 +188,7 @@ class Settings(BaseSettings):
     qdrant_on_disk_vectors: bool = False
     qdrant_strict_mode: bool = True
 
-    strategy: str = "structure"
+    strategy: StrategyName = StrategyName.STRUCTURE
     overlap_scope: OverlapScope = OverlapScope.PAGE
     """From where a chunk of `structure` may repeat preceding text: its page, or its section."""
     fusion: Fusion = Fusion.WEIGHTED
@@ -176,7 +199,7 @@ class Settings(BaseSettings):
     """Token budget of the paragraphs for the generator."""
     history_tokens: int = Field(1_000, ge=0)
     """Token budget of the latest turns of the conversation."""
-    max_question_chars: int = 4_000
+    max_question_chars: int = Field(4_000, ge=1)
     refusal_threshold: float = Field(REFUSAL_THRESHOLD, ge=0.0, le=1.0)
     """Answerability score below which a question is refused; `eval` suggests a value."""
     answer_threshold: float = Field(ANSWER_THRESHOLD, ge=0.0, le=1.0)
@@ -184,7 +207,7 @@ class Settings(BaseSettings):
     suggests a value."""
     solutions: Literal["hide", "hint", "show"] = "hint"
     """How an exercise of the book is answered, unless the request sets it."""
-    public_url: str = Field("", pattern=r"^(https?://[^\s?#]*[^\s?#/])?$")
+    public_url: WebAddress = ""
     """Public address of the server, for permanent links in answers; empty: paths."""
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
@@ -232,6 +255,16 @@ class Settings(BaseSettings):
     """Whether the log contains the text of questions."""
     shutdown_seconds: float = Field(20.0, ge=0)
     """Time that running answers get when the server stops; after it they end with an error."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Remove blanks around values, and empty values, which stand for the default."""
+        stripped = {
+            name: value.strip() if isinstance(value, str) else value
+            for name, value in values.items()
+        }
+        return {name: value for name, value in stripped.items() if value != ""}
 
     def embed_price(self, model: str) -> float | None:
         """US dollars per million tokens; None if not known."""

@@ -70,7 +70,7 @@ async def open_server(
     """
     headers = {"Authorization": f"Bearer {api_key.strip()}"} if api_key else {}
     if not all(value.isascii() and value.isprintable() for value in headers.values()):
-        message = "the key of the model server has invalid characters"
+        message = "the key of the model server has invalid characters: set RAG_OPENAI_API_KEY again"
         raise ConfigError(message)
     async with httpx.AsyncClient(
         base_url=base_url,

@@ -29,6 +29,7 @@ WITHOUT_KEY = ("/v1/docs", "/v1/openapi.json")
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"})
 _PREFIXES = tuple(f"{kind}_" for kind in KeyKind)
 LONGEST_KEY = 200
+_CHALLENGE = {"WWW-Authenticate": "Bearer"}
 _UNKNOWN_KEY = (
     "the server does not know this key, or it was revoked: make one with `textbook-rag keys add`"
 )
@@ -78,13 +79,12 @@ class KeyRequired:
         # Clients of other protocols always send some key, such as `none`.
         if needs_none and not key.startswith(_PREFIXES):
             return
-        challenge = {"WWW-Authenticate": "Bearer"}
         if not scheme:
             detail = "send a key: `Authorization: Bearer pk_...`"
-            raise Refused(401, "key_required", detail, challenge)
+            raise Refused(401, "key_required", detail, _CHALLENGE)
         found = _known_key(scheme, key, known)
         if found is None:
-            raise Refused(401, "key_unknown", _UNKNOWN_KEY, challenge)
+            raise Refused(401, "key_unknown", _UNKNOWN_KEY, _CHALLENGE)
         if not found.allows_origin(origin_of(request.headers)):
             detail = "the key is not valid for the page's origin"
             raise Refused(403, "origin_not_allowed", detail)
@@ -99,10 +99,10 @@ async def require_operator(request: Request) -> None:
         if is_local(request):
             return
         detail = "send a secret key: `Authorization: Bearer sk_...`"
-        raise Refused(401, "key_required", detail)
+        raise Refused(401, "key_required", detail, _CHALLENGE)
     found = _known_key(scheme, key, keys.all())
     if found is None:
-        raise Refused(401, "key_unknown", _UNKNOWN_KEY)
+        raise Refused(401, "key_unknown", _UNKNOWN_KEY, _CHALLENGE)
     if found.kind is not KeyKind.SECRET:
         detail = "a publishable key is for readers' questions only"
         raise Refused(403, "secret_key_required", detail)
@@ -245,7 +245,7 @@ def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
     if settings.trusted_proxies:
         why = "RAG_TRUSTED_PROXIES is set"
     elif not _is_loopback(settings.host):
-        why = f"{settings.host} is not a loopback address"
+        why = f"RAG_HOST {settings.host!r} is not a loopback address"
     else:
         return
     message = (

@@ -111,7 +111,7 @@ _STATUSES: dict[type[RagError], ErrorStatus] = {
     TooManyRequests: ErrorStatus(429),
     Overloaded: ErrorStatus(503, "Too many questions at once. Try again in a moment."),
     ShuttingDown: ErrorStatus(503, "The server is being restarted. Try again in a moment."),
-    StorageError: ErrorStatus(503, "The index cannot be read just now. Try again in a moment."),
+    StorageError: ErrorStatus(503, "The data cannot be read just now. Try again in a moment."),
     ProviderError: ErrorStatus(502, "The language model's service failed. Try again in a moment."),
     ProviderAuthError: ErrorStatus(502, _MISCONFIGURED),
     ProviderRateLimited: ErrorStatus(503, "Too many questions at once. Try again in a moment."),

@@ -224,12 +224,14 @@ async def healthz() -> HealthBody:
     summary="Can it answer?",
     responses=problems(503),
 )
-async def readyz(rag: Rag) -> ReadyBody:
-    """Ready if the index can be read and has at least one book; damaged books are listed.
+async def readyz(request: Request, rag: Rag) -> ReadyBody:
+    """Ready if the index and the keys can be read and the index has at least one book; damaged
+    books are listed.
 
     With a `fault` of the embedder, the generator or the disk, the server still answers.
     """
     await rag.index.check()
+    request.app.state.keys.all()  # StorageError: no request with a key could be answered
     found = await BooksBody.of(rag)
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"

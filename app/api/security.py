@@ -22,7 +22,8 @@ from app.api.problems import Refused
 from app.api.request_log import RecordedRequests
 from app.bootstrap.key_store import SqliteSiteKeys
 from app.bootstrap.traces import Traces
-from app.domain.errors import ConfigError
+from app.domain.errors import ConfigError, InputError
+from app.domain.site_key import checked_origin
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
@@ -55,7 +56,6 @@ _FIXED_HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 _UPLOAD = re.compile(r"/v1/admin/books/[^/]+/ingest")
-_ORIGIN = re.compile(r"https?://[^/\s]+")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_.-]+|\[[0-9a-f:.]+\]")
 
 
@@ -204,12 +204,12 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 def allowed_origins(setting: str) -> list[str]:
     """Parse a comma-separated list of origins. ConfigError names an invalid one."""
-    origins = [origin.strip().rstrip("/") for origin in setting.split(",") if origin.strip()]
-    for origin in origins:
-        if origin != "*" and not _ORIGIN.fullmatch(origin):
-            message = f"RAG_ALLOWED_ORIGINS: {origin!r} is not an origin; write https://host[:port]"
-            raise ConfigError(message)
-    return origins
+    given = [origin.strip() for origin in setting.split(",") if origin.strip()]
+    try:
+        return [one if one == "*" else checked_origin(one) for one in given]
+    except InputError as error:
+        message = f"RAG_ALLOWED_ORIGINS: {error}"
+        raise ConfigError(message) from None
 
 
 def allowed_hosts(setting: str) -> list[str]:

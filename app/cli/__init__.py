@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
+import os
 import re
 import sys
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -24,6 +27,9 @@ from app.settings import Settings, unknown_variables, variable
 
 Command: TypeAlias = Callable[[argparse.Namespace, Settings], Coroutine[None, None, int | None]]
 
+_SHOWN = 200
+"""Characters of a file's name in a message."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. A RagError is printed as one line on stderr."""
@@ -36,7 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = _settings()
         server = arguments.run.startswith("serving.")
         with logging_to(sys.stderr, settings, server=server):
-            return int(asyncio.run(_command(arguments.run)(arguments, settings)) or 0)
+            code = int(asyncio.run(_command(arguments.run)(arguments, settings)) or 0)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except RagError as error:
         line = "; ".join([str(error), *getattr(error, "__notes__", [])])
         print(f"textbook-rag: {line}", file=sys.stderr)
@@ -45,9 +54,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of the output (head, less) may stop early.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        return _of_the_system(error)
     except KeyboardInterrupt:
         print("textbook-rag: stopped; the index is unchanged", file=sys.stderr)
         return 130
+
+
+def _of_the_system(error: OSError) -> int:
+    """Print an error of a file, the disk or stdout as one line; return the exit code."""
+    reason = error.strerror or str(error)
+    if error.filename:
+        reason = f"{shown_name(os.fsdecode(error.filename))[:_SHOWN]}: {reason}"
+    else:
+        with suppress(OSError):
+            sys.stdout.close()  # else the text that could not be written fails again at exit
+    print(f"textbook-rag: {reason}", file=sys.stderr)
+    return 2 if error.errno == errno.ENAMETOOLONG else 1
 
 
 def _command(name: str) -> Command:
@@ -76,7 +99,8 @@ def _settings() -> Settings:
         first = error.errors()[0]
         setting, *rest = (str(part) for part in first["loc"])
         name = ".".join([variable(setting), *rest])
-        message = f"{name}: {first['msg']} (see .env.example)"
+        said = first["msg"].removeprefix("Value error, ")
+        message = f"{name}: {said} (see .env.example)"
         raise ConfigError(message) from None
     except SettingsError as error:
         found = re.search(r'field "(\w+)"', str(error))

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from app.bootstrap.application import application
 from app.bootstrap.books import chunk_report, read_source
 from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
-from app.cli.output import TerminalProgress, markdown_table, remark, write_text
+from app.cli.output import TerminalProgress, markdown_table, remark, require_writable, write_text
 from app.cli.reading_commands import source_request
 from app.domain.chunking import StrategyName, strategy_name
 from app.services.compare import CompareStrategies, StrategyResult, Workbench
@@ -36,6 +36,8 @@ _COLUMNS = {
 async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     for name in arguments.strategies:
         strategy_name(name)
+    for path in (arguments.output, arguments.svg):
+        require_writable(path)
     if arguments.svg is not None:
         require_plots()
     questions = read_questions(arguments.questions)

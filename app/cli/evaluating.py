@@ -18,7 +18,7 @@ from app.cli.measurements import (
     refusal_json,
     run_of,
 )
-from app.cli.output import asking, print_json, remark, remark_each, require_folder, write_text
+from app.cli.output import asking, print_json, remark, remark_each, require_writable, write_text
 from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.errors import ConfigError, InputError
@@ -46,9 +46,9 @@ async def evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
 
 async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
     _require_fitting_options(arguments)
+    require_writable(arguments.report)
     questions = read_questions(arguments.questions)
     if arguments.report:
-        require_folder(arguments.report)
         require_plots()
     async with application(settings) as app:
         _require_models(arguments, app)
@@ -133,6 +133,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     if arguments.questions is not None:
         message = f"eval --compare takes only its two measurements: leave out {arguments.questions}"
         raise InputError(message)
+    require_writable(arguments.report)
     a, b = map(read_measurement, arguments.compare)
     differences = compare_runs(a, b)
     if arguments.json:
@@ -148,7 +149,6 @@ def _compare(arguments: argparse.Namespace) -> None:
         remark(f"{len(a.rows):,} questions; b - a with its {CONFIDENCE:.0%} interval")
         print(_table(differences))
     if arguments.report:
-        require_folder(arguments.report)
         title = f"# {a.name} (a) and {b.name} (b)\n\n{len(a.rows):,} questions.\n\n"
         write_text(arguments.report, title + _table(differences) + "\n")
 

@@ -34,10 +34,6 @@ from app.services.verify import Verified
 from app.settings import Settings
 
 _NAMED_FAULTS = 5
-_NO_BASE_URL = (
-    "warning: no --base-url, and the book's site sets none: links are paths and work only on the "
-    "site"
-)
 
 
 async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -74,8 +70,6 @@ def _print_report(report: IngestReport, arguments: argparse.Namespace) -> None:
     if not arguments.quiet:
         remark_each("damaged, written anew", report.faults)
         remark_each("warning", report.warnings)
-        if not report.base_url.startswith("http"):
-            remark(_NO_BASE_URL)
         remark_each("not in the table of contents, left out", report.orphans)
     if arguments.json:
         print_json(asdict(report))
@@ -85,6 +79,7 @@ def _print_report(report: IngestReport, arguments: argparse.Namespace) -> None:
 
 def _summary(report: IngestReport) -> list[str]:
     phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in report.phases.items())
+    warnings = "1 warning" if len(report.warnings) == 1 else f"{len(report.warnings):,} warnings"
     size = f"{report.files:,} files, {report.chunks:,} chunks"
     return [
         f"{report.book}, version {report.book_version}: {size}",
@@ -95,8 +90,7 @@ def _summary(report: IngestReport) -> list[str]:
             if report.unchanged
             else _work(report)
         ),
-        f"  {len(report.warnings):,} warnings, {duration(report.seconds)}"
-        + (f" ({phases})" if phases else ""),
+        f"  {warnings}, {duration(report.seconds)}" + (f" ({phases})" if phases else ""),
     ]
 
 
@@ -258,6 +252,9 @@ async def export_ledger(arguments: argparse.Namespace, settings: Settings) -> No
 async def import_ledger(arguments: argparse.Namespace, settings: Settings) -> None:
     """Replace the book's ledger; the next ingest continues from it."""
     ledger = from_lines(_read(arguments.file).split("\n"), str(arguments.file))
+    if not ledger.entries:
+        message = f"{arguments.file}: no paragraph ids; give a file of `textbook-rag ledger export`"
+        raise InputError(message)
     await ledger_store(settings).save(arguments.book, ledger)
     remark(f"{len(ledger.entries)} paragraph ids of {arguments.book} imported")
 

@@ -15,6 +15,7 @@ from app.cli.output import print_json, remark
 from app.domain.book_id import BookId
 from app.domain.document import Book
 from app.domain.edition import site_root
+from app.domain.errors import InputError
 from app.domain.page_links import page_links
 from app.domain.retrieval.query import SearchFilter
 from app.services.check_links import DeepLink, Miss, check_links
@@ -60,8 +61,12 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
             for one in requests_by_edition(in_its_site(request))
         ]
         return books[0].base_url, [link for book in books for link in _links_of_source(book)]
-    async with index_only(settings) as index, naming_the_books(index, arguments.book):
+    try:
         asked = BookId(arguments.book)
+    except InputError:
+        message = f"{arguments.book}: neither a book's folder nor the name of an indexed book"
+        raise InputError(message) from None
+    async with index_only(settings) as index, naming_the_books(index, asked):
         # The other editions of a book are on the same site.
         editions = await with_editions(index, asked)
         found = [link for book in editions for link in await _links_of_index(index, book)]

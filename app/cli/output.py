@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,10 +40,18 @@ def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
     print(json.dumps(value, ensure_ascii=False))
 
 
-def require_folder(path: Path) -> None:
-    """InputError unless the file's folder exists. Call it before long work."""
+def require_writable(path: Path | None) -> None:
+    """InputError if the file could not be written; None is no file. Call it before long work."""
+    if path is None:
+        return
     if not path.parent.is_dir():
         message = f"{path}: the folder {path.parent} does not exist; create it"
+        raise InputError(message)
+    if path.is_dir():
+        message = f"{path}: is a folder; name a file"
+        raise InputError(message)
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        message = f"{path}: cannot be written (no permission or read-only); choose another file"
         raise InputError(message)
 
 

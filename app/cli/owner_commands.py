@@ -13,7 +13,7 @@ from itertools import islice
 
 from app.api.owner_pages import gap_issues, report_csv, report_html, report_json
 from app.bootstrap.question_logging import reports
-from app.cli.output import print_json, remark, require_folder, write_text
+from app.cli.output import print_json, remark, require_writable, write_text
 from app.domain.errors import AnswerNotFound, InputError
 from app.domain.owner_report import OwnerReport, ParagraphUse
 from app.services.question_log import Selected
@@ -49,13 +49,14 @@ async def report(arguments: argparse.Namespace, settings: Settings) -> None:
         (arguments.gaps, gap_issues),
     )
     for path, _ in files:
-        if path:
-            require_folder(path)
+        require_writable(path)
     async with reports(settings) as use_case:
         if arguments.to_eval:
             await _print_questions(arguments, use_case, since)
             return
         found = await use_case.run(arguments.book, since)
+    if not found.questions and not settings.question_log:
+        remark("the question log is off: set RAG_QUESTION_LOG=true for `serve`")
     for path, render in files:
         if path:
             write_text(path, render(found))

@@ -75,7 +75,7 @@ def _history(path: Path) -> object:
     except OSError as error:
         message = f"{path}: cannot be read ({error.strerror}): check the path"
         raise InputError(message) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         message = f"{path}: not valid JSON ({error}): write an array of {{role, content}} objects"
         raise InputError(message) from None
 

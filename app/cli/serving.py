@@ -115,16 +115,20 @@ def _listener(settings: Settings) -> socket.socket:
 
     asyncio turns off Nagle's algorithm only if the socket's protocol is IPPROTO_TCP.
     """
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(_family(settings), socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((settings.host, settings.port))
     return listener
 
 
+def _family(settings: Settings) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+
+
 def _require_free_port(settings: Settings) -> None:
     try:
-        with socket.create_server((settings.host, settings.port)):
+        address = (settings.host, settings.port)
+        with socket.create_server(address, family=_family(settings)):
             pass
     except OSError as error:
         reason = error.strerror or os.strerror(error.errno or 0)

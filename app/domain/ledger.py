@@ -32,6 +32,8 @@ ANYWHERE_DICE = 0.6
 # make matching quadratic in the size of the book.
 COMMON_GRAM = 40
 
+_MAX_ORDER = 2**31
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerParagraph:
@@ -343,15 +345,42 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
             row = json.loads(line)
             json.dumps(row, ensure_ascii=False).encode()  # raises for half of a surrogate pair
             if "alias" in row:
-                aliases[row["alias"]] = Alias(**row)
+                alias = _checked_alias(Alias(**row))
+                aliases[alias.alias] = alias
             else:
                 inner = row.pop("paragraph")
                 inner["heading_path"] = tuple(inner["heading_path"])
-                entries[row["paragraph_id"]] = Entry(paragraph=LedgerParagraph(**inner), **row)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+                entry = _checked_entry(Entry(paragraph=LedgerParagraph(**inner), **row))
+                entries[entry.paragraph_id] = entry
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             message = (
                 f"{name}:{number}: not a line of a ledger ({error}); give a file of "
                 "`textbook-rag ledger export`"
             )
             raise InputError(message) from error
     return Ledger(entries, aliases)
+
+
+def _checked_entry(entry: Entry) -> Entry:
+    """Return the entry. TypeError if a field has another type than it is declared with."""
+    one = entry.paragraph
+    texts = (entry.paragraph_id, one.content_id, one.text, one.file, one.url, one.author_id)
+    if not _are_texts((*texts, *one.heading_path)) or type(entry.live) is not bool:
+        message = "a field has another type"
+        raise TypeError(message)
+    if type(entry.order) is not int or not 0 <= entry.order <= _MAX_ORDER:
+        message = f"order is not a number from 0 to {_MAX_ORDER}"
+        raise TypeError(message)
+    return entry
+
+
+def _checked_alias(alias: Alias) -> Alias:
+    """Return the alias. TypeError as in `_checked_entry`."""
+    if not _are_texts((alias.alias, alias.paragraph_id)) or type(alias.score) not in (int, float):
+        message = "a field has another type"
+        raise TypeError(message)
+    return alias
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)

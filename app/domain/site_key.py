@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
+from app.domain.urls import is_web_address
 
 _ORIGIN = re.compile(r"https?://[^/\s?#@]+")
 ID_LENGTH = 10
@@ -72,8 +73,8 @@ def find_key(key: str, known: Sequence[SiteKey]) -> SiteKey | None:
 def checked_origin(text: str) -> str:
     """Return the origin as browsers send it. InputError if the text is not `scheme://host[:port]`."""
     origin = text.strip().rstrip("/").lower()
-    if not _ORIGIN.fullmatch(origin):
+    if not _ORIGIN.fullmatch(origin) or not is_web_address(origin):
         message = f"{text!r} is not an origin; write https://host[:port]"
         raise InputError(message)
-    scheme, _, host = origin.partition("://")
+    scheme, _, host = origin.encode("idna").decode().partition("://")
     return f"{scheme}://{host.removesuffix({'http': ':80', 'https': ':443'}[scheme])}"

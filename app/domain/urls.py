@@ -44,6 +44,22 @@ def permalink(paragraph_id: str, book: BookId) -> str:
     return f"/cite/{quote(paragraph_id, safe='')}?{query}"
 
 
+def is_web_address(text: str) -> bool:
+    """Whether it is an http or https URL with a host, and without query, fragment and blanks."""
+    try:
+        parts = urlsplit(text)
+        host = (parts.hostname or "").encode("idna").decode()
+        _ = parts.port  # ValueError if it is none
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(_HOST.fullmatch(host)) and _is_plain(text)
+
+
+def without_password(text: str) -> str:
+    """Return a URL for a message, without the user name and the password that it may have."""
+    return re.sub(r"//[^/]*@", "//...@", text)
+
+
 def checked_base_url(text: str) -> str:
     """Return the base URL, percent-encoded and with an ASCII host; "" is returned as it is.
 
@@ -52,25 +68,16 @@ def checked_base_url(text: str) -> str:
     """
     if not text:
         return ""
-    try:
-        parts = urlsplit(text)
-        host = (parts.hostname or "").encode("idna").decode()
-        port = parts.port
-    except ValueError:
-        raise _refused(text) from None
-    is_web = parts.scheme in ("http", "https") and "@" not in parts.netloc
-    if not is_web or not _HOST.fullmatch(host) or not _is_plain(text):
-        raise _refused(text)
+    parts = urlsplit(text) if is_web_address(text) else None
+    if parts is None or "@" in parts.netloc:
+        shown = without_password(text)
+        message = f"base URL {shown!r}: not an http or https URL such as https://book.example/docs"
+        raise InputError(message)
     if not parts.netloc.isascii():
-        parts = parts._replace(netloc=host if port is None else f"{host}:{port}")
+        host = (parts.hostname or "").encode("idna").decode()
+        parts = parts._replace(netloc=host if parts.port is None else f"{host}:{parts.port}")
     return encoded_url(parts.geturl())
 
 
 def _is_plain(text: str) -> bool:
     return text.isprintable() and not _NOT_BASE.search(text)
-
-
-def _refused(text: str) -> InputError:
-    shown = re.sub(r"//[^/]*@", "//...@", text)  # it may be a password
-    message = f"base URL {shown!r}: not an http or https URL such as https://book.example/docs"
-    return InputError(message)

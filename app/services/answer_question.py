@@ -32,7 +32,7 @@ from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import EMPTY_QUESTION, ProviderUnavailable, QuestionError
 from app.domain.terms import words
-from app.services.book_scope import readers_editions
+from app.services.book_scope import books_asked, readers_editions
 from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
 from app.services.generators import FallbackGenerator, GeneratedEnd, Generator
@@ -122,6 +122,8 @@ class AnswerQuestion:
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
+        if request.filter.books:  # a greeting and a scope do not look them up
+            await books_asked(self.consult.places.index, request.filter.books)
         said = tuple(words(request.question))
         if reply := small_talk_reply(said):
             for event in _reply(reply, AnswerMode.SMALL_TALK):

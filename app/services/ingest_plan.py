@@ -179,9 +179,18 @@ class IngestPlan:
             unchanged=self.unchanged,
             generation=self.published.generation if self.published else 0,
             excluded={kind.value: kinds[kind] for kind in sorted(excluded & kinds.keys())},
-            warnings=[*map(str, book.warnings), *self.warnings],
+            warnings=[*_address_warnings(book), *map(str, book.warnings), *self.warnings],
             orphans=list(book.orphans),
         )
+
+
+def _address_warnings(book: Book) -> list[str]:
+    """Warn about a book without the address of its site."""
+    if book.base_url.startswith("http"):
+        return []
+    return [
+        "no --base-url, and the book's site sets none: links are paths and work only on the site"
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,13 @@ _TURN = {"role": "user", "content": "Why?"}
         ({"question": " \n"}, 422, "invalid_question", ""),
         ({"question": "owl " * 5_000}, 422, "invalid_question", ""),
         ({"question": "Why?", "book": "hawks"}, 404, "book_not_found", ""),
+        ({"question": "Hi!", "book": "hawks"}, 404, "book_not_found", ""),
+        (
+            {"question": "Why?", "book": "hawks", "page_url": "/owls", "scope": "page"},
+            404,
+            "book_not_found",
+            "",
+        ),
         ({"question": "Why?", "book": ""}, 422, "invalid_request", "book"),
         ({"question": "Why?", "boook": "owls"}, 422, "invalid_request", "boook"),
         ({"question": "Why?", "stream": "perhaps"}, 422, "invalid_request", "stream"),

@@ -28,7 +28,7 @@ from app.api.responses import answer_json
 from app.bootstrap.application import Application, application
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
-from app.domain.errors import IndexBusy, InputError
+from app.domain.errors import IndexBusy, InputError, StorageError
 from app.domain.ledger import Entry, Ledger, LedgerParagraph
 from app.domain.retrieval.query import SparseVector
 from app.services.backup import BackedUp, BackUp, Restore, Restored
@@ -175,6 +175,17 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.splitlines()[-1].startswith(f"textbook-rag: {bad}: not a complete backup")
     assert not (home / "state").exists()
+
+
+def test_nothing_is_left_of_a_backup_that_cannot_be_renamed(home: Path) -> None:
+    file = home / "folder" / "backup"
+    file.parent.mkdir(parents=True)
+    writer = BackupFileWriter(file)
+    file.mkdir()  # meanwhile
+    with pytest.raises(StorageError):
+        writer.finish("2026-01-01T00:00:00+00:00")
+    writer.discard()
+    assert [*file.parent.iterdir()] == [file]
 
 
 async def _published(home: Path, file: Path) -> None:

@@ -123,7 +123,8 @@ def test_the_command_line_refuses_it_in_one_line(
     monkeypatch.chdir(tmp_path)
     assert main(command) == 2
     error = capsys.readouterr().err
-    assert error.startswith("textbook-rag: book id '../")
+    refused = "../no-such-folder: neither" if command[0] == "links" else "book id '../"
+    assert error.startswith(f"textbook-rag: {refused}")
     assert error.count("\n") == 1
     assert not (tmp_path / "rag").exists()
 

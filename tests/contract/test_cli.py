@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -16,7 +17,8 @@ import pytest
 
 from app.cli import main
 from app.cli.arguments import parser
-from tests.command_line import Run
+from app.settings import Settings, variable
+from tests.command_line import KEYS, Run
 from tests.openai_double import OpenAIDouble
 
 BOOK = {
@@ -186,15 +188,21 @@ WRONG_INPUT = {
     "bad book id": (["ingest", "tiny", "--book", "../up"], "../up"),
     "no book yet": (["search", "lamp"], "ingest"),
     "unknown book": (["ask", "lamp", "--book", "other"], "no book is indexed"),
+    "greeting to an unknown book": (["ask", "hi", "--book", "other"], "no book is indexed"),
     "remove unknown book": (["remove", "other"], "other"),
     "no questions file": (["eval", "none.jsonl"], "none.jsonl"),
     "empty question": (["ask", "  "], "ask with at least one word"),
     "no archive to restore": (["restore", "none.zip"], "none.zip: cannot be read"),
     "backup in no folder": (["backup", "none/x.zip"], "none/x.zip: cannot be written"),
+    "a ledger without ids to import": (["ledger", "import", "tiny", "nothing"], "no paragraph ids"),
+    "history nested too deep": (["ask", "why?", "--history", "deep"], "deep: not valid JSON"),
     "no ledger to import": (["ledger", "import", "tiny", "none"], "`textbook-rag ledger export`"),
     "scope without its page": (["ask", "lamp", "--scope", "page"], "--page"),
     "long question": (["ask", "x" * 20_000], "question"),
     "no links": (["links", "other"], "other"),
+    "links of a folder that has gone": (["links", "./other"], "neither a book's folder nor"),
+    "backup onto a folder": (["backup", "tiny", "--force"], "tiny: is no file"),
+    "backup onto a device": (["backup", "pipe", "--force"], "pipe: is no file"),
 }
 
 
@@ -202,6 +210,9 @@ WRONG_INPUT = {
 def test_wrong_input_is_one_clear_line(name: str, run: Run, tiny: Path) -> None:
     arguments, named = WRONG_INPUT[name]
     (tiny.parent / "empty").mkdir()
+    os.mkfifo(tiny.parent / "pipe")
+    (tiny.parent / "nothing").write_text("\n")
+    (tiny.parent / "deep").write_text("[" * 100_000)
     (tiny.parent / "latin").mkdir()
     (tiny.parent / "latin" / "page.md").write_bytes(b"# Title\n\ncaf\xe9\n")
     result = run(*arguments)
@@ -340,6 +351,7 @@ def test_ask_takes_what_the_api_takes(run: Run, tiny: Path, tmp_path: Path) -> N
         (["serve", "--port", "99999"], "99999"),
         (["serve", "--port", "http"], "http"),
         (["ingest", "no-such-folder", "--quiet"], "no-such-folder"),
+        (["ingest", "long" * 1_000, "--quiet"], "File name too long"),
         (["ingest", ".", "--base-url", "notaurl"], "notaurl"),
     ],
 )
@@ -370,14 +382,121 @@ def test_a_wrong_choice_is_told_what_the_choices_are(
     assert choices in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.parametrize("command", ["search", "keys add", "eval"])
+def test_the_hint_on_an_unknown_option_names_the_commands_help(run: Run, command: str) -> None:
+    result = run(*command.split(), "x", "--limit", "1")
+    assert result.code == 2
+    assert f"--limit 1; see `textbook-rag {command} --help`" in result.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "tiny", "questions.jsonl", "--output"],
+        ["compare", "tiny", "questions.jsonl", "--svg"],
+        ["eval", "questions.jsonl", "--report"],
+        ["eval", "--compare", "a.json", "b.json", "--report"],
+        ["report", "tiny", "--html"],
+        ["report", "tiny", "--gaps"],
+    ],
+)
+@pytest.mark.parametrize("file", ["none/file", "folder"])
+def test_a_file_that_cannot_be_written_is_named_before_the_work(
+    run: Run, tiny: Path, arguments: list[str], file: str
+) -> None:
+    (tiny.parent / "folder").mkdir()
+    (tiny.parent / "questions.jsonl").write_text("no question is read", "utf-8")
+    result = run(*arguments, file)
+    (line,) = result.err.splitlines()
+    assert (result.code, result.out) == (2, "")
+    assert line.startswith(f"textbook-rag: {file}: ")
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("RAG_FUSION", "x"), ("RAG_PORT", "0"), ("RAG_EMBED_PRICES", "{"), ("RAG_OPEN", "perhaps")],
+    [
+        ("RAG_FUSION", "x"),
+        ("RAG_PORT", "0"),
+        ("RAG_EMBED_PRICES", "{"),
+        ("RAG_EMBED_PRICES.a", '{"a": -1}'),
+        ("RAG_OPEN", "perhaps"),
+        ("RAG_STRATEGY", "magic"),
+        ("RAG_COHERE_TIMEOUT_SECONDS", "inf"),
+        ("RAG_COHERE_BATCH_TOKENS", "-1"),
+        ("RAG_MAX_QUESTION_CHARS", "0"),
+        ("RAG_OPENAI_BASE_URL", "http://127.0.0.1:99999"),
+        ("RAG_OPENAI_BASE_URL", "http://[::1"),
+        ("RAG_COHERE_BASE_URL", "ftp://host.example"),
+        ("RAG_PUBLIC_URL", "https://"),
+        ("QDRANT_URL", "http://127.0.0.1:99999"),
+        ("QDRANT_URL", "ftp://host.example"),
+        ("QDRANT_URL", "http://"),
+        ("QDRANT_URL", "http://a.example:6333, http://[::1"),
+        ("QDRANT_URL", " , "),
+        ("RAG_HOME", "/dev/null"),
+    ],
 )
 def test_a_wrong_setting_is_named_as_it_is_set(run: Run, name: str, value: str) -> None:
-    result = run("books", **{name: value})
+    result = run("books", **{name.removesuffix(".a"): value})
     (line,) = result.err.splitlines()
     assert (result.code, line.startswith(f"textbook-rag: {name}: ")) == (2, True)
+
+
+def test_a_state_folder_that_is_a_file_is_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for command in (["books"], ["ingest", tmp_path], ["serve"]):
+        result = run(*command, RAG_HOME=str(tmp_path / "file"))
+        assert (result.code, "RAG_HOME: " in result.err) == (2, True)
+
+
+def test_an_output_that_cannot_be_written_is_one_line() -> None:
+    command = [sys.executable, "-m", "app.cli", "completion", "bash"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "textbook-rag: No space left on device\n")
+
+
+def test_a_password_in_a_wrong_address_is_not_shown(run: Run) -> None:
+    result = run("books", QDRANT_URL="http://user:secret@host.example:99999")
+    assert result.code == 2
+    assert "secret" not in result.err
+    assert "host.example:99999" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("RAG_HOST", "garbage"),
+        ("QDRANT_API_KEY", "kéy"),
+        ("RAG_TRUSTED_PROXIES", "10.0.0.0/99"),
+        ("RAG_ALLOWED_ORIGINS", "https://*.book.example"),
+        ("RAG_ALLOWED_HOSTS", "http://book.example"),
+        ("RAG_QUESTION_LOG_URL", "http://"),
+    ],
+)
+def test_a_wrong_setting_of_a_server_is_named_before_it_starts(
+    run: Run, name: str, value: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+    other = {"RAG_QUESTION_LOG": "true"}
+    if name == "QDRANT_API_KEY":
+        other["QDRANT_URL"] = "http://127.0.0.1:9"
+    result = run("serve", "--port", port, **other, **{name: value})
+    (line,) = [one for one in result.err.splitlines() if one.startswith("textbook-rag: ")]
+    assert (result.code, name in line) == (2, True)
+    assert "Traceback" not in result.err
+
+
+def test_an_empty_setting_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*map(variable, Settings.model_fields), *KEYS):
+        monkeypatch.delenv(name, raising=False)
+    plain = Settings(_env_file=None)
+    for name in ("CO_API_KEY", "RAG_HOST", "RAG_PORT", "RAG_OPENAI_MODEL", "RAG_BUDGET_DAY"):
+        monkeypatch.setenv(name, " ")
+    assert Settings(_env_file=None) == plain
+    monkeypatch.setenv("RAG_OPENAI_MODEL", " qwen3\r")
+    assert Settings(_env_file=None).openai_model == "qwen3"
 
 
 def test_a_misspelled_setting_is_reported(run: Run, home: Path) -> None:
@@ -393,18 +512,28 @@ def test_a_misspelled_setting_is_reported(run: Run, home: Path) -> None:
     ]
 
 
-def test_a_taken_port_is_one_line(run: Run) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+@pytest.mark.parametrize(
+    ("host", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)]
+)
+def test_a_taken_port_is_one_line(run: Run, host: str, family: socket.AddressFamily) -> None:
+    try:
+        taken = socket.create_server((host, 0), family=family)
+    except OSError:
+        pytest.skip(f"needs {host}")
+    with taken:
         port = taken.getsockname()[1]
-        result = run("serve", "--port", str(port))
+        result = run("serve", "--port", str(port), RAG_HOST=host)
     (line,) = result.err.splitlines()
     assert result.code == 2
-    assert f"127.0.0.1:{port} (Address already in use" in line
+    assert f"{host}:{port} (Address already in use" in line
 
 
 def test_a_book_without_an_address_is_warned_of(run: Run, tiny: Path) -> None:
-    assert "no --base-url" in run("ingest", tiny).err
-    assert "no --base-url" in run("ingest", tiny).err
+    for _ in range(2):  # also when nothing has changed
+        warned = run("ingest", tiny)
+        assert "warning: no --base-url" in warned.err
+        assert "  1 warning, " in warned.out
+    assert "no --base-url" in run("ingest", tiny, "--json").json()["warnings"][0]
     assert "no --base-url" not in run("ingest", tiny, "--base-url", "https://tiny.example").err
 
 

@@ -49,6 +49,16 @@ def test_every_setting_stands_in_the_example_with_its_default(name: str) -> None
         assert written.lower() == str(default).lower()
 
 
+def test_the_lines_of_the_example_are_the_defaults_as_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(variable(name), raising=False)
+    path = tmp_path / ".env"
+    path.write_text(re.sub("^# (?=[A-Z_]+=)", "", ENVIRONMENT, flags=re.M), "utf-8")
+    assert Settings(_env_file=path) == Settings(_env_file=None)
+
+
 def test_the_example_names_no_setting_that_is_not_there() -> None:
     named = set(re.findall(r"^# ([A-Z][A-Z_]+)=", ENVIRONMENT, re.M))
     assert named == {variable(name) for name in Settings.model_fields}

@@ -60,9 +60,10 @@ def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path
     (book / "book.toml").write_text('[book]\ntitle = "Lamps"\n')
     (book / "src").mkdir()
     (book / "src" / "SUMMARY.md").write_text("# Summary\n\n- [Page](page.md)\n")
+    at = ("--base-url", "https://lamps.example")
     lines = "".join(f"{{{{#include gone{number}.rs}}}}\n\n" for number in range(25))
     (book / "src" / "page.md").write_text(f"# Page\n\nA lamp.\n\n{lines}")
-    result = run("ingest", book, "--json")
+    result = run("ingest", book, *at, "--json")
     assert result.code == 0
     warnings = result.json()["warnings"]
     assert len(warnings) == 25
@@ -70,7 +71,7 @@ def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path
     told = [line for line in result.err.splitlines() if line.startswith("warning: ")]
     assert told[:20] == [f"warning: {warning}" for warning in warnings[:20]]
     assert told[20] == "warning: and 5 more (--json lists all)"
-    again = run("ingest", book, "--json")
+    again = run("ingest", book, *at, "--json")
     assert again.json()["unchanged"]
     assert again.json()["warnings"] == warnings
 

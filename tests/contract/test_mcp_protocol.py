@@ -8,8 +8,9 @@ import re
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import httpx
 import pytest
@@ -20,7 +21,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
 import app.domain.errors as errors
+from app.api.protocols.mcp import Owner, tool_server
 from app.api.responses import AnswerBody
+from app.bootstrap.application import Application
 from app.bootstrap.question_logging import question_store
 from app.services.question_log import Selected
 from tests.command_line import KEYS, Run
@@ -166,6 +169,19 @@ def test_a_failure_tells_nothing_of_the_server(
     assert "10.0.0.7" not in told_of
 
 
+def test_a_failure_without_http_is_logged_with_the_id_that_the_caller_gets(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = tool_server(lambda _: (cast("Application", object()), Owner()))
+    with caplog.at_level("WARNING"):
+        told_of = failure(server, "list_chapters")
+    found = re.search(r"\(request ([0-9a-f]{16})\) \(internal\)", told_of)
+    assert found, told_of
+    events = {record.message: record for record in caplog.records if record.name.startswith("app.")}
+    assert vars(events["http.unexpected_error"])["request_id"] == found[1]
+    assert vars(events["mcp.call_failed"])["code"] == "internal"
+
+
 def keyed(endpoint: str, key: str, origin: str = "") -> Any:
     headers = {"Authorization": f"Bearer {key}", **({"Origin": origin} if origin else {})}
     return streamable_http_client(endpoint, http_client=AsyncClient(headers=headers))
@@ -240,6 +256,22 @@ def test_a_call_ends_when_its_client_leaves(
         generating.post(PATH, json=message, headers=accept, timeout=2)
     assert generator.hanging.is_set()
     assert generator.cancelled.wait(10)
+
+
+def test_a_call_ends_when_the_server_stops(owl_home: Path) -> None:
+    generator = ScriptedGenerator()
+    generator.play("The flight makes ", hangs=True)
+    call = {"name": "ask_book", "arguments": {"question": QUESTION}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    accept = {"Accept": "application/json, text/event-stream"}
+    with ThreadPoolExecutor(1) as pool:
+        settings = offline_settings(owl_home, shutdown_seconds=0.2)
+        with serving(settings, generator.open) as address:
+            answer = pool.submit(
+                httpx.post, address + PATH, json=message, headers=accept, timeout=30
+            )
+            assert generator.hanging.wait(20)
+        assert_problem(answer.result(), 503, "shutting_down")
 
 
 def test_questions_of_agents_are_logged_as_those_of_readers(owl_home: Path, tmp_path: Path) -> None:

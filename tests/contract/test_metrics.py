@@ -126,7 +126,9 @@ def test_metrics_are_for_this_machine_or_a_secret_key(home: Path) -> None:
     keys.add(SiteKey(KeyKind.PUBLISHABLE, digest_of(public), (ORIGIN,)))
     forwarded = {"X-Forwarded-For": "192.0.2.1"}
     with serving(settings) as address, httpx.Client(base_url=address) as client:
-        assert_problem(client.get("/metrics", headers=forwarded), 401, "key_required")
+        refused = client.get("/metrics", headers=forwarded)
+        assert_problem(refused, 401, "key_required")
+        assert refused.headers["www-authenticate"] == "Bearer"
         for key, status, code in (
             ("sk_" + "0" * 43, 401, "key_unknown"),
             (public, 403, "secret_key_required"),

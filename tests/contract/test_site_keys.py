@@ -149,6 +149,7 @@ def test_a_damaged_file_of_keys_lets_nobody_in(client: httpx.Client, two_books: 
     (two_books / "keys.sqlite").write_bytes(b"no database" * 100)
     assert_problem(ask(client, {}), 503, "storage_failed")
     assert_problem(client.get("/admin"), 401, "unauthorized")
+    assert_problem(client.get("/readyz"), 503, "storage_failed")
 
 
 @pytest.mark.parametrize(

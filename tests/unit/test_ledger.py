@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -175,6 +177,45 @@ def test_a_damaged_ledger_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "book.sqlite").write_bytes(b"not a database, not at all, whatever it says" * 50)
     with pytest.raises(StorageError, match=r"book\.sqlite: the ledger"):
         asyncio.run(SqliteLedgers(tmp_path).load(BookId("book")))
+
+
+_LINE: dict[str, Any] = {
+    "paragraph_id": "p-1",
+    "paragraph": {
+        "content_id": "p-1",
+        "text": "owls",
+        "file": "owls.md",
+        "heading_path": ["Owls"],
+        "url": "/owls",
+    },
+    "order": 0,
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"paragraph_id": 7},
+        {"order": "first"},
+        {"order": 10**30},
+        {"order": -1},
+        {"live": []},
+        {"paragraph": {**_LINE["paragraph"], "text": 7}},
+        {"paragraph": {**_LINE["paragraph"], "file": None}},
+        {"paragraph": {**_LINE["paragraph"], "heading_path": [["Owls"]]}},
+        {"alias": "p-2", "score": "high"},
+    ],
+)
+def test_a_line_with_a_field_of_another_type_is_named(change: dict[str, object]) -> None:
+    assert from_lines([json.dumps(_LINE)], "ledger.jsonl").entries
+    line = {"paragraph_id": "p-1", **change} if "alias" in change else _LINE | change
+    with pytest.raises(InputError, match=r"ledger\.jsonl:1: not a line of a ledger"):
+        from_lines([json.dumps(line)], "ledger.jsonl")
+
+
+def test_a_line_nested_too_deep_is_named() -> None:
+    with pytest.raises(InputError, match=r"ledger\.jsonl:1: not a line of a ledger"):
+        from_lines(["[" * 100_000], "ledger.jsonl")
 
 
 def test_a_line_that_is_no_ledger_line_is_named() -> None:

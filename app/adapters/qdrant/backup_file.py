@@ -84,12 +84,19 @@ class BackupFileWriter:
     """Writes `<path>.new`, which `finish` renames; `discard` deletes it."""
 
     def __init__(self, path: Path) -> None:
-        """Create the file, readable by its owner only. InputError if that fails."""
+        """Create the file, readable by its owner only.
+
+        InputError if that fails, or if `path` is a folder or a device, which must not be replaced.
+        """
+        if path.exists() and not path.is_file():
+            message = f"{path}: is no file that a backup may replace: choose another name"
+            raise InputError(message)
         self._path = path
         self._new = path.with_name(path.name + ".new")
         self._pages = 0
         self._books: list[BookInFile] = []
         self._state: list[str] = []
+        self._finished = False
         try:
             descriptor = os.open(self._new, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         except OSError as error:
@@ -131,15 +138,18 @@ class BackupFileWriter:
             os.fsync(self._file.fileno())
             self._file.close()
             self._new.replace(self._path)
+        self._finished = True
         return size
 
     def discard(self) -> None:
         """Delete what was written. Does nothing after `finish`."""
-        if not self._file.closed:
-            with suppress(OSError):
-                self._zip.close()
+        if self._finished:
+            return
+        with suppress(OSError):
+            self._zip.close()
+        with suppress(OSError):
             self._file.close()
-            self._new.unlink(missing_ok=True)
+        self._new.unlink(missing_ok=True)
 
     def _add(self, name: str, data: bytes) -> None:
         with _disk_errors(self._new):

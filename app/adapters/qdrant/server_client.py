@@ -23,6 +23,7 @@ from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.server_errors import is_node_failure, server_errors
 from app.domain.errors import ConfigError
+from app.domain.urls import is_web_address, without_password
 
 READ_SECONDS = 1.0
 """Time for which a failed read is repeated; short, since a user is waiting."""
@@ -77,13 +78,23 @@ class _Failed:
 
 
 def addresses(url: str) -> list[str]:
-    """Split a comma-separated list of addresses; add http:// if missing. ConfigError if empty."""
+    """Split a comma-separated list of addresses; add http:// if missing.
+
+    ConfigError if it is empty or names what is no address.
+    """
     found = [
         part if "//" in part else f"http://{part}" for part in re.split(r"[,\s]+", url) if part
     ]
     if not found:
-        message = "QDRANT_URL has no address"
+        message = "QDRANT_URL: no address; write http://HOST:6333"
         raise ConfigError(message)
+    for address in found:
+        if not is_web_address(address.partition("?")[0]):
+            message = (
+                f"QDRANT_URL: {without_password(address)!r} is not an http or https address: write "
+                "http://HOST:6333, or several with commas"
+            )
+            raise ConfigError(message)
     return found
 
 
@@ -224,6 +235,9 @@ def server_client(
     `url` has the addresses of one or more nodes of a cluster, separated by commas. gRPC uses
     `grpc_port` on each node. By default that is the HTTP port plus 1, as in Qdrant (6333, 6334).
     """
+    if api_key and not (api_key.isascii() and api_key.isprintable()):
+        message = "the key of the Qdrant server has invalid characters: set QDRANT_API_KEY again"
+        raise ConfigError(message)
 
     def connect(address: str) -> AsyncQdrantClient:
         parsed = httpx.URL(address)

@@ -7,11 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import dataclass
+from http import HTTPStatus
 from importlib import metadata
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 import mcp_types as types
 from fastapi import Request
@@ -23,16 +31,27 @@ from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
+from app.api.answer_runs import AnswerRuns
 from app.api.asking import unless_disconnected
 from app.api.keys import books_for, is_page_of_this_machine, key_of
 from app.api.limits import CHARGES, capacity_of, charge_address, client_slot
-from app.api.problems import Refused, error_event, invalid_fields, report
+from app.api.problems import (
+    Refused,
+    error_event,
+    invalid_fields,
+    report,
+    request_id,
+    status_of,
+)
 from app.api.protocols.book_tools import INSTRUCTIONS, TOOLS, Admission
 from app.api.quotas import answer_charged, charge_search
 from app.api.readers import reader_of
 from app.api.security import allowed_origins
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
+from app.services.recording import current, recording
+
+_log = logging.getLogger(__name__)
 
 logging.getLogger("mcp").setLevel(logging.WARNING)  # on INFO it logs each request
 
@@ -96,7 +115,8 @@ def tool_server(caller: Caller) -> Server[dict[str, Any]]:
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        return await _called(params.name, params.arguments or {}, *caller(context))
+        with _recorded():
+            return await _called(params.name, params.arguments or {}, *caller(context))
 
     return Server(
         "textbook-rag",
@@ -137,7 +157,9 @@ async def _called(
     except Exception as error:  # noqa: BLE001 - reported to the caller without details
         report(error)
         failure = error_event(error)
-        return _failed(f"{failure.message} ({failure.code})")
+        logged = status_of(error).status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        where = f" (request {request_id()})" if logged else ""
+        return _failed(f"{failure.message}{where} ({failure.code})")
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=result.text)],
         structured_content=result.result.model_dump(mode="json"),
@@ -150,6 +172,19 @@ def _failed(message: str) -> types.CallToolResult:
     )
 
 
+@contextmanager
+def _recorded() -> Iterator[None]:
+    """Over stdio, give a call an id and log its failure. A request over HTTP has them already."""
+    if current() is not None:
+        yield
+        return
+    with recording(uuid4().hex[:16]) as record:
+        yield
+        if failed := record.failure:
+            fields = {"code": failed.code, "reason": failed.reason}
+            _log.warning("mcp.call_failed", extra=fields | {"once_a_second": False})
+
+
 async def serve_stdio(rag: Application) -> None:
     """Answer on this process's stdin and stdout until stdin ends."""
     server = tool_server(lambda _: (rag, Owner()))
@@ -160,9 +195,9 @@ async def serve_stdio(rag: Application) -> None:
 class McpEndpoint:
     """The ASGI application of `POST /v1/mcp`.
 
-    A call is cancelled when its client disconnects. A page of another origin is refused unless it
-    sends a key or its origin is allowed. Otherwise any page could call a server on the reader's
-    machine through the browser.
+    A call is cancelled when its client disconnects, and ends with 503 when the server stops. A page
+    of another origin is refused unless it sends a key or its origin is allowed. Otherwise any page
+    could call a server on the reader's machine through the browser.
     """
 
     def __init__(self, origins: str) -> None:
@@ -175,7 +210,8 @@ class McpEndpoint:
         if not self._is_welcome(request):
             detail = "pages of this origin may not call the tools: RAG_ALLOWED_ORIGINS, or a key"
             raise Refused(403, "origin_not_allowed", detail)
-        work = self._answer(scope, await request.body(), send)
+        runs: AnswerRuns = request.app.state.answer_runs
+        work = runs.unless_closed(self._answer(scope, await request.body(), send))
         with suppress(ClientDisconnect):  # also raised after a complete response
             await unless_disconnected(receive, work)
 
