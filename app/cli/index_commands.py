@@ -150,11 +150,12 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
         return
     for manifest in manifests:
         edition = " ".join(filter(None, (manifest.version, manifest.locale)))
+        size = f"  {manifest.size_bytes / 1e6:.1f} MB" if manifest.size_bytes else ""
         print(
             f"{manifest.book}  {manifest.title}  {edition and f'edition {edition}  '}"
             f"version {manifest.book_version}  "
             f"{manifest.chunks} chunks  {manifest.model} ({manifest.dimension})  "
-            f"{manifest.created_at}  {manifest.size_bytes / 1e6:.1f} MB"
+            f"{manifest.created_at}{size}"
         )
     if not manifests and not damaged:
         remark(NO_BOOKS)

@@ -162,6 +162,7 @@ class BookManifest:
     generation: int = 0
     """Set by the index at publication; counts from 1."""
     size_bytes: int = 0
+    """Size on this machine's disk; 0 for a book on a server."""
     version: str = ""
     """The edition's version as the site names it; "" in a book with one version."""
     locale: str = ""
