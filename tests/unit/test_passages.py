@@ -59,6 +59,16 @@ def test_a_short_paragraph_does_not_go_on_with_one_that_answers_nothing() -> Non
     assert shown.text == first.text
 
 
+def test_a_passage_that_grows_up_to_another_one_is_shown_with_it() -> None:
+    before = passage("The mitochondrion makes ATP from food.", "p-1")
+    between = passage("Yeast makes ATP from sugar.", "p-2")
+    best = passage(f"The mitochondrion makes ATP from sugar. {FILLER}".strip(), "p-3")
+    question = "How does the mitochondrion make ATP from sugar?"
+    (shown,) = extracted(question, before, between, best).passages
+    assert shown.paragraph_ids == ("p-1", "p-2", "p-3")
+    assert marked(shown)[-1] == "The mitochondrion makes ATP from sugar."
+
+
 def test_what_is_shown_already_is_not_shown_again() -> None:
     said = "The socket of the chat lives in a middleware, since that sees each action."
     first = in_section(f"{said} It is opened once.", "first")

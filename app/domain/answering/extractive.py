@@ -64,13 +64,13 @@ def extract(
     for at in ranked:
         if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score:
             selector.take(at)
-    if not selector.ranges:
+    ranges = selector.joined()
+    if not ranges:
         return ExtractiveAnswer("", ())
-    marking = _marking(relevance, paragraphs, selector.ranges, read)
-    least = MARKED_SHARE * marking.best(*selector.ranges[0])
+    marking = _marking(relevance, paragraphs, ranges, read)
+    least = MARKED_SHARE * marking.best(*ranges[0])
     chosen = [
-        ChosenPassage(first, last, marking.units(first, last, least))
-        for first, last in selector.ranges
+        ChosenPassage(first, last, marking.units(first, last, least)) for first, last in ranges
     ]
     return _answer(chosen, given.context)
 

@@ -84,15 +84,29 @@ class PassageSelector:
         self.ranges = [*rest[:place], (first, last), *rest[place:]]
         self._shown |= self._ngrams(first, last)
 
+    def joined(self) -> list[tuple[int, int]]:
+        """Return the passages, those that continue each other in the book as one.
+
+        A passage that was extended can touch another one. The whole takes the place of the first.
+        """
+        found: list[tuple[int, int]] = []
+        for first, last in self.ranges:
+            beside = [one for one in found if self._touch(one, (first, last))]
+            place = min(map(found.index, beside), default=len(found))
+            whole = [(first, last), *beside]
+            found = [one for one in found if one not in beside]
+            found.insert(place, (min(whole)[0], max(other for _, other in whole)))
+        return found
+
     def _beside(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the passages that these paragraphs overlap or continue."""
-        return [
-            (one, other)
-            for one, other in self.ranges
-            if one <= last + 1
-            and first <= other + 1
-            and all(map(self._follows, range(min(one, first) + 1, max(other, last) + 1)))
-        ]
+        return [one for one in self.ranges if self._touch(one, (first, last))]
+
+    def _touch(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether one of two runs of paragraphs overlaps or continues the other in the book."""
+        first, last = min(one[0], other[0]), max(one[1], other[1])
+        apart = one[0] > other[1] + 1 or other[0] > one[1] + 1
+        return not apart and all(map(self._follows, range(first + 1, last + 1)))
 
     def _size(self, ranges: Collection[tuple[int, int]]) -> int:
         return sum(sum(self._sizes[first : last + 1]) for first, last in ranges)
