@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from app.api.responses import AnswerBody
 from app.domain.answer import AnswerPassage
 from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES
 from app.domain.answering.request import AskRequest
+from app.domain.answering.units import is_label
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from tests.answer_fakes import World, extracted, passage
@@ -83,6 +85,55 @@ def test_a_paragraph_is_not_shown_without_what_it_announces() -> None:
     hanging = in_section("Here we sort the tokens. The tokens are sorted by this code:", "hanging")
     found = extracted("How are the tokens sorted by code?", hanging, told)
     assert [one.text for one in found.passages] == [told.text]
+
+
+def test_a_caption_is_shown_with_its_listing() -> None:
+    before = passage("Owls are told here.", "p-owls")
+    code = passage("tokens.sort()", "p-code", BlockKind.CODE, language="python")
+    below = passage("Listing 2-1: Sort the tokens by their bytes", "p-below")
+    found = extracted("How are the tokens sorted by their bytes?", before, code, below)
+    assert found.passages[0].paragraph_ids == ("p-owls", "p-code", "p-below")
+
+
+def test_a_title_above_a_table_is_shown_with_it_and_with_what_leads_in_to_both() -> None:
+    lead = passage("All owls are listed here.", "p-lead")
+    title = passage("Weights of owls (in grams)", "p-title")
+    table = passage("Owl | Grams\nbarn | 300", "p-table", BlockKind.TABLE)
+    for question in ("weights of owls", "grams of the barn owl"):
+        (shown,) = extracted(question, lead, title, table).passages
+        assert shown.paragraph_ids[-2:] == ("p-title", "p-table")
+    assert shown.paragraph_ids[0] == "p-lead"
+
+
+def test_a_label_without_its_block_is_not_shown_and_a_value_is() -> None:
+    told = in_section("Tokens are sorted by their bytes.", "told")
+    label = in_section("Listing 2-1: How the tokens are sorted by code", "label")
+    value = in_section("How the tokens are sorted: by code", "value")
+    question = "How are the tokens sorted by code?"
+    found = extracted(question, label, told)
+    assert [one.text for one in found.passages] == [told.text]
+    found = extracted(question, value, told)
+    assert [one.text for one in found.passages] == [value.text, told.text]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Listing 3: Sorting by [bytes]", True),
+        ("Owls by night (barn owls)", True),
+        ("Owls hunt.", False),
+        ("(Owls hunt.)", False),
+        ("Owls hunt. They see (well)", False),
+        ("He asked,", False),
+        ("Owls hunt —", False),
+        ("フクロウの表", True),
+        ("フクロウは夜に飛ぶ。", False),
+        ("นกฮูกล่าหนูในเวลากลางคืน", False),
+        ("Owls " * 50, False),
+    ],
+)
+def test_a_label_has_no_sentence(text: str, label: bool) -> None:
+    assert is_label(passage(text)) is label
 
 
 def test_an_entry_of_the_glossary_stands_alone() -> None:

@@ -61,9 +61,13 @@ def extract(
     paragraphs = relevance.paragraphs(similarities)
     selector = PassageSelector(given.context, paragraphs, grows=Rule.ANNOUNCEMENT in rules)
     ranked = _unread(_ranked(paragraphs), lambda at: given.context[at].passage.text, read)
-    for at in ranked:
-        if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score:
-            selector.take(at)
+    near = [
+        at for at in ranked if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score
+    ]
+    for at in near:
+        selector.take(at)
+    for at in () if selector.ranges else near:
+        selector.take(at, labels=True)
     ranges = selector.joined()
     if not ranges:
         return ExtractiveAnswer("", ())

@@ -59,6 +59,15 @@ _EMPTY_ASSIGNMENT_LANGUAGES = frozenset(
     "text txt diff haskell hs ocaml fsharp elm".split()
 )
 """Languages in which an assignment may be empty, or its value begin on the next line."""
+_SENTENCE_END = re.compile(
+    r"[.!?:;,\u2026\u2013\u2014\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u0964\u061f\u06d4\u1362\u17d4]"
+    r"[\s)\]}\"'*_\u2019\u201c\u201d\u00bb\u300d\u300f\uff09]*\Z|[.!?]\s|[\u3002\uff01\uff1f\u0e00-\u0eff\u1000-\u109f]"
+)
+"""An end of a sentence, at the end of the text or inside it; or a script that writes none."""
+_VALUE = re.compile(r"[^\d\s](?::\s|\uff1a|\s[=\u2013\u2014-]\s)")
+"""Between a name and its value, as in "Default: 5"; a number before the colon is a caption's."""
+_LABEL_CHARS = 200
+"""A longer paragraph is text without its full stop."""
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 """Where a sentence that is too long is split; not after the full stop of an initial."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
@@ -279,6 +288,18 @@ def marker_before(text: str, start: int) -> str:
 def announces(one: Unit | Passage) -> bool:
     """Whether the text introduces the next one."""
     return one.kind not in WHOLE and one.text.rstrip().endswith(COLONS)
+
+
+def is_label(passage: Passage) -> bool:
+    """Whether the paragraph has no sentence: a caption, a title in bold, a link to another page."""
+    if passage.kind is not BlockKind.PARAGRAPH or len(passage.text) > _LABEL_CHARS:
+        return False
+    return _SENTENCE_END.search(passage.text) is None
+
+
+def names_value(passage: Passage) -> bool:
+    """Whether the paragraph tells what something is, as in "Default: 5", so it can stand alone."""
+    return _VALUE.search(passage.text) is not None
 
 
 def adjoin(context: Sequence[ContextPassage], first: int, second: int) -> bool:
