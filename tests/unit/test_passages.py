@@ -16,6 +16,7 @@ from app.domain.answering.request import AskRequest
 from app.domain.answering.units import is_label
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.word_count import word_count
 from tests.answer_fakes import World, extracted, passage
 
 FILLER = "Other things are told of here, which nobody has asked about at all so far. " * 5
@@ -134,6 +135,18 @@ def test_a_label_without_its_block_is_not_shown_and_a_value_is() -> None:
 )
 def test_a_label_has_no_sentence(text: str, label: bool) -> None:
     assert is_label(passage(text)) is label
+
+
+def test_the_limit_of_words_holds_in_a_script_without_blanks() -> None:
+    def told(owl: int) -> str:
+        hours = range(10)
+        return "".join(f"フクロウ{owl}番は夜の{hour}時にネズミを静かに狩ります。" for hour in hours)
+
+    far = [in_section(told(owl), str(owl)) for owl in range(3)]
+    found = extracted("フクロウ", *far)
+    assert sum(word_count(one.text) for one in found.passages) <= MAX_ANSWER_WORDS
+    near = [passage(told(owl), f"p-{owl}") for owl in range(3)]
+    assert len(extracted("フクロウ", *near).passages[0].paragraph_ids) < len(near)
 
 
 def test_an_entry_of_the_glossary_stands_alone() -> None:

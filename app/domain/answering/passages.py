@@ -19,6 +19,7 @@ from app.domain.answering.units import BLOCKS, Unit, adjoin, announces, is_label
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
+from app.domain.word_count import word_count
 
 MAX_PASSAGES = 3
 MAX_ANSWER_WORDS = 270
@@ -59,7 +60,7 @@ class PassageSelector:
     """The word n-grams of the passages."""
 
     def __post_init__(self) -> None:
-        self._sizes = [len(one.passage.text.split()) for one in self.context]
+        self._sizes = [word_count(one.passage.text) for one in self.context]
 
     def take(self, at: int, *, labels: bool = False) -> None:
         """Add the paragraph at this index to the passages.

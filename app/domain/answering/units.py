@@ -15,6 +15,7 @@ from app.domain.document import BlockKind, Span
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.framed_text import is_frame, whole_lines
 from app.domain.retrieval.query import ContextPassage
+from app.domain.word_count import word_count
 
 SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 """(text, ISO 639-1 code) -> half-open spans of its sentences."""
@@ -89,7 +90,7 @@ class Unit:
     @property
     def size(self) -> int:
         """Number of words."""
-        return len(self.text.split())
+        return word_count(self.text)
 
 
 def units(
@@ -115,7 +116,7 @@ def _quotable(
     return [
         (kind, start, end)
         for kind, start, end in _spans(passage, split_sentences, language)
-        if 0 < len(passage.text[start:end].split()) <= MAX_UNIT_WORDS
+        if 0 < word_count(passage.text[start:end]) <= MAX_UNIT_WORDS
         and not _is_only_title(passage, start, end)
     ]
 
@@ -129,7 +130,7 @@ def is_quotable(passage: Passage) -> bool:
     """
     if passage.kind in NEVER_QUOTED or only_refers(passage) or is_bibliographic(passage):
         return False
-    if passage.kind in WHOLE and len(passage.text.split()) > MAX_UNIT_WORDS:
+    if passage.kind in WHOLE and word_count(passage.text) > MAX_UNIT_WORDS:
         return _is_article(passage)
     if passage.kind is BlockKind.LIST:
         return len(passage.text) >= LEAST_TEXT * (passage.end - passage.start)
@@ -167,7 +168,7 @@ def _is_article(passage: Passage) -> bool:
     """Whether the passage is a long glossary entry with prose that can be quoted alone."""
     if passage.kind is not BlockKind.GLOSSARY_ENTRY:
         return False
-    return len(passage.text.split()) > LONG_ENTRY_WORDS and any(_prose(passage.text))
+    return word_count(passage.text) > LONG_ENTRY_WORDS and any(_prose(passage.text))
 
 
 def _prose(text: str) -> Iterator[re.Match[str]]:
@@ -252,7 +253,7 @@ def _stretches(text: str) -> Iterator[tuple[bool, int, int]]:
 def _pieces(text: str, sentence: Span) -> Iterator[Span]:
     """Split a sentence that is too long at semicolons and line ends."""
     start, end = sentence
-    if len(text[start:end].split()) > LONG_SENTENCE_WORDS:
+    if word_count(text[start:end]) > LONG_SENTENCE_WORDS:
         for joint in _JOINT.finditer(text, start, end):
             yield start, joint.start()
             start = joint.end()
