@@ -129,6 +129,7 @@ def test_a_label_without_its_block_is_not_shown_and_a_value_is() -> None:
         ("Owls hunt —", False),
         ("フクロウの表", True),
         ("フクロウは夜に飛ぶ。", False),
+        ("猫头鹰在夜里捕鼠．", False),
         ("นกฮูกล่าหนูในเวลากลางคืน", False),
         ("Owls " * 50, False),
     ],
@@ -223,3 +224,21 @@ def test_a_list_of_links_is_never_shown() -> None:
     (shown,) = extracted("How do owls hunt mice?", told, linked(BlockKind.LIST)).passages
     assert shown.text == told.text
     assert extracted("How do owls hunt mice?", linked(BlockKind.PARAGRAPH)).passages
+
+
+@pytest.mark.parametrize("kind", [BlockKind.PARAGRAPH, BlockKind.ADMONITION])
+@pytest.mark.parametrize(
+    ("below", "shown"),
+    [
+        ("- How owls hunt mice\n- Where owls hunt mice", False),
+        ("How owls hunt mice\nWhere owls hunt mice", False),
+        ("Owls hunt mice.\nThey do so at night.", True),
+        ("```\nhunt mice\nhunt owls\n```", True),
+    ],
+)
+def test_links_below_a_line_are_never_shown(kind: BlockKind, below: str, shown: bool) -> None:
+    told = in_section("Owls hunt.", "told")
+    links = in_section(f"How do owls hunt mice? See:\n{below}", "links", kind)
+    links = replace(links, end=links.start + 3 * len(links.text))
+    found = extracted("How do owls hunt mice?", told, links)
+    assert (links.text in [one.text for one in found.passages]) is shown

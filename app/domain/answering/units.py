@@ -61,12 +61,13 @@ _EMPTY_ASSIGNMENT_LANGUAGES = frozenset(
 )
 """Languages in which an assignment may be empty, or its value begin on the next line."""
 _SENTENCE_END = re.compile(
-    r"[.!?:;,\u2026\u2013\u2014\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u0964\u061f\u06d4\u1362\u17d4]"
-    r"[\s)\]}\"'*_\u2019\u201c\u201d\u00bb\u300d\u300f\uff09]*\Z|[.!?]\s|[\u3002\uff01\uff1f\u0e00-\u0eff\u1000-\u109f]"
+    r"[.!?:;,\u2026\u2013\u2014\u3002\uff01\uff0e\uff61\uff0c\uff1a\uff1b\uff1f\u0964\u061f\u06d4\u1362\u17d4]"
+    r"[\s)\]}\"'*_\u2019\u201c\u201d\u00bb\u300d\u300f\uff09]*\Z|[.!?]\s|[\u3002\uff01\uff0e\uff1f\uff61\u0e00-\u0eff\u1000-\u109f]"
 )
 """An end of a sentence, at the end of the text or inside it; or a script that writes none."""
 _VALUE = re.compile(r"[^\d\s](?::\s|\uff1a|\s[=\u2013\u2014-]\s)")
 """Between a name and its value, as in "Default: 5"; a number before the colon is a caption's."""
+_LEAST_NAMES = 2
 _LABEL_CHARS = 200
 """A longer paragraph is text without its full stop."""
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
@@ -132,11 +133,21 @@ def is_quotable(passage: Passage) -> bool:
         return False
     if passage.kind in WHOLE and word_count(passage.text) > MAX_UNIT_WORDS:
         return _is_article(passage)
-    if passage.kind is BlockKind.LIST:
+    if passage.kind is BlockKind.LIST or _ends_with_names(passage):
         return len(passage.text) >= LEAST_TEXT * (passage.end - passage.start)
     if passage.kind is not BlockKind.CODE:
         return True
     return not (_INCLUDE.match(passage.text) or has_blanks(passage.text, passage.language))
+
+
+def _ends_with_names(passage: Passage) -> bool:
+    """Whether most lines below the first are no sentences, as in "Read more:" above links."""
+    if passage.kind not in (BlockKind.PARAGRAPH, BlockKind.ADMONITION):
+        return False
+    lines = [line for line in passage.text.split("\n")[1:] if line.strip()]
+    if len(lines) < _LEAST_NAMES or any(map(is_frame, whole_lines(passage.text))):
+        return False
+    return 2 * sum(_SENTENCE_END.search(line) is None for line in lines) > len(lines)
 
 
 def has_blanks(code: str, language: str) -> bool:
