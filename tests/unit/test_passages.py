@@ -150,6 +150,14 @@ def test_the_limit_of_words_holds_in_a_script_without_blanks() -> None:
     assert len(extracted("フクロウ", *near).passages[0].paragraph_ids) < len(near)
 
 
+def test_of_a_long_list_each_item_that_answers_is_marked() -> None:
+    items = [f"- `{bird}`: it {'flies far over land and sea ' * 3}" for bird in ("owl", "jay")]
+    others = [f"- bird {at}: it {'sits on trees and roofs of towns ' * 3}" for at in range(5)]
+    listed = passage("\n".join([items[0], *others, items[1]]), "p-list", BlockKind.LIST)
+    (shown,) = extracted("What do the owl and the jay do?", listed).passages
+    assert [text.split(":")[0] for text in marked(shown)] == ["`owl`", "`jay`"]
+
+
 def test_an_entry_of_the_glossary_stands_alone() -> None:
     entries = [
         passage(f"{term} : a thing", f"p-{term}", BlockKind.GLOSSARY_ENTRY, terms=(term,))
