@@ -244,7 +244,8 @@ def _split_included(
     # Every piece repeats the directive. So they are made large here instead of by the packer.
     pieces: list[ChunkPiece] = []
     fence = ""
-    for number, text in enumerate(_even_runs(block.text, limit - own, tools)):
+    room = max(limit - own, limit // 2)  # the directive may be inside a list that is longer
+    for number, text in enumerate(_even_runs(block.text, room, tools)):
         piece = ChunkPiece(
             block=block,
             start=start,
