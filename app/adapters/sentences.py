@@ -20,8 +20,8 @@ _WINDOW = 4_000
 _CONTINUES = re.compile(
     r"[\s\"'\u2018-\u201f\u00ab(\[*_]*[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f\u03b1-\u03c9]"
 )
-# A cut without a blank is inside a name such as "pydantic.BaseModel".
-_DOTTED = re.compile(r"[A-Za-z0-9_]\.[A-Za-z0-9_]")
+# A cut without a blank is inside a name or code: "a.B", "the ?-operator", "println!()".
+_INSIDE = re.compile(r"[.?!][A-Za-z0-9,;:(\[/=&|-]")
 
 
 def split_sentences(text: str, language: str) -> list[Span]:
@@ -34,8 +34,8 @@ def split_sentences(text: str, language: str) -> list[Span]:
     worded = False  # whether the last span contains a word
     for start, end, piece in _pieces(text, language):
         has_word = bool(_WORD.search(piece))
-        dotted = _DOTTED.match(text, start - 2) if start > 1 else None
-        if spans and (not worded or not has_word or dotted or _CONTINUES.match(piece)):
+        inside = _INSIDE.match(text, start - 1) if start else None
+        if spans and (not worded or not has_word or inside or _CONTINUES.match(piece)):
             # The cut between the pieces may separate two letters.
             worded = worded or has_word or bool(_WORD.search(text, start - 1, start + 1))
             spans[-1] = (spans[-1][0], end)

@@ -159,6 +159,7 @@ LANGUAGES = {
         """,
     ),
     "ru": _language(
+        name="русский",
         stop_words="""
             и а но или да же ли бы б не ни что чтобы как когда где куда откуда почему зачем сколько
             если то так я меня мне мной мы нас нам нами ты тебя тебе тобой вы вас вам вами он его
@@ -172,6 +173,7 @@ LANGUAGES = {
         """,
     ),
     "ar": _language(
+        name="العربية",
         stop_words="""
             في من إلى الى على عن مع بين حتى منذ عند لدى خلال قبل بعد فوق تحت حول دون ضد و أو او ثم
             لكن بل أن ان إن أنّ إنّ كي لكي إذا اذا لو لأن لان حيث كما مثل هذا هذه ذلك تلك هؤلاء
@@ -182,6 +184,7 @@ LANGUAGES = {
         """,
     ),
     "hi": _language(
+        name="हिन्दी",
         stop_words="""
             का के की को में से पर ने तक और या एवं तथा लेकिन परंतु पर कि तो ही भी न नहीं यह वह ये वे
             इस उस इन उन इसका उसका इसके उसके इसकी उसकी इसे उसे इनका उनका इनके उनके मैं मुझे मेरा मेरे
@@ -192,6 +195,8 @@ LANGUAGES = {
             सभी बहुत
         """,
     ),
+    "zh": _language(name="中文"),
+    "ja": _language(name="日本語"),
     "ca": _language(
         elisions="l d m t s n",
     ),
@@ -212,6 +217,13 @@ _SCRIPTS = {
     "hi": re.compile("[\u0900-\u097f]"),
 }
 """The most frequent language of each script."""
+_WRITTEN_LIKE = {
+    **dict.fromkeys(("be", "bg", "kk", "mk", "mn", "sr", "uk"), "ru"),
+    **dict.fromkeys(("fa", "ps", "ur"), "ar"),
+    **dict.fromkeys(("mr", "ne"), "hi"),
+    "ja": "zh",
+}
+"""Other languages of these scripts."""
 _MIN_KANA = 0.1
 """Minimum share of kana among the Han and kana characters of a Japanese text."""
 
@@ -235,6 +247,35 @@ def language_of_words(found: Sequence[str], default: str) -> str:
     return best if counts[best] > counts.get(default, len(found) // 3) else default
 
 
+def language_of_question(found: Sequence[str], book: str) -> str:
+    """Return the language of a question about a book in the language `book`.
+
+    It is detected from the question's words, else from its script if the book has another one. Half
+    of the letters decide; a fifth if no word is common in the book's language ("computed是什么").
+    """
+    detected = language_of_words(found, book)
+    if detected != book:
+        return detected
+    common = any(map(COMMON_WORDS.get(book, frozenset()).__contains__, found))
+    script = _language_of_script("".join(found), 0.5 if common else 0.2)
+    same = _WRITTEN_LIKE.get(script, script) == _WRITTEN_LIKE.get(book, book)
+    return script if script and (not same or script == "ja") else book
+
+
+def _language_of_script(text: str, least: float) -> str:
+    """Return the most frequent language of the script of more than this share of the letters.
+
+    "" if that is no script of the table, such as Latin.
+    """
+    letters = sum(map(str.isalpha, text))
+    for code, script in _SCRIPTS.items():
+        found = len(script.findall(text))
+        if found > least * letters:
+            kana = len(_KANA.findall(text)) if code == "zh" else 0
+            return "ja" if kana > _MIN_KANA * found else code
+    return ""
+
+
 def clearly_another_language(text: str, language: str) -> bool:
     """Whether another language is detected from enough words.
 
@@ -248,13 +289,7 @@ def clearly_another_language(text: str, language: str) -> bool:
 def language_of_text(text: str) -> str:
     """The language of a long text, by its common words, else by its script; Latin is "en"."""
     guessed = guess_language(text)
-    letters = sum(map(str.isalpha, text))
-    for code, script in _SCRIPTS.items() if guessed == "en" else ():
-        found = len(script.findall(text))
-        if found > letters / 2:
-            kana = len(_KANA.findall(text)) if code == "zh" else 0
-            return "ja" if kana > _MIN_KANA * found else code
-    return guessed
+    return (guessed == "en" and _language_of_script(text, 0.5)) or guessed
 
 
 def without_words(text: str, common: Collection[str]) -> str:

@@ -21,6 +21,7 @@ from app.domain.evaluation.helpfulness import (
 )
 from app.domain.evaluation.paired_bootstrap import Share
 from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
+from app.domain.word_count import word_count
 from app.services.answer_question import AnswerQuestion
 from app.services.evaluate import STANDARD_DEPTH, ask_request, by_kind
 from app.services.phases import Advance, ignore
@@ -179,7 +180,7 @@ async def _measured(
     return Helpfulness(
         question=question,
         outcome=outcome_of(answer),
-        words=len(shown.split()),
+        words=word_count(shown),
         facts_shown=bool(shown) and has_facts(shown, question.key_facts),
         found=finds_gold(question, ranking[:STANDARD_DEPTH]),
         cited=any(cites_gold(question, one) for one in answer.citations),

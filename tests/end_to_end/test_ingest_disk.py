@@ -70,8 +70,8 @@ sys.exit(main({given!r}))
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-def assert_one_line(done: Result, *parts: str) -> None:
-    assert (done.code, done.out) == (1, "")
+def assert_one_line(done: Result, *parts: str, code: int = 1) -> None:
+    assert (done.code, done.out) == (code, "")
     line = done.err.splitlines()[-1]
     assert line.startswith("textbook-rag: ")
     for part in parts:
@@ -157,4 +157,4 @@ def test_a_state_folder_that_cannot_be_made(
 ) -> None:
     run = runner(tmp_path, monkeypatch, capsys)
     (tmp_path / "state").write_text("a file")
-    assert_one_line(run("ingest", book), str(tmp_path / "state"))
+    assert_one_line(run("ingest", book), str(tmp_path / "state"), code=2)

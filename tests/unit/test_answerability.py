@@ -23,9 +23,10 @@ from app.domain.answering.notices import other_language, refusal_text
 from app.domain.answering.question_analysis import bare_question
 from app.domain.answering.request import AskRequest, recent
 from app.domain.book_id import BookId
-from app.domain.languages import guess_language
+from app.domain.languages import guess_language, language_of_question
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
+from app.domain.terms import words
 from app.services.lexical import LexicalEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 from tests.answer_fakes import World, chunk, passage
@@ -262,6 +263,46 @@ def test_refused_in_another_language_than_the_books_the_reader_is_told_which_it_
     assert found.answer.startswith("El libro no lo dice.")
     assert "otro idioma (English)" in found.answer
     assert other_language("en", "en") == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "book", "language"),
+    [
+        ("什么是光合作用?", "en", "zh"),
+        ("computed是什么", "en", "zh"),
+        ("光合成とは何ですか", "en", "ja"),
+        ("光合成とは何ですか", "zh", "ja"),
+        ("光合作用", "ja", "ja"),
+        ("Что такое фотосинтез?", "de", "ru"),
+        ("Що таке фотосинтез?", "uk", "uk"),
+        ("광합성이란 무엇입니까", "en", "ko"),
+        ("how do i print 你好", "en", "en"),
+        ("what is the angle θ", "en", "en"),
+        ("什么是光合作用?", "zh", "zh"),
+        ("¿Qué es la mitosis?", "ja", "es"),
+        ("", "en", "en"),
+    ],
+)
+def test_the_language_of_a_question_is_told_by_its_words_or_its_script(
+    question: str, book: str, language: str
+) -> None:
+    assert language_of_question(tuple(words(question)), book) == language
+
+
+@pytest.mark.parametrize(
+    ("question", "notice"),
+    [
+        ("什么是光合作用?", "本书使用另一种语言（English）"),
+        ("광합성이란 무엇입니까", "It is written in another language (English)"),
+    ],
+)
+def test_a_question_in_another_script_is_refused_in_its_language(
+    question: str, notice: str
+) -> None:
+    book = World((passage("Owls hunt at night."),))
+    found = asyncio.run(book.answering().answer(AskRequest(question)))
+    assert found.refused
+    assert notice in found.answer
 
 
 def test_a_term_that_languages_share_is_answered_though_the_question_is_in_another() -> None:

@@ -265,10 +265,10 @@ def test_a_heading_before_what_fills_a_chunk_is_said_by_the_heading_path() -> No
     assert not any(each.text_content.endswith("many words ") for each in chunks)
 
 
-def _including(text: str, more: tuple[str, ...] = ()) -> Document:
+def _including(text: str, more: tuple[str, ...] = (), around: str = "") -> Document:
     """A page with a directive that pulls in blocks of another file."""
     before, after = prose(3), prose(3, 2)
-    directive = Made(BlockKind.CODE, "```rust\n{{#include a.rs}}\n```", text)
+    directive = Made(BlockKind.CODE, f"{around}```rust\n{{{{#include a.rs}}}}\n```", text)
     document = place([before, directive, after])
     first, pulled, last = document.blocks
     further = (
@@ -305,6 +305,13 @@ def test_a_long_included_file_is_split_between_lines_and_names_its_directive_eac
     assert "\n".join(pulled).split("\n") == lines
     assert len(pulled) > 2
     assert all("{{#include a.rs}}" in each.text_content for each in chunks if each.context)
+
+
+def test_a_directive_in_a_list_longer_than_a_chunk_is_read() -> None:
+    lines = [f"let value_{n} = compute({n});" for n in range(200)]
+    chunks = chunk(_including("\n".join(lines), around="- an item of a long list\n" * 200))
+    pulled = [each.text_content[s:e] for each in chunks for s, e in each.context]
+    assert "\n".join(pulled).split("\n") == lines
 
 
 def test_an_empty_document_has_no_chunks() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +13,10 @@ from app.api.responses import AnswerBody
 from app.domain.answer import AnswerPassage
 from app.domain.answering.passages import MAX_ANSWER_WORDS, MAX_PASSAGES
 from app.domain.answering.request import AskRequest
+from app.domain.answering.units import is_label
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.word_count import word_count
 from tests.answer_fakes import World, extracted, passage
 
 FILLER = "Other things are told of here, which nobody has asked about at all so far. " * 5
@@ -59,6 +62,16 @@ def test_a_short_paragraph_does_not_go_on_with_one_that_answers_nothing() -> Non
     assert shown.text == first.text
 
 
+def test_a_passage_that_grows_up_to_another_one_is_shown_with_it() -> None:
+    before = passage("The mitochondrion makes ATP from food.", "p-1")
+    between = passage("Yeast makes ATP from sugar.", "p-2")
+    best = passage(f"The mitochondrion makes ATP from sugar. {FILLER}".strip(), "p-3")
+    question = "How does the mitochondrion make ATP from sugar?"
+    (shown,) = extracted(question, before, between, best).passages
+    assert shown.paragraph_ids == ("p-1", "p-2", "p-3")
+    assert marked(shown)[-1] == "The mitochondrion makes ATP from sugar."
+
+
 def test_what_is_shown_already_is_not_shown_again() -> None:
     said = "The socket of the chat lives in a middleware, since that sees each action."
     first = in_section(f"{said} It is opened once.", "first")
@@ -73,6 +86,76 @@ def test_a_paragraph_is_not_shown_without_what_it_announces() -> None:
     hanging = in_section("Here we sort the tokens. The tokens are sorted by this code:", "hanging")
     found = extracted("How are the tokens sorted by code?", hanging, told)
     assert [one.text for one in found.passages] == [told.text]
+
+
+def test_a_caption_is_shown_with_its_listing() -> None:
+    before = passage("Owls are told here.", "p-owls")
+    code = passage("tokens.sort()", "p-code", BlockKind.CODE, language="python")
+    below = passage("Listing 2-1: Sort the tokens by their bytes", "p-below")
+    found = extracted("How are the tokens sorted by their bytes?", before, code, below)
+    assert found.passages[0].paragraph_ids == ("p-owls", "p-code", "p-below")
+
+
+def test_a_title_above_a_table_is_shown_with_it_and_with_what_leads_in_to_both() -> None:
+    lead = passage("All owls are listed here.", "p-lead")
+    title = passage("Weights of owls (in grams)", "p-title")
+    table = passage("Owl | Grams\nbarn | 300", "p-table", BlockKind.TABLE)
+    for question in ("weights of owls", "grams of the barn owl"):
+        (shown,) = extracted(question, lead, title, table).passages
+        assert shown.paragraph_ids[-2:] == ("p-title", "p-table")
+    assert shown.paragraph_ids[0] == "p-lead"
+
+
+def test_a_label_without_its_block_is_not_shown_and_a_value_is() -> None:
+    told = in_section("Tokens are sorted by their bytes.", "told")
+    label = in_section("Listing 2-1: How the tokens are sorted by code", "label")
+    value = in_section("How the tokens are sorted: by code", "value")
+    question = "How are the tokens sorted by code?"
+    found = extracted(question, label, told)
+    assert [one.text for one in found.passages] == [told.text]
+    found = extracted(question, value, told)
+    assert [one.text for one in found.passages] == [value.text, told.text]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Listing 3: Sorting by [bytes]", True),
+        ("Owls by night (barn owls)", True),
+        ("Owls hunt.", False),
+        ("(Owls hunt.)", False),
+        ("Owls hunt. They see (well)", False),
+        ("He asked,", False),
+        ("Owls hunt —", False),
+        ("フクロウの表", True),
+        ("フクロウは夜に飛ぶ。", False),
+        ("猫头鹰在夜里捕鼠．", False),
+        ("นกฮูกล่าหนูในเวลากลางคืน", False),
+        ("Owls " * 50, False),
+    ],
+)
+def test_a_label_has_no_sentence(text: str, label: bool) -> None:
+    assert is_label(passage(text)) is label
+
+
+def test_the_limit_of_words_holds_in_a_script_without_blanks() -> None:
+    def told(owl: int) -> str:
+        hours = range(10)
+        return "".join(f"フクロウ{owl}番は夜の{hour}時にネズミを静かに狩ります。" for hour in hours)
+
+    far = [in_section(told(owl), str(owl)) for owl in range(3)]
+    found = extracted("フクロウ", *far)
+    assert sum(word_count(one.text) for one in found.passages) <= MAX_ANSWER_WORDS
+    near = [passage(told(owl), f"p-{owl}") for owl in range(3)]
+    assert len(extracted("フクロウ", *near).passages[0].paragraph_ids) < len(near)
+
+
+def test_of_a_long_list_each_item_that_answers_is_marked() -> None:
+    items = [f"- `{bird}`: it {'flies far over land and sea ' * 3}" for bird in ("owl", "jay")]
+    others = [f"- bird {at}: it {'sits on trees and roofs of towns ' * 3}" for at in range(5)]
+    listed = passage("\n".join([items[0], *others, items[1]]), "p-list", BlockKind.LIST)
+    (shown,) = extracted("What do the owl and the jay do?", listed).passages
+    assert [text.split(":")[0] for text in marked(shown)] == ["`owl`", "`jay`"]
 
 
 def test_an_entry_of_the_glossary_stands_alone() -> None:
@@ -149,3 +232,21 @@ def test_a_list_of_links_is_never_shown() -> None:
     (shown,) = extracted("How do owls hunt mice?", told, linked(BlockKind.LIST)).passages
     assert shown.text == told.text
     assert extracted("How do owls hunt mice?", linked(BlockKind.PARAGRAPH)).passages
+
+
+@pytest.mark.parametrize("kind", [BlockKind.PARAGRAPH, BlockKind.ADMONITION])
+@pytest.mark.parametrize(
+    ("below", "shown"),
+    [
+        ("- How owls hunt mice\n- Where owls hunt mice", False),
+        ("How owls hunt mice\nWhere owls hunt mice", False),
+        ("Owls hunt mice.\nThey do so at night.", True),
+        ("```\nhunt mice\nhunt owls\n```", True),
+    ],
+)
+def test_links_below_a_line_are_never_shown(kind: BlockKind, below: str, shown: bool) -> None:
+    told = in_section("Owls hunt.", "told")
+    links = in_section(f"How do owls hunt mice? See:\n{below}", "links", kind)
+    links = replace(links, end=links.start + 3 * len(links.text))
+    found = extracted("How do owls hunt mice?", told, links)
+    assert (links.text in [one.text for one in found.passages]) is shown

@@ -109,3 +109,24 @@ def test_the_docs_of_a_versioned_site_are_its_next_version(tmp_path: Path) -> No
     assert found is not None
     assert list(_urls(tmp_path, "docs", found.edition).values()) == ["/docs/next/owls"]
     assert editions_of(tmp_path, part="docs") == (found.edition,)
+
+
+@pytest.mark.parametrize(
+    ("files", "read"),
+    [
+        (("pages/book/cells.md",), True),
+        (("docs/build/index.md", "docs/build/steps/log.md"), True),
+        (("book/print.html", "book/html/index.md"), False),
+        (("build/index.html", "build/index.md"), False),
+        (("dist/package.json", "dist/README.md"), False),
+        (("node_modules/owls/index.md",), False),
+    ],
+)
+def test_build_output_is_not_read_and_pages_in_a_folder_of_that_name_are(
+    tmp_path: Path, files: tuple[str, ...], read: bool
+) -> None:
+    for name in ("start.md", *files):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("# Owls\n\nOwls hunt.\n")
+    pages = {page.file for page in read_book(tmp_path).documents}
+    assert pages == {"start.md", *(files if read else ())}

@@ -19,9 +19,9 @@ from app.domain.urls import checked_base_url, encoded_path, encoded_url
 from app.services.safe_paths import IRREGULAR, shown_name
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown")
-_SKIPPED_FOLDERS = frozenset(
-    {"node_modules", "build", "dist", "_build", "site-packages", "__pycache__", "_site", "book"}
-)
+_SKIPPED_FOLDERS = frozenset({"node_modules", "_build", "site-packages", "__pycache__", "_site"})
+_OUTPUT_FOLDERS = frozenset({"build", "dist", "book"})
+_OUTPUT_FILES = frozenset({"index.html", "package.json"})
 
 LEADS_NOWHERE = "is a link that leads nowhere: not read"
 NOT_UTF8 = "has a name that is not UTF-8: not read"
@@ -237,10 +237,23 @@ def walk(library: Library, folder: str = "") -> Iterator[str]:
             if entry.name.startswith("."):
                 continue
             if entry.is_dir():
-                if entry.name not in _SKIPPED_FOLDERS and _is_walked(library, entry, name):
+                if not _is_skipped(entry) and _is_walked(library, entry, name):
                     stack.append(entry)
             elif _is_read(library, entry, name):
                 yield name
+
+
+def _is_skipped(folder: Path) -> bool:
+    """Whether the folder has dependencies or build output: a folder `build` may also have pages."""
+    if folder.name not in _OUTPUT_FOLDERS or folder.is_symlink():
+        return folder.name in _SKIPPED_FOLDERS | _OUTPUT_FOLDERS
+    try:
+        names = {entry.name.lower() for entry in folder.iterdir()}
+    except OSError:
+        return True
+    return not _OUTPUT_FILES.isdisjoint(names) or not any(
+        name.endswith(MARKDOWN_SUFFIXES) for name in names
+    )
 
 
 def _is_walked(library: Library, folder: Path, name: str) -> bool:

@@ -61,16 +61,20 @@ def extract(
     paragraphs = relevance.paragraphs(similarities)
     selector = PassageSelector(given.context, paragraphs, grows=Rule.ANNOUNCEMENT in rules)
     ranked = _unread(_ranked(paragraphs), lambda at: given.context[at].passage.text, read)
-    for at in ranked:
-        if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score:
-            selector.take(at)
-    if not selector.ranges:
+    near = [
+        at for at in ranked if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score
+    ]
+    for at in near:
+        selector.take(at)
+    for at in () if selector.ranges else near:
+        selector.take(at, labels=True)
+    ranges = selector.joined()
+    if not ranges:
         return ExtractiveAnswer("", ())
-    marking = _marking(relevance, paragraphs, selector.ranges, read)
-    least = MARKED_SHARE * marking.best(*selector.ranges[0])
+    marking = _marking(relevance, paragraphs, ranges, read)
+    least = MARKED_SHARE * marking.best(*ranges[0])
     chosen = [
-        ChosenPassage(first, last, marking.units(first, last, least))
-        for first, last in selector.ranges
+        ChosenPassage(first, last, marking.units(first, last, least)) for first, last in ranges
     ]
     return _answer(chosen, given.context)
 
@@ -185,9 +189,9 @@ class _Marking:
         unit = self.found[best]
         if unit.kind is BlockKind.LIST:
             items = [at for at in within if self.found[at].kind is BlockKind.LIST]
-            return self._with_lead_in(best, items)
+            return self._with_lead_in(best, items, least)
         run = self._adjacent(best, within, least)
-        return self._with_lead_in(best, run) if unit.kind in WHOLE else set(run)
+        return self._with_lead_in(best, run, least) if unit.kind in WHOLE else set(run)
 
     def _adjacent(self, best: int, within: Sequence[int], least: float) -> list[int]:
         """Return the best unit with the units after and before it that answer too."""
@@ -202,10 +206,12 @@ class _Marking:
     def _answers(self, at: int, least: float) -> bool:
         return self.found[at].kind not in BLOCKS and self.scores[at] >= least
 
-    def _with_lead_in(self, best: int, block: Sequence[int]) -> set[int]:
-        """Return the block with its lead-in; of a long list only the best item."""
+    def _with_lead_in(self, best: int, block: Sequence[int], least: float) -> set[int]:
+        """Return the block with its lead-in; of a long list only the items that answer."""
         long = sum(self.found[at].size for at in block) > MARKED_WORDS
-        marked = {best} if long and self.found[best].kind is BlockKind.LIST else {*block}
+        marked = {*block}
+        if long and self.found[best].kind is BlockKind.LIST:
+            marked = {at for at in block if self.scores[at] >= least}
         lead = min(block) - 1
         if lead >= 0 and min(block) in (self.announced[lead] or ()):
             marked.add(lead)

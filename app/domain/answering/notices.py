@@ -55,6 +55,9 @@ _OTHER_LANGUAGE = {
     "pt": "Está escrito em outra língua ({}); pergunte nessa língua para encontrar mais.",
     "it": "È scritto in un'altra lingua ({}); chieda in quella lingua per trovare di più.",
     "ur": "یہ کسی اور زبان ({}) میں لکھی گئی ہے؛ اسی زبان میں پوچھیں تو زیادہ ملے گا۔",
+    "zh": "本书使用另一种语言（{}）；用该语言提问可以找到更多内容。",
+    "ja": "この本は別の言語（{}）で書かれています。その言語で質問すると、より多く見つかります。",
+    "ru": "Книга написана на другом языке ({}); задайте вопрос на нём, чтобы найти больше.",
 }
 
 READ_FIRST = {
@@ -177,4 +180,4 @@ def other_language(asked_in: str, language: str) -> str:
     if asked_in == language:
         return ""
     known = LANGUAGES.get(language)
-    return _OTHER_LANGUAGE[asked_in].format((known and known.name) or language)
+    return in_language(_OTHER_LANGUAGE, asked_in).format((known and known.name) or language)

@@ -2,8 +2,10 @@
 
 A passage is a paragraph that answers the question, extended within its section. A list, listing,
 table or formula gets the paragraph before it as lead-in. A paragraph that ends with a colon gets
-the block it announces, or is not shown. A short paragraph gets the next one if its score is high
-enough. A passage that mostly repeats earlier passages is left out.
+the block it announces, or is not shown. A label, such as a caption or a file name, gets the block
+below it, else the one above it; without one it is not shown, unless there is nothing else. A short
+paragraph gets the next one if its score is high enough. A passage that mostly repeats earlier
+passages is left out. Passages that continue each other in the book are one.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from app.domain.answering.relevance import ScoredParagraph
-from app.domain.answering.units import BLOCKS, Unit, adjoin, announces
+from app.domain.answering.units import BLOCKS, Unit, adjoin, announces, is_label, names_value
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
+from app.domain.word_count import word_count
 
 MAX_PASSAGES = 3
 MAX_ANSWER_WORDS = 270
@@ -57,17 +60,18 @@ class PassageSelector:
     """The word n-grams of the passages."""
 
     def __post_init__(self) -> None:
-        self._sizes = [len(one.passage.text.split()) for one in self.context]
+        self._sizes = [word_count(one.passage.text) for one in self.context]
 
-    def take(self, at: int) -> None:
+    def take(self, at: int, *, labels: bool = False) -> None:
         """Add the paragraph at this index to the passages.
 
-        Not if there is no room, if the block it announces is missing, or if it repeats a passage.
+        Not if there is no room, if the block it announces is missing, or if it repeats a passage; a
+        label without its block only with `labels`.
         """
         if any(first <= at <= last for first, last in self.ranges):
             return
         begin, end = self._whole(at)
-        if self.grows and self._announces(end):
+        if self.grows and (self._announces(end) or not (labels or self._says_something(end))):
             return
         beside = self._beside(begin, end)
         first = min([begin, *(one for one, _ in beside)])
@@ -84,15 +88,29 @@ class PassageSelector:
         self.ranges = [*rest[:place], (first, last), *rest[place:]]
         self._shown |= self._ngrams(first, last)
 
+    def joined(self) -> list[tuple[int, int]]:
+        """Return the passages, those that continue each other in the book as one.
+
+        A passage that was extended can touch another one. The whole takes the place of the first.
+        """
+        found: list[tuple[int, int]] = []
+        for first, last in self.ranges:
+            beside = [one for one in found if self._touch(one, (first, last))]
+            place = min(map(found.index, beside), default=len(found))
+            whole = [(first, last), *beside]
+            found = [one for one in found if one not in beside]
+            found.insert(place, (min(whole)[0], max(other for _, other in whole)))
+        return found
+
     def _beside(self, first: int, last: int) -> list[tuple[int, int]]:
         """Return the passages that these paragraphs overlap or continue."""
-        return [
-            (one, other)
-            for one, other in self.ranges
-            if one <= last + 1
-            and first <= other + 1
-            and all(map(self._follows, range(min(one, first) + 1, max(other, last) + 1)))
-        ]
+        return [one for one in self.ranges if self._touch(one, (first, last))]
+
+    def _touch(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether one of two runs of paragraphs overlaps or continues the other in the book."""
+        first, last = min(one[0], other[0]), max(one[1], other[1])
+        apart = one[0] > other[1] + 1 or other[0] > one[1] + 1
+        return not apart and all(map(self._follows, range(first + 1, last + 1)))
 
     def _size(self, ranges: Collection[tuple[int, int]]) -> int:
         return sum(sum(self._sizes[first : last + 1]) for first, last in ranges)
@@ -112,7 +130,12 @@ class PassageSelector:
         first = last = at
         if not self.grows:
             return first, last
-        while self._is_block(first) and self._follows(first) and at - first < 2:
+        if self._is_label(at) and not self._announces(at) and self._is_below_block(at):
+            first -= 1
+        block = first
+        while self._is_block(first) and self._follows(first) and block - first < 2:
+            first -= 1
+        if first < block and self._is_label(first) and self._follows(first):
             first -= 1
         while self._announces(last) and self._follows(last + 1):
             last += 1
@@ -130,8 +153,8 @@ class PassageSelector:
             taken = any(one <= further and last + 1 <= other for one, other in rest)
             following = self.paragraphs[last + 1 : further + 1]
             answers = max(one.score for one in following) >= least
-            whole = not self._announces(further)
-            if taken or not (answers and whole):
+            complete = not self._announces(further) and self._says_something(further)
+            if taken or not (answers and complete):
                 break
             if self._size([*rest, (first, further)]) > MAX_ANSWER_WORDS:
                 break
@@ -150,8 +173,22 @@ class PassageSelector:
     def _is_block(self, at: int) -> bool:
         return self.context[at].passage.kind in BLOCKS
 
+    def _is_label(self, at: int) -> bool:
+        return is_label(self.context[at].passage)
+
+    def _is_below_block(self, at: int) -> bool:
+        return self._follows(at) and self._is_block(at - 1)
+
     def _announces(self, at: int) -> bool:
-        return announces(self.context[at].passage)
+        """Whether the paragraph ends with a colon or is the label of the block below it."""
+        if announces(self.context[at].passage):
+            return True
+        return self._is_label(at) and adjoin(self.context, at, at + 1) and self._is_block(at + 1)
+
+    def _says_something(self, at: int) -> bool:
+        """Whether the paragraph is no label, or one with a value or of the block above it."""
+        passage = self.context[at].passage
+        return not is_label(passage) or names_value(passage) or self._is_below_block(at)
 
 
 def _ngrams(text: str) -> set[_Ngram]:

@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
 from app.domain.answering.definitions import POINTS_AT, Name
-from app.domain.languages import COMMON_WORDS, language_of_words, without_words
+from app.domain.languages import (
+    COMMON_WORDS,
+    language_of_question,
+    language_of_words,
+    without_words,
+)
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Vector
 from app.domain.terms import Terms, words
@@ -102,7 +107,7 @@ def analyse(
     `said` are the question's words and `own` its terms. `standalone` is the question with its
     earlier turns; `upper_bounds` has the BM25 upper bound of each of its terms.
     """
-    asked_in = language_of_words(said, language)
+    asked_in = language_of_question(said, language)
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
     weights = {

@@ -244,7 +244,9 @@ def _split_included(
     # Every piece repeats the directive. So they are made large here instead of by the packer.
     pieces: list[ChunkPiece] = []
     fence = ""
-    for number, text in enumerate(_even_runs(block.text, limit - own, tools)):
+    # The directive may be inside a list that is longer than a chunk.
+    room = limit - own if own < limit else limit // 2
+    for number, text in enumerate(_even_runs(block.text, room, tools)):
         piece = ChunkPiece(
             block=block,
             start=start,
