@@ -5,8 +5,8 @@ over the id of the entry that it matches, in this order:
 
 1. the author's id;
 2. the same text, if it is long and occurs once (also if it moved);
-3. the same text in the same section, if it occurs there as often as before; renamed pages are
-   followed;
+3. the same text in the same section, if it occurs there as often as before; pages are followed
+   by the text of step 2 or, if they have none, as a whole;
 4. the same text next to a matched paragraph, as it was before;
 5. the same text on the same page, in reading order;
 6. the same text as a removed paragraph: long and unique, or on the same page;
@@ -30,7 +30,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
 from app.domain.ledger import Entry, Ledger, LedgerParagraph
-from app.domain.ledger_similarity import similar_pairs
+from app.domain.ledger_similarity import COMMON_GRAM, similar_pairs
 
 SAME_PAGE_DICE = 0.5
 ANYWHERE_DICE = 0.6
@@ -157,6 +157,39 @@ def _grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:
 
 def _same_section(matching: _Matching) -> None:
     _pair_on_page(matching, matching.pages(), _whole, live=True, as_often=True)
+
+
+def _repeated_pages(matching: _Matching) -> None:
+    """Follow pages without a unique text, such as copies, to the pages with the same texts.
+
+    At least half of both pages must be equal; of equal pages, first one with the same name, then in
+    reading order.
+    """
+    sourced = {new for counter in matching.votes.values() for new in counter}
+    texts = _grouped((e.paragraph.file, e.paragraph) for e in matching.old if e.live)
+    olds = {file: _texts(page) for file, page in texts.items() if file not in matching.votes}
+    pages = _grouped((paragraph.file, paragraph) for paragraph in matching.paragraphs)
+    news = {file: _texts(page) for file, page in pages.items() if file not in sourced}
+    holders = _grouped((content_id, file) for file, held in news.items() for content_id in held)
+    pairs: list[tuple[int, str, str]] = []
+    for old, held in olds.items():
+        near = dict.fromkeys(new for one in held for new in holders.get(one, ())[:COMMON_GRAM])
+        for new in (*near, old):
+            size = (held & news.get(new, Counter())).total()
+            if size and 2 * size >= max(held.total(), news[new].total()):
+                pairs.append((size, old, new))
+    for size, old, new in sorted(pairs, key=lambda pair: (-pair[0], pair[1] != pair[2])):
+        if old in olds and new in news:
+            matching.votes[old][new] += size
+            del olds[old], news[new]
+
+
+def _texts(page: Iterable[LedgerParagraph]) -> Counter[str]:
+    """Return the bytes of each text of a page, by its hash."""
+    sizes: Counter[str] = Counter()
+    for paragraph in page:
+        sizes[paragraph.content_id] += _size(paragraph)
+    return sizes
 
 
 def _neighbours(matching: _Matching) -> None:
@@ -289,6 +322,7 @@ def _take_similar(
 _STEPS = (
     _author,
     _same_unique_text,
+    _repeated_pages,
     _same_section,
     _neighbours,
     _same_page_and_text,

@@ -175,6 +175,22 @@ def test_equal_paragraphs_of_a_page_stay_in_their_sections_when_it_is_split() ->
     assert found == [one.heading_path for one in after]
 
 
+def test_two_copies_of_a_page_keep_their_ids_when_both_are_renamed() -> None:
+    before = [paragraph(text, file) for file in ("a.md", "b.md") for text in (MOLE, OWL, "end")]
+    ids, ledger = renew(Ledger(), before)
+    after = [replace(one, file=one.file.replace(".md", ".mdx")) for one in before]
+    assert renew(ledger, after)[0] == ids
+
+
+def test_boilerplate_does_not_tie_a_new_page_to_a_removed_one() -> None:
+    before = [
+        paragraph(text, f"{n}.md") for n, own in enumerate((MOLE, OWL)) for text in (own, LONG)
+    ]
+    ids, ledger = renew(Ledger(), before)
+    after = [*before[:2], paragraph(NEWT * 2, "2.md"), paragraph(LONG, "2.md")]
+    assert not {*renew(ledger, after)[0][2:]} & {*ids}
+
+
 def test_a_chapter_that_comes_back_edited_gets_its_ids_back() -> None:
     before = [*chapter("Mole", "mole.md", MOLE), *chapter("Owl", "owl.md", OWL, LONG)]
     ids, ledger = renew(Ledger(), before)
