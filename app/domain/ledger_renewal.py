@@ -10,6 +10,9 @@ from dataclasses import replace
 from app.domain.ledger import Alias, Entry, Ledger, LedgerParagraph, unused_id
 from app.domain.ledger_matching import Match, match, tells_alone
 
+NEAR = 8
+"""Paragraphs before and after the place of one that is gone, which may contain its text."""
+
 
 def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[str], Ledger]:
     """Assign an id to each paragraph; return the ids in order and the updated ledger."""
@@ -37,6 +40,8 @@ def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[s
         known = paragraph.content_id in entries and not tells_alone(paragraph)
         for alias in {"" if known else paragraph.content_id, other} - {paragraph_id, ""}:
             aliases.setdefault(alias, Alias(alias, paragraph_id, round(score, 4)))
+    for merged in _merged(ledger, entries, paragraphs, ids):
+        aliases.setdefault(merged.alias, merged)
     kept = {name: alias for name, alias in aliases.items() if name not in ids_given}
     return ids, Ledger(entries, kept)
 
@@ -65,6 +70,26 @@ def _tombstones(
                 path = there.heading_path if section else gone.heading_path
                 gone = replace(gone, file=there.file, heading_path=path)
         yield Entry(entry.paragraph_id, gone, order, live=False)
+
+
+def _merged(
+    ledger: Ledger,
+    entries: Mapping[str, Entry],
+    paragraphs: Sequence[LedgerParagraph],
+    ids: Sequence[str],
+) -> Iterator[Alias]:
+    """Yield aliases for paragraphs that are now part of another one near their place."""
+    for old in ledger.entries.values():
+        entry, text = entries[old.paragraph_id], old.paragraph.text
+        if not old.live or entry.live or not tells_alone(old.paragraph):
+            continue
+        around = range(max(0, entry.order - NEAR), min(len(ids), entry.order + NEAR + 1))
+        for place in sorted(around, key=lambda place: abs(place - entry.order)):
+            there = paragraphs[place]
+            if there.file == entry.paragraph.file and text in there.text:
+                score = 2 * len(text) / (len(text) + len(there.text))
+                yield Alias(old.paragraph_id, ids[place], round(score, 4))
+                break
 
 
 def _groups(paragraph: LedgerParagraph) -> tuple[tuple[str, ...], ...]:

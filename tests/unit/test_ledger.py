@@ -213,6 +213,20 @@ def test_what_is_gone_follows_its_page_and_its_neighbours() -> None:
     assert located.nearest.paragraph_id in {ids[0], ids[2]}
 
 
+def test_a_paragraph_that_became_part_of_another_is_found_there() -> None:
+    texts = (MOLE, NEWT, OWL, PIKE)
+    ids, ledger = renew(Ledger(), [paragraph(text) for text in texts])
+    merged, ledger = renew(ledger, [paragraph(text) for text in (MOLE, NEWT + LONG + OWL, PIKE)])
+    assert merged[::2] == [ids[0], ids[3]]
+    for one in ids[1:3]:
+        located = ledger.locate(one)
+        assert located is not None
+        assert located.entry.paragraph_id == merged[1]
+        assert located.entry.live
+    again, ledger = renew(ledger, [paragraph(text) for text in texts])
+    assert again == ids
+
+
 @given(st.lists(st.text("abc", min_size=1, max_size=30), max_size=12), st.data())
 def test_the_same_book_again_changes_nothing(texts: list[str], data: st.DataObject) -> None:
     files = st.sampled_from(("a.md", "b.md"))
