@@ -30,12 +30,14 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
 from app.domain.ledger import Entry, Ledger, LedgerParagraph
-from app.domain.ledger_similarity import COMMON_GRAM, similar_pairs
+from app.domain.ledger_similarity import similar_pairs
 
 SAME_PAGE_DICE = 0.5
 ANYWHERE_DICE = 0.6
 SHORT = 24
 """UTF-8 bytes of normalised text: about five words, or eight Chinese characters."""
+COMMON_TEXT = 40
+"""Pages with the same text that are compared as copies of a page."""
 
 Match: TypeAlias = tuple[Entry, float]
 """An entry and the similarity of the texts, 0 to 1."""
@@ -173,7 +175,7 @@ def _repeated_pages(matching: _Matching) -> None:
     holders = _grouped((content_id, file) for file, held in news.items() for content_id in held)
     pairs: list[tuple[int, str, str]] = []
     for old, held in olds.items():
-        near = dict.fromkeys(new for one in held for new in holders.get(one, ())[:COMMON_GRAM])
+        near = dict.fromkeys(new for one in held for new in holders.get(one, ())[:COMMON_TEXT])
         for new in (*near, old):
             size = (held & news.get(new, Counter())).total()
             if size and 2 * size >= max(held.total(), news[new].total()):
