@@ -14,7 +14,8 @@ from dataclasses import replace
 from hashlib import sha256
 
 from app.domain.document import Block, Book
-from app.domain.ledger import Ledger, LedgerParagraph, renew, unused_id
+from app.domain.ledger import Ledger, LedgerParagraph, unused_id
+from app.domain.ledger_renewal import renew
 
 _CROCKFORD = bytes.maketrans(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789abcdefghjkmnpqrstvwxyz"

@@ -62,19 +62,18 @@ class CiteParagraph:
         if found is None:
             return None
         entry, nearest = found.entry, found.nearest
-        if entry.live:
-            return CitationTarget(book, entry.paragraph_id, await self._link(book, entry))
+        # After a rollback the index has paragraphs that the ledger already calls gone.
+        url = await self._link(book, entry)
+        if url or entry.live:
+            return CitationTarget(book, entry.paragraph_id, url or entry.paragraph.url)
         url = nearest.paragraph.url if nearest else ""
         return CitationTarget(book, entry.paragraph_id, url, gone=True)
 
     async def _link(self, book: BookId, entry: Entry) -> str:
-        """Return the paragraph's deep link.
-
-        It is the section's URL if no chunk has the paragraph or the index cannot be read.
-        """
+        """Return the paragraph's deep link; "" if no chunk has it or the index cannot be read."""
         try:
             passage = await self.index.find_paragraph(entry.paragraph_id, book)
         except StorageError as error:
             _log.warning("cite.index_failed", extra={"book": book, "error": error.code})
             passage = None
-        return passage.url if passage else entry.paragraph.url
+        return passage.url if passage else ""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from app.bootstrap.storage import index_only
 from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.identity import content_id
 from app.services.ingest import IngestRequest
+from app.settings import Settings
 from tests.serving import ingest, offline_settings, serving
 
 SITE = "https://lamps.example"
@@ -57,6 +60,27 @@ def test_an_id_that_was_never_known_is_404(client: httpx.Client, path: str) -> N
     response = client.get(path)
     assert response.status_code == 404
     assert response.json()["code"] == "paragraph_not_found"
+
+
+async def roll_back(settings: Settings) -> None:
+    async with index_only(settings) as index:
+        await index.rollback(BookId("lamps"))
+
+
+def test_a_paragraph_of_the_generation_that_a_rollback_made_current_is_not_gone(
+    tmp_path: Path,
+) -> None:
+    page = tmp_path / "lamps.md"
+    settings = offline_settings(tmp_path / "home")
+    request = IngestRequest(page, book=BookId("lamps"), site=Site.PLAIN, base_url=SITE)
+    for second in (GONE, ""):
+        page.write_text(PAGE.format(first=FIRST, second=second), encoding="utf-8")
+        ingest(settings, request)
+    asyncio.run(roll_back(settings))
+    with serving(settings) as address:
+        response = httpx.get(f"{address}/cite/{content_id(GONE)}")
+    assert response.status_code == 302
+    assert response.headers["location"].startswith(f"{SITE}#keepers:~:text=")
 
 
 def test_permalinks_are_absolute_where_the_server_knows_its_address(tmp_path: Path) -> None:

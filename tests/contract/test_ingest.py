@@ -19,7 +19,8 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind, Book
 from app.domain.errors import BookError, IndexBusy, ProviderUnavailable
-from app.domain.ledger import Ledger, LedgerParagraph, renew
+from app.domain.ledger import Ledger, LedgerParagraph
+from app.domain.ledger_renewal import renew
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.phases import Advance

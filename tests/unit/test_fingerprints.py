@@ -11,7 +11,8 @@ import pytest
 from app.adapters.fingerprints import FileLastRunStore, folder_fingerprint, program_fingerprint
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
-from app.domain.ledger import Ledger, renew
+from app.domain.ledger import Ledger
+from app.domain.ledger_renewal import renew
 from tests.unit.test_ledger import paragraph
 
 

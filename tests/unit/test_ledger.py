@@ -8,6 +8,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,13 @@ from hypothesis import strategies as st
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
-from app.domain.ledger import Ledger, LedgerParagraph, from_lines, renew, to_lines
+from app.domain.ledger import Ledger, LedgerParagraph, from_lines, to_lines
+from app.domain.ledger_renewal import renew
 from tests.index_points import quick_folder
 
 BOOK = BookId("book")
 TEXTS = [f"text {number}" for number in range(16)]
+ANIMALS = ("mole", "newt", "owl", "pike")
 LONG = "theindexmapseverytermtothelistofdocumentsthatholditinorderofnumber"
 
 
@@ -84,6 +87,159 @@ def test_a_paragraph_that_comes_back_gets_its_old_id_back() -> None:
     ids, again = renew(without, [paragraph("other"), paragraph(LONG)])
     assert ids[1] == old
     assert again.entries[old].live
+
+
+def chapter(title: str, file: str, *own: str) -> list[LedgerParagraph]:
+    """Paragraphs of a chapter: its own, then the same exercises as in every other chapter."""
+    section = (title, "Exercises")
+    return [
+        *(replace(paragraph(text, file), heading_path=(title,)) for text in own),
+        *(replace(paragraph(text, file), heading_path=section) for text in EXERCISES),
+    ]
+
+
+EXERCISES = ("exercises", "tryityourself", "tryityourself")
+MOLE, NEWT, OWL, PIKE = (f"the{animal}livesinaplaceofitsown{animal * 3}" for animal in ANIMALS)
+
+
+def moved(
+    before: list[LedgerParagraph], after: list[LedgerParagraph]
+) -> dict[tuple[str, int], tuple[str, int] | None]:
+    """Map each new paragraph, by title and number in its chapter, to the old one of its id."""
+
+    def places(book: list[LedgerParagraph]) -> list[tuple[str, int]]:
+        counts: Counter[str] = Counter()
+        found = []
+        for one in book:
+            found.append((one.heading_path[0], counts[one.heading_path[0]]))
+            counts[one.heading_path[0]] += 1
+        return found
+
+    ids, ledger = renew(Ledger(), before)
+    old = dict(zip(ids, places(before), strict=True))
+    news = renew(ledger, after)[0]
+    return {place: old.get(one) for place, one in zip(places(after), news, strict=True)}
+
+
+def test_equal_paragraphs_stay_in_their_chapter_when_chapters_are_renumbered() -> None:
+    before = [*chapter("Mole", "1.md", MOLE), *chapter("Owl", "2.md", OWL)]
+    after = [
+        *chapter("Mole", "1.md", MOLE),
+        *chapter("Newt", "2.md", NEWT),
+        *chapter("Owl", "3.md", OWL),
+    ]
+    found = moved(before, after)
+    assert [found["Owl", n] for n in range(4)] == [("Owl", n) for n in range(4)]
+    assert [found["Newt", n] for n in range(4)] == [None] * 4
+
+
+def test_equal_paragraphs_stay_in_their_chapter_when_a_folder_is_renamed_and_sorted_anew() -> None:
+    before = [*chapter("Owl", "part/1.md", OWL), *chapter("Mole", "part/2.md", MOLE)]
+    edited = MOLE.replace("place", "hole"), OWL.replace("place", "tree")
+    after = [
+        *chapter("Mole", "animals/mole.md", edited[0]),
+        *chapter("Owl", "animals/owl.md", OWL, edited[1]),
+    ]
+    found = moved(before, after)
+    assert found["Owl", 0] == ("Owl", 0)
+    assert [found["Owl", n] for n in (2, 3, 4)] == [("Owl", n) for n in (1, 2, 3)]
+    assert found["Mole", 0] == ("Mole", 0)
+    assert [found["Mole", n] for n in (1, 2, 3)] == [("Mole", n) for n in (1, 2, 3)]
+
+
+def test_a_new_chapter_does_not_get_the_ids_of_a_removed_ones_exercises() -> None:
+    before = [*chapter("Mole", "mole.md", MOLE), *chapter("Owl", "owl.md", OWL)]
+    _, ledger = renew(Ledger(), before)
+    _, ledger = renew(ledger, before[:4])
+    ids, ledger = renew(ledger, [*before[:4], *chapter("Newt", "newt.md", NEWT)])
+    assert not {one.paragraph_id for one in ledger.entries.values() if not one.live} & {*ids}
+    # The one that is gone is not said to be the new one, either.
+    for number in (1, 2, 3):
+        gone = ledger.resolve(f"{paragraph(EXERCISES[number - 1]).content_id}-{number}")
+        assert gone is None or not gone.live or gone.paragraph.file == "mole.md"
+
+
+def test_equal_paragraphs_of_a_page_stay_in_their_sections_when_it_is_split() -> None:
+    default = "defaulttruetypeboolean"
+
+    def option(name: str, text: str, file: str) -> list[LedgerParagraph]:
+        path = ("Settings", name)
+        texts = (name, default, text)
+        return [replace(paragraph(one, file), heading_path=path) for one in texts]
+
+    texts = {"cert": MOLE, "key": NEWT, "proxy": OWL, "retry": PIKE}
+    before = [one for name, text in texts.items() for one in option(name, text, "all.md")]
+    files = {"key": "network.md", "retry": "network.md", "cert": "other.md", "proxy": "other.md"}
+    after = [one for name, file in files.items() for one in option(name, texts[name], file)]
+    ids, ledger = renew(Ledger(), before)
+    old = {one: entry.heading_path for one, entry in zip(ids, before, strict=True)}
+    found = [old.get(one) for one in renew(ledger, after)[0]]
+    assert found == [one.heading_path for one in after]
+
+
+def test_two_copies_of_a_page_keep_their_ids_when_both_are_renamed() -> None:
+    before = [paragraph(text, file) for file in ("a.md", "b.md") for text in (MOLE, OWL, "end")]
+    ids, ledger = renew(Ledger(), before)
+    after = [replace(one, file=one.file.replace(".md", ".mdx")) for one in before]
+    assert renew(ledger, after)[0] == ids
+
+
+def test_boilerplate_does_not_tie_a_new_page_to_a_removed_one() -> None:
+    before = [
+        paragraph(text, f"{n}.md") for n, own in enumerate((MOLE, OWL)) for text in (own, LONG)
+    ]
+    ids, ledger = renew(Ledger(), before)
+    after = [*before[:2], paragraph(NEWT * 2, "2.md"), paragraph(LONG, "2.md")]
+    assert not {*renew(ledger, after)[0][2:]} & {*ids}
+
+
+def test_a_chapter_that_comes_back_edited_gets_its_ids_back() -> None:
+    before = [*chapter("Mole", "mole.md", MOLE), *chapter("Owl", "owl.md", OWL, LONG)]
+    ids, ledger = renew(Ledger(), before)
+    _, ledger = renew(ledger, before[:4])
+    back = chapter("Owl", "birds.md", OWL, LONG.replace("every", "each"))
+    assert renew(ledger, [*before[:4], *back])[0] == ids
+
+
+def test_what_is_gone_follows_its_page_and_its_neighbours() -> None:
+    before = [paragraph(text, "a.md") for text in (MOLE, NEWT, OWL)]
+    ids, ledger = renew(Ledger(), before)
+    _, ledger = renew(ledger, [before[0], before[2]])
+    # Three new paragraphs come first, the page gets another name and its section another title.
+    first = [paragraph(f"{PIKE}{n}" * 2, "first.md") for n in range(3)]
+    there = [replace(paragraph(text, "b.md"), heading_path=("New",)) for text in (MOLE, OWL)]
+    _, ledger = renew(ledger, [*first, *there])
+    located = ledger.locate(ids[1])
+    assert located is not None
+    assert located.nearest is not None
+    assert located.nearest.paragraph_id in {ids[0], ids[2]}
+
+
+def test_a_paragraph_that_became_part_of_another_is_found_there() -> None:
+    texts = (MOLE, NEWT, OWL, PIKE)
+    ids, ledger = renew(Ledger(), [paragraph(text) for text in texts])
+    merged, ledger = renew(ledger, [paragraph(text) for text in (MOLE, NEWT + LONG + OWL, PIKE)])
+    assert merged[::2] == [ids[0], ids[3]]
+    for one in ids[1:3]:
+        located = ledger.locate(one)
+        assert located is not None
+        assert located.entry.paragraph_id == merged[1]
+        assert located.entry.live
+    again, ledger = renew(ledger, [paragraph(text) for text in texts])
+    assert again == ids
+
+
+@given(st.lists(st.text("abc", min_size=1, max_size=30), max_size=12), st.data())
+def test_the_same_book_again_changes_nothing(texts: list[str], data: st.DataObject) -> None:
+    files = st.sampled_from(("a.md", "b.md"))
+    ledger = Ledger()
+    for _ in range(3):
+        some = data.draw(st.permutations(texts))[: data.draw(st.integers(0, len(texts)))]
+        book = [paragraph(text, data.draw(files)) for text in some]
+        ids, ledger = renew(ledger, book)
+        assert renew(ledger, book) == (ids, ledger)
+        stored = from_lines(to_lines(ledger), "ledger.jsonl")
+        assert renew(stored, book[::-1]) == renew(ledger, book[::-1])
 
 
 def test_the_authors_id_wins_and_a_second_use_of_it_does_not_collide() -> None:
