@@ -204,11 +204,11 @@ def _left_out(page: SitePage, error: FileRefused) -> SourceWarning:
 
 
 def _with_chapters(page_drafts: list[PageDraft]) -> list[PageDraft]:
-    """Name the chapters that have no title in the table of contents after their first page."""
+    """Name each chapter after the page that the table of contents links it to."""
     titles = {one.page.file: title_of(one) for one in page_drafts}
 
     def named(page: SitePage) -> SitePage:
-        return replace(page, chapter=page.chapter or titles.get(page.chapter_file, ""))
+        return replace(page, chapter=titles.get(page.chapter_file, page.chapter))
 
     return [replace(one, page=named(one.page)) for one in page_drafts]
 

@@ -42,7 +42,8 @@ class SitePage:
     chapter_number: int = 0
     """The number that the site shows for the chapter; 0 if none."""
     chapter_file: str = ""
-    """The page whose title is the chapter's if `chapter` is ""; "" if it is this page."""
+    """The page whose title is the chapter's name; "": `chapter` is the name, or else the page's own
+    title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +354,7 @@ def _listed_pages(
             message = f"listed in the table of contents but {problem}: {target}"
             warnings.append(SourceWarning(message, contents.file, entry.line))
         elif file not in pages:
-            named_by = "" if chapter.title else library.locate(contents.folder, chapter.target)
+            named_by = library.locate(contents.folder, chapter.target) if chapter.target else ""
             pages[file] = SitePage(
                 file,
                 page_url(file),
