@@ -78,7 +78,7 @@ def _reading(commands: Commands) -> None:
     )
     ingest.add_argument(
         "--edition",
-        type=_edition,
+        type=Edition.of_version,
         default=ONLY,
         metavar="VERSION",
         help="ingest the folder as this version of the book, served at <base URL>/VERSION (mike)",
@@ -107,12 +107,6 @@ def _reading(commands: Commands) -> None:
 def _chunking_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--strategy", metavar="NAME", help="chunking strategy (structure)")
     exclude_kinds_option(command)
-
-
-def _edition(text: str) -> Edition:
-    edition = Edition.named(text, "")
-    edition.id_of(BookId("book"))  # InputError if it has no letter or digit
-    return edition
 
 
 def _asking(commands: Commands) -> None:

@@ -13,6 +13,7 @@ from app.adapters.markdown import editions_of, read_book
 from app.bootstrap.books import requests_by_edition
 from app.domain.book_id import BookId
 from app.domain.edition import Edition, edition_at
+from app.domain.errors import InputError
 from app.services.ingest import IngestRequest
 from tests.command_line import Run, runner
 from tests.serving import ingest, offline_settings, serving
@@ -160,6 +161,12 @@ def test_an_ingest_brings_every_edition_and_takes_it_away(
     assert [one["unchanged"] for one in again] == [True] * 4
     assert run("remove", "lamps").code == 0
     assert listed(run) == []
+
+
+@pytest.mark.parametrize("version", ["../x", "a//b", "1?", "", "a b"])
+def test_a_version_that_is_no_part_of_a_path_is_refused(version: str) -> None:
+    with pytest.raises(InputError, match="is no version"):
+        Edition.of_version(version)
 
 
 def test_an_edition_that_the_site_has_no_more_leaves_the_index(
