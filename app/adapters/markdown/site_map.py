@@ -42,8 +42,7 @@ class SitePage:
     chapter_number: int = 0
     """The number that the site shows for the chapter; 0 if none."""
     chapter_file: str = ""
-    """The page whose title is the chapter's name; "": `chapter` is the name, or else the page's own
-    title."""
+    """The chapter's first page, whose title is the name if `chapter` is ""; "" if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
