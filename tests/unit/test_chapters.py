@@ -205,7 +205,7 @@ def test_a_chapter_without_a_title_in_the_contents_has_that_of_its_page(
 def test_the_contents_name_a_chapter_with_pages_below_it(tmp_path: Path) -> None:
     summary = "# Summary\n\n"
     for name in ("Owls", "Bats"):
-        summary += f"- [{name}]({name}.md)\n  - [{name}]({name}-1.md)\n"
+        summary += f"- [{name}]({name}.md#top)\n  - [{name}]({name}-1.md)\n"
         (tmp_path / f"{name}.md").write_text("# Introduction\n\nText.\n", encoding="utf-8")
         (tmp_path / f"{name}-1.md").write_text("# Wings\n\nText.\n", encoding="utf-8")
     (tmp_path / "SUMMARY.md").write_text(f"{summary}- [Mice](mice.md)\n", encoding="utf-8")

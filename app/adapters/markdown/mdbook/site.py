@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from posixpath import normpath
 
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.mdbook.syntax import DIALECT, PLAIN_STYLE, STYLE, dialect_with
+from app.adapters.markdown.mdbook.syntax import DIALECT, PLAIN_STYLE, STYLE, VisibleCode
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
     SiteGenerator,
@@ -77,11 +78,9 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 
 
 def _dialect(html: dict[str, object]) -> Dialect:
-    prefixes = table(html, "code", "hidelines")
-    return dialect_with(
-        html.get("definition-lists") is not False,
-        frozenset((language, str(prefix)) for language, prefix in prefixes.items()),
-    )
+    prefixes = ((name, str(prefix)) for name, prefix in table(html, "code", "hidelines").items())
+    has_lists = html.get("definition-lists") is not False
+    return replace(DIALECT, definition_lists=has_lists, visible_code=VisibleCode(tuple(prefixes)))
 
 
 def _configured(site_url: str, file: str, text: str, warnings: list[SourceWarning]) -> str:
