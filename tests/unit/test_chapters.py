@@ -202,18 +202,17 @@ def test_a_chapter_without_a_title_in_the_contents_has_that_of_its_page(
     assert [one.chapter for one in read] == ["intro", "owls", "owls", "owls", last]
 
 
-def test_a_chapter_with_pages_below_it_is_named_by_the_title_of_its_first_page(
-    tmp_path: Path,
-) -> None:
-    summary = "# Summary\n\n- [Owls](owls.md)\n  - [Wings](wings.md)\n"
-    for name, said in (
-        ("SUMMARY", summary),
-        ("owls", "# Owls of the North\n\nText.\n"),
-        ("wings", "# Wings\n\nText.\n"),
-    ):
-        (tmp_path / f"{name}.md").write_text(said, encoding="utf-8")
+def test_the_contents_name_a_chapter_with_pages_below_it(tmp_path: Path) -> None:
+    summary = "# Summary\n\n"
+    for name in ("Owls", "Bats"):
+        summary += f"- [{name}]({name}.md#top)\n  - [{name}]({name}-1.md)\n"
+        (tmp_path / f"{name}.md").write_text("# Introduction\n\nText.\n", encoding="utf-8")
+        (tmp_path / f"{name}-1.md").write_text("# Wings\n\nText.\n", encoding="utf-8")
+    (tmp_path / "SUMMARY.md").write_text(f"{summary}- [Mice](mice.md)\n", encoding="utf-8")
+    (tmp_path / "mice.md").write_text("# All mice\n\nText.\n", encoding="utf-8")
     (tmp_path / "book.toml").write_text('[book]\nsrc = "."\n', encoding="utf-8")
-    assert {one.chapter for one in read_book(tmp_path).documents} == {"Owls of the North"}
+    chapters = [one.chapter for one in read_book(tmp_path).documents]
+    assert chapters == ["Owls", "Owls", "Bats", "Bats", "All mice"]
 
 
 def test_the_number_that_the_site_shows_comes_before_that_of_the_file() -> None:

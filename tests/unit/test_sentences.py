@@ -18,6 +18,7 @@ from app.domain.chunking.inline_markup import matching_texts, reader_text, sente
         ("en", ["The approx. value etc. is given.", "So it is."]),
         ("en", ["A line\nbreak is no end.", "This is one."]),
         ("en", ["It moved to owls.Barn and a_1.B2 in May.", "It is new."]),
+        ("en", ["It moved to owls._Barn in May.", "It is new."]),
         ("en", ["Use the spread operator ..., then wait.", "Call owls!(2) or hoot![1] too."]),
         ("en", ["Do owls hunt?", "They do!", "(At night.)"]),
         ("de", ["Das gilt z. B. für Öl.", "Es brennt."]),

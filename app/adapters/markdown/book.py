@@ -204,11 +204,16 @@ def _left_out(page: SitePage, error: FileRefused) -> SourceWarning:
 
 
 def _with_chapters(page_drafts: list[PageDraft]) -> list[PageDraft]:
-    """Name each chapter after the page that the table of contents links it to."""
+    """Name the chapter of each page: as the table of contents does, a single page by its title."""
     titles = {one.page.file: title_of(one) for one in page_drafts}
+    pages = [one.page for one in page_drafts]
+    heads = {page.chapter_file for page in pages if page.chapter_file != page.file}
 
     def named(page: SitePage) -> SitePage:
-        return replace(page, chapter=titles.get(page.chapter_file, page.chapter))
+        is_single = page.file not in heads and page.chapter_file in ("", page.file)
+        listed = "" if is_single and page.chapter == page.title else page.chapter
+        chapter = listed or titles.get(page.chapter_file) or titles[page.file]
+        return replace(page, chapter=chapter)
 
     return [replace(one, page=named(one.page)) for one in page_drafts]
 

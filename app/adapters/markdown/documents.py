@@ -78,7 +78,7 @@ def build_document(
     return Document(
         page.file,
         title,
-        title if page.chapter in ("", page.title) else page.chapter,
+        page.chapter or title,
         page.url,
         text,
         blocks,

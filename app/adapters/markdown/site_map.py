@@ -42,8 +42,7 @@ class SitePage:
     chapter_number: int = 0
     """The number that the site shows for the chapter; 0 if none."""
     chapter_file: str = ""
-    """The page whose title is the chapter's name; "": `chapter` is the name, or else the page's own
-    title."""
+    """The chapter's first page, whose title is the name if `chapter` is ""; "" if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +289,7 @@ def chapters(entries: Sequence[TocEntry]) -> list[TocEntry]:
         while stack and stack[-1].depth >= entry.depth:
             stack.pop()
         linked = (above for above in stack if above.target and (above.title or above.depth))
-        group = stack[-1] if stack and stack[-1].title and not _is_part(stack[-1]) else entry
+        group = stack[-1] if stack and _is_group(stack[-1]) else entry
         result.append(next(linked, group))
         stack.append(entry)
     return result
@@ -306,8 +305,9 @@ def _chapter_numbers(entries: Sequence[TocEntry]) -> Iterator[int]:
         yield number
 
 
-def _is_part(entry: TocEntry) -> bool:
-    return entry.depth == 0 or (not entry.target and _PART.match(entry.title) is not None)
+def _is_group(entry: TocEntry) -> bool:
+    is_part = entry.depth == 0 or (not entry.target and _PART.match(entry.title))
+    return bool(entry.title) and not is_part
 
 
 def join_url(base: str, path: str, *, encoded: bool = False) -> str:
@@ -344,7 +344,7 @@ def _listed_pages(
     entries = contents.entries
     named = zip(entries, chapters(entries), _chapter_numbers(entries), strict=True)
     for entry, chapter, number in named:
-        target = unquote(entry.target.split("#")[0])
+        target = _path_of(entry)
         if not target or "://" in target:
             continue
         file = library.locate(contents.folder, target)
@@ -354,16 +354,19 @@ def _listed_pages(
             message = f"listed in the table of contents but {problem}: {target}"
             warnings.append(SourceWarning(message, contents.file, entry.line))
         elif file not in pages:
-            named_by = library.locate(contents.folder, chapter.target) if chapter.target else ""
             pages[file] = SitePage(
                 file,
                 page_url(file),
                 entry.title,
                 chapter.title,
                 chapter_number=number,
-                chapter_file=named_by or "",
+                chapter_file=library.locate(contents.folder, _path_of(chapter)) or "",
             )
     return list(pages.values())
+
+
+def _path_of(entry: TocEntry) -> str:
+    return unquote(entry.target.split("#")[0])
 
 
 def why_not_read(file: str) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from posixpath import normpath
 
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.mdbook.syntax import DIALECT, PLAIN_STYLE, STYLE, dialect_with
+from app.adapters.markdown.mdbook.syntax import DIALECT, PLAIN_STYLE, STYLE, VisibleCode
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
     SiteGenerator,
@@ -30,12 +31,12 @@ _FOLDERS = ("book", "docs", "doc", "guide")
 
 
 def _config_below(library: Library) -> str | None:
-    return next((file for file in _configs_below(library) if _summary(library, file)), None)
+    return next((file for file in _configs_below(library) if _has_summary(library, file)), None)
 
 
 def configs_without_summary(library: Library) -> Iterator[str]:
     """Yield the configurations in a repository's folders that mdBook builds no book of."""
-    return (file for file in _configs_below(library) if not _summary(library, file))
+    return (file for file in _configs_below(library) if not _has_summary(library, file))
 
 
 def _configs_below(library: Library) -> Iterator[str]:
@@ -43,24 +44,27 @@ def _configs_below(library: Library) -> Iterator[str]:
     return (file for file in files if library.locate("", file))
 
 
-def _summary(library: Library, file: str) -> str | None:
-    """Return the table of contents of the book that a file configures."""
+def _has_summary(library: Library, file: str) -> bool:
     config = read_toml((library.text(file) or "").encode(), file)
-    source = str(table(config, "book").get("src") or "src")
-    return library.first(folder_of(file), (f"{source}/SUMMARY.md", "SUMMARY.md"))
+    return library.first("", _summaries(config, file)) is not None
+
+
+def _summaries(config: dict[str, object], file: str) -> tuple[str, str]:
+    """Return where the table of contents of the book that a file configures may be."""
+    folder, source = folder_of(file), table(config, "book").get("src") or "src"
+    return under(folder, f"{source}/SUMMARY.md"), under(folder, "SUMMARY.md")
 
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
     """Read `book.toml`. BookError if there is no SUMMARY.md."""
     file = library.locate("", CONFIG) or _config_below(library) or CONFIG
-    folder = folder_of(file)
     text = library.text(file) or ""
     config = read_toml(text.encode(), file)
     book = table(config, "book")
-    summary = _summary(library, file)
+    summaries = _summaries(config, file)
+    summary = library.first("", summaries)
     if summary is None:
-        missing = under(folder, f"{book.get('src') or 'src'}/SUMMARY.md")
-        raise BookError("no SUMMARY.md: mdBook needs one as table of contents", missing)
+        raise BookError("no SUMMARY.md: mdBook needs one as table of contents", summaries[0])
     html = table(config, "output", "html")
     site_url = str(html.get("site-url") or "")
     folder = folder_of(summary)
@@ -77,11 +81,9 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 
 
 def _dialect(html: dict[str, object]) -> Dialect:
-    prefixes = table(html, "code", "hidelines")
-    return dialect_with(
-        html.get("definition-lists") is not False,
-        frozenset((language, str(prefix)) for language, prefix in prefixes.items()),
-    )
+    prefixes = ((name, str(prefix)) for name, prefix in table(html, "code", "hidelines").items())
+    has_lists = html.get("definition-lists") is not False
+    return replace(DIALECT, definition_lists=has_lists, visible_code=VisibleCode(tuple(prefixes)))
 
 
 def _configured(site_url: str, file: str, text: str, warnings: list[SourceWarning]) -> str:

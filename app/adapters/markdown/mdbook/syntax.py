@@ -7,13 +7,12 @@ definition lists and smart punctuation unless they are switched off.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
 
 from app.adapters.markdown.includes import IncludeStyle
 from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
 from app.adapters.markdown.parser.block_rules import attribute_list, first_of, mark_rule
-from app.adapters.markdown.parser.dialect import Dialect, VisibleCode
+from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import MarkupClass
 
 _INCLUDE = re.compile(r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.M)
@@ -33,20 +32,21 @@ def _without_hidden_rust(text: str) -> str:
     return _ESCAPED.sub(r"\1#", text) if "##" in text else text
 
 
-def _visible_code(prefixes: frozenset[tuple[str, str]]) -> VisibleCode:
-    """Return what drops the hidden lines: by language, the prefix that they begin with."""
-    by_language = dict(prefixes)
+@dataclass(frozen=True, slots=True)
+class VisibleCode:
+    """Drops hidden lines; a class, as parsers are cached by their dialect, compared by value."""
 
-    def visible(text: str, language: str, info: str) -> str:
+    prefixes: tuple[tuple[str, str], ...] = ()
+    """Languages, and what their hidden lines begin with."""
+
+    def __call__(self, text: str, language: str, info: str) -> str:
         if language == "rust":
             return _without_hidden_rust(text)
         given = _PREFIX.search(info) if "hidelines=" in info else None
-        prefix = given[1] if given else by_language.get(language)
+        prefix = given[1] if given else dict(self.prefixes).get(language)
         if not prefix or prefix not in text:
             return text
         return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(prefix))
-
-    return visible
 
 
 _BRACES = first_of(
@@ -59,7 +59,7 @@ DIALECT = Dialect(
     math=True,
     definition_lists=True,
     block_rules=(("{", _BRACES),),
-    visible_code=_visible_code(frozenset()),
+    visible_code=VisibleCode(),
     includes=IncludeStyle(
         begins="{{",
         directive=re.compile(
@@ -69,17 +69,6 @@ DIALECT = Dialect(
         keeps_unresolved=True,
     ),
 )
-
-
-@cache
-def dialect_with(definition_lists: bool, prefixes: frozenset[tuple[str, str]]) -> Dialect:
-    """Return the dialect of a book; `prefixes` are languages with the prefix of hidden lines.
-
-    Cached because a parser is cached by its dialect, and functions compare by identity.
-    """
-    if definition_lists and not prefixes:
-        return DIALECT
-    return replace(DIALECT, definition_lists=definition_lists, visible_code=_visible_code(prefixes))
 
 
 # --- anchors ------------------------------------------------------------------------------------

@@ -156,9 +156,7 @@ def _mystmd(site: _Site) -> SiteSettings:
     project = table(loaded, "project")
     title = str(project.get("title") or table(loaded, "site").get("title") or "")
     files = _files_without(site, names(project.get("exclude")))
-    entries = list(
-        site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)), files)
-    )
+    entries = site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)), files)
     folders = bool(table(loaded, "site", "options").get("folders"))
     settings = site.with_contents(SiteSettings(site.base_url, title), entries)
     targets = [entry.target for entry in settings.contents.entries] if settings.contents else []
@@ -166,7 +164,7 @@ def _mystmd(site: _Site) -> SiteSettings:
     paths = paths_of(listed, files, folders)
 
     def path_of(file: str) -> str:
-        return paths[file] if file in paths else slug_of(file, folders)
+        return paths.get(file, slug_of(file, folders))
 
     def page(file: str) -> SitePage:
         return SitePage(under(site.folder, file), join_url(site.base_url, path_of(file)))
