@@ -26,7 +26,7 @@ id written by the author always wins.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from app.domain.ledger import Entry, Ledger, LedgerParagraph
@@ -168,22 +168,35 @@ def _repeated_pages(matching: _Matching) -> None:
     reading order.
     """
     sourced = {new for counter in matching.votes.values() for new in counter}
-    texts = _grouped((e.paragraph.file, e.paragraph) for e in matching.old if e.live)
-    olds = {file: _texts(page) for file, page in texts.items() if file not in matching.votes}
-    pages = _grouped((paragraph.file, paragraph) for paragraph in matching.paragraphs)
-    news = {file: _texts(page) for file, page in pages.items() if file not in sourced}
+    before = (entry.paragraph for entry in matching.old if entry.live)
+    olds = _pages_without(matching.votes, before)
+    news = _pages_without(sourced, matching.paragraphs)
+    copies = sorted(_copies(olds, news), key=lambda pair: (-pair[0], pair[1] != pair[2]))
+    for size, old, new in copies:
+        if old in olds and new in news:
+            matching.votes[old][new] += size
+            del olds[old], news[new]
+
+
+def _copies(
+    olds: Mapping[str, Counter[str]], news: Mapping[str, Counter[str]]
+) -> Iterator[tuple[int, str, str]]:
+    """Yield (bytes in common, old page, new page) for pages of which at least half is equal."""
     holders = _grouped((content_id, file) for file, held in news.items() for content_id in held)
-    pairs: list[tuple[int, str, str]] = []
     for old, held in olds.items():
         near = dict.fromkeys(new for one in held for new in holders.get(one, ())[:COMMON_TEXT])
         for new in (*near, old):
             size = (held & news.get(new, Counter())).total()
             if size and 2 * size >= max(held.total(), news[new].total()):
-                pairs.append((size, old, new))
-    for size, old, new in sorted(pairs, key=lambda pair: (-pair[0], pair[1] != pair[2])):
-        if old in olds and new in news:
-            matching.votes[old][new] += size
-            del olds[old], news[new]
+                yield size, old, new
+
+
+def _pages_without(
+    followed: Container[str], paragraphs: Iterable[LedgerParagraph]
+) -> dict[str, Counter[str]]:
+    """Return the texts of each page that is not yet followed."""
+    pages = _grouped((one.file, one) for one in paragraphs if one.file not in followed)
+    return {file: _texts(page) for file, page in pages.items()}
 
 
 def _texts(page: Iterable[LedgerParagraph]) -> Counter[str]:

@@ -88,14 +88,6 @@ def test_a_paragraph_is_not_shown_without_what_it_announces() -> None:
     assert [one.text for one in found.passages] == [told.text]
 
 
-def test_a_caption_is_shown_with_its_listing() -> None:
-    before = passage("Owls are told here.", "p-owls")
-    code = passage("tokens.sort()", "p-code", BlockKind.CODE, language="python")
-    below = passage("Listing 2-1: Sort the tokens by their bytes", "p-below")
-    found = extracted("How are the tokens sorted by their bytes?", before, code, below)
-    assert found.passages[0].paragraph_ids == ("p-owls", "p-code", "p-below")
-
-
 def test_a_title_above_a_table_is_shown_with_it_and_with_what_leads_in_to_both() -> None:
     lead = passage("All owls are listed here.", "p-lead")
     title = passage("Weights of owls (in grams)", "p-title")
@@ -106,17 +98,6 @@ def test_a_title_above_a_table_is_shown_with_it_and_with_what_leads_in_to_both()
     assert shown.paragraph_ids[0] == "p-lead"
 
 
-def test_a_label_without_its_block_is_not_shown_and_a_value_is() -> None:
-    told = in_section("Tokens are sorted by their bytes.", "told")
-    label = in_section("Listing 2-1: How the tokens are sorted by code", "label")
-    value = in_section("How the tokens are sorted: by code", "value")
-    question = "How are the tokens sorted by code?"
-    found = extracted(question, label, told)
-    assert [one.text for one in found.passages] == [told.text]
-    found = extracted(question, value, told)
-    assert [one.text for one in found.passages] == [value.text, told.text]
-
-
 @pytest.mark.parametrize(
     ("text", "label"),
     [
@@ -124,13 +105,11 @@ def test_a_label_without_its_block_is_not_shown_and_a_value_is() -> None:
         ("Owls by night (barn owls)", True),
         ("Owls hunt.", False),
         ("(Owls hunt.)", False),
+        ("Owls hunt:", False),
         ("Owls hunt. They see (well)", False),
-        ("He asked,", False),
-        ("Owls hunt —", False),
         ("フクロウの表", True),
         ("フクロウは夜に飛ぶ。", False),
         ("猫头鹰在夜里捕鼠．", False),
-        ("นกฮูกล่าหนูในเวลากลางคืน", False),
         ("Owls " * 50, False),
     ],
 )
@@ -232,21 +211,3 @@ def test_a_list_of_links_is_never_shown() -> None:
     (shown,) = extracted("How do owls hunt mice?", told, linked(BlockKind.LIST)).passages
     assert shown.text == told.text
     assert extracted("How do owls hunt mice?", linked(BlockKind.PARAGRAPH)).passages
-
-
-@pytest.mark.parametrize("kind", [BlockKind.PARAGRAPH, BlockKind.ADMONITION])
-@pytest.mark.parametrize(
-    ("below", "shown"),
-    [
-        ("- How owls hunt mice\n- Where owls hunt mice", False),
-        ("How owls hunt mice\nWhere owls hunt mice", False),
-        ("Owls hunt mice.\nThey do so at night.", True),
-        ("```\nhunt mice\nhunt owls\n```", True),
-    ],
-)
-def test_links_below_a_line_are_never_shown(kind: BlockKind, below: str, shown: bool) -> None:
-    told = in_section("Owls hunt.", "told")
-    links = in_section(f"How do owls hunt mice? See:\n{below}", "links", kind)
-    links = replace(links, end=links.start + 3 * len(links.text))
-    found = extracted("How do owls hunt mice?", told, links)
-    assert (links.text in [one.text for one in found.passages]) is shown

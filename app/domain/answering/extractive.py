@@ -61,20 +61,16 @@ def extract(
     paragraphs = relevance.paragraphs(similarities)
     selector = PassageSelector(given.context, paragraphs, grows=Rule.ANNOUNCEMENT in rules)
     ranked = _unread(_ranked(paragraphs), lambda at: given.context[at].passage.text, read)
-    near = [
-        at for at in ranked if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score
-    ]
-    for at in near:
-        selector.take(at)
-    for at in () if selector.ranges else near:
-        selector.take(at, labels=True)
-    ranges = selector.joined()
-    if not ranges:
+    for at in ranked:
+        if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score:
+            selector.take(at)
+    if not selector.ranges:
         return ExtractiveAnswer("", ())
-    marking = _marking(relevance, paragraphs, ranges, read)
-    least = MARKED_SHARE * marking.best(*ranges[0])
+    marking = _marking(relevance, paragraphs, selector.ranges, read)
+    least = MARKED_SHARE * marking.best(*selector.ranges[0])
     chosen = [
-        ChosenPassage(first, last, marking.units(first, last, least)) for first, last in ranges
+        ChosenPassage(first, last, marking.units(first, last, least))
+        for first, last in selector.ranges
     ]
     return _answer(chosen, given.context)
 

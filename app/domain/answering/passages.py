@@ -2,10 +2,9 @@
 
 A passage is a paragraph that answers the question, extended within its section. A list, listing,
 table or formula gets the paragraph before it as lead-in. A paragraph that ends with a colon gets
-the block it announces, or is not shown. A label, such as a caption or a file name, gets the block
-below it, else the one above it; without one it is not shown, unless there is nothing else. A short
-paragraph gets the next one if its score is high enough. A passage that mostly repeats earlier
-passages is left out. Passages that continue each other in the book are one.
+the block it announces, or is not shown; so does a label, such as a caption or a file name, above a
+block. A short paragraph gets the next one if its score is high enough. A passage that mostly
+repeats earlier passages is left out. Passages that continue each other in the book are one.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from app.domain.answering.relevance import ScoredParagraph
-from app.domain.answering.units import BLOCKS, Unit, adjoin, announces, is_label, names_value
+from app.domain.answering.units import BLOCKS, Unit, adjoin, announces, is_label
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
@@ -33,6 +32,8 @@ REPEATED_SHARE = 0.5
 """Share of a passage's word n-grams in earlier passages above which it is left out."""
 _NGRAM_WORDS = 5
 _Ngram: TypeAlias = tuple[str, ...]
+_Range: TypeAlias = tuple[int, int]
+"""First and last position of adjacent paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,49 +63,37 @@ class PassageSelector:
     def __post_init__(self) -> None:
         self._sizes = [word_count(one.passage.text) for one in self.context]
 
-    def take(self, at: int, *, labels: bool = False) -> None:
+    def take(self, at: int) -> None:
         """Add the paragraph at this index to the passages.
 
-        Not if there is no room, if the block it announces is missing, or if it repeats a passage; a
-        label without its block only with `labels`.
+        Not if there is no room, if the block it announces is missing, or if it repeats a passage.
         """
         if any(first <= at <= last for first, last in self.ranges):
             return
         begin, end = self._whole(at)
-        if self.grows and (self._announces(end) or not (labels or self._says_something(end))):
+        if self.grows and self._announces(end):
             return
-        beside = self._beside(begin, end)
-        first = min([begin, *(one for one, _ in beside)])
-        last = max([end, *(other for _, other in beside)])
-        rest = [one for one in self.ranges if one not in beside]
+        (first, last), rest, _ = self._joined(begin, end)
         fits = self._size([*rest, (first, last)]) <= MAX_ANSWER_WORDS
         if self.ranges and (not fits or len(rest) >= MAX_PASSAGES):
             return
         if self._repeats(begin, end):
             return
         last = self._longer(first, last, rest, CONTINUED_SHARE * self.paragraphs[at].score)
-        # A passage that joins others takes the place of the first of them.
-        place = self.ranges.index(beside[0]) if beside else len(rest)
-        self.ranges = [*rest[:place], (first, last), *rest[place:]]
-        self._shown |= self._ngrams(first, last)
+        whole, rest, place = self._joined(first, last)
+        self.ranges = [*rest[:place], whole, *rest[place:]]
+        self._shown |= self._ngrams(*whole)
 
-    def joined(self) -> list[tuple[int, int]]:
-        """Return the passages, those that continue each other in the book as one.
+    def _joined(self, first: int, last: int) -> tuple[_Range, list[_Range], int]:
+        """Return these paragraphs with the passages that they continue, and the other passages.
 
-        A passage that was extended can touch another one. The whole takes the place of the first.
+        Last, the place of the whole among the others: that of the first passage that it joins.
         """
-        found: list[tuple[int, int]] = []
-        for first, last in self.ranges:
-            beside = [one for one in found if self._touch(one, (first, last))]
-            place = min(map(found.index, beside), default=len(found))
-            whole = [(first, last), *beside]
-            found = [one for one in found if one not in beside]
-            found.insert(place, (min(whole)[0], max(other for _, other in whole)))
-        return found
-
-    def _beside(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Return the passages that these paragraphs overlap or continue."""
-        return [one for one in self.ranges if self._touch(one, (first, last))]
+        beside = [one for one in self.ranges if self._touch(one, (first, last))]
+        rest = [one for one in self.ranges if one not in beside]
+        place = self.ranges.index(beside[0]) if beside else len(rest)
+        parts = [(first, last), *beside]
+        return (min(parts)[0], max(end for _, end in parts)), rest, place
 
     def _touch(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
         """Whether one of two runs of paragraphs overlaps or continues the other in the book."""
@@ -130,12 +119,9 @@ class PassageSelector:
         first = last = at
         if not self.grows:
             return first, last
-        if self._is_label(at) and not self._announces(at) and self._is_below_block(at):
+        while self._is_block(first) and self._follows(first) and at - first < 2:
             first -= 1
-        block = first
-        while self._is_block(first) and self._follows(first) and block - first < 2:
-            first -= 1
-        if first < block and self._is_label(first) and self._follows(first):
+        if first < at and self._is_label(first) and self._follows(first):
             first -= 1
         while self._announces(last) and self._follows(last + 1):
             last += 1
@@ -153,7 +139,7 @@ class PassageSelector:
             taken = any(one <= further and last + 1 <= other for one, other in rest)
             following = self.paragraphs[last + 1 : further + 1]
             answers = max(one.score for one in following) >= least
-            complete = not self._announces(further) and self._says_something(further)
+            complete = not self._announces(further)
             if taken or not (answers and complete):
                 break
             if self._size([*rest, (first, further)]) > MAX_ANSWER_WORDS:
@@ -176,19 +162,11 @@ class PassageSelector:
     def _is_label(self, at: int) -> bool:
         return is_label(self.context[at].passage)
 
-    def _is_below_block(self, at: int) -> bool:
-        return self._follows(at) and self._is_block(at - 1)
-
     def _announces(self, at: int) -> bool:
         """Whether the paragraph ends with a colon or is the label of the block below it."""
         if announces(self.context[at].passage):
             return True
         return self._is_label(at) and adjoin(self.context, at, at + 1) and self._is_block(at + 1)
-
-    def _says_something(self, at: int) -> bool:
-        """Whether the paragraph is no label, or one with a value or of the block above it."""
-        passage = self.context[at].passage
-        return not is_label(passage) or names_value(passage) or self._is_below_block(at)
 
 
 def _ngrams(text: str) -> set[_Ngram]:

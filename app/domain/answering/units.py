@@ -60,9 +60,6 @@ _EMPTY_ASSIGNMENT_LANGUAGES = frozenset(
     "text txt diff haskell hs ocaml fsharp elm".split()
 )
 """Languages in which an assignment may be empty, or its value begin on the next line."""
-_VALUE = re.compile(r"[^\d\s](?::\s|\uff1a|\s[=\u2013\u2014-]\s)")
-"""Between a name and its value, as in "Default: 5"; a number before the colon is a caption's."""
-_LEAST_NAMES = 2
 _LABEL_CHARS = 200
 """A longer paragraph is text without its full stop."""
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
@@ -72,10 +69,6 @@ _SENTENCE_END = re.compile(
     "[.!?\u2026\u0964\u061f\u06d4\u1362\u17d4]['\")\\]*_\u2019\u201d\u00bb]*(?=\\s|$)"
     "|[\u3002\uff01\uff0e\uff1f\uff61]['\")\\]\u2019\u201d\u300d\u300f\uff09]*"
 )
-_NO_FULL_STOP = re.compile("[\u0e00-\u0eff\u1000-\u109f]")
-"""Thai, Lao and Burmese: scripts whose sentences need not end with a sign."""
-_GOES_ON = re.compile("[:;,\u2013\u2014\uff0c\uff1a\uff1b][\\s)\\]}\"'*_\u2019\u201d\u00bb]*\\Z")
-"""The end of a text that leads on to what follows."""
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -100,11 +93,6 @@ class Unit:
 def has_sentence(text: str) -> bool:
     """Whether a sentence ends in the text, unlike in a label or a line of links."""
     return _SENTENCE_END.search(text) is not None
-
-
-def is_fragment(text: str) -> bool:
-    """Whether no sentence ends in the text and it does not lead on to what follows."""
-    return not (has_sentence(text) or _GOES_ON.search(text) or _NO_FULL_STOP.search(text))
 
 
 def ends_sentence(text: str) -> bool:
@@ -151,21 +139,11 @@ def is_quotable(passage: Passage) -> bool:
         return False
     if passage.kind in WHOLE and word_count(passage.text) > MAX_UNIT_WORDS:
         return _is_article(passage)
-    if passage.kind is BlockKind.LIST or _ends_with_names(passage):
+    if passage.kind is BlockKind.LIST:
         return len(passage.text) >= LEAST_TEXT * (passage.end - passage.start)
     if passage.kind is not BlockKind.CODE:
         return True
     return not (_INCLUDE.match(passage.text) or has_blanks(passage.text, passage.language))
-
-
-def _ends_with_names(passage: Passage) -> bool:
-    """Whether most lines below the first are no sentences, as in "Read more:" above links."""
-    if passage.kind not in (BlockKind.PARAGRAPH, BlockKind.ADMONITION):
-        return False
-    lines = [line for line in passage.text.split("\n")[1:] if line.strip()]
-    if len(lines) < _LEAST_NAMES or any(map(is_frame, whole_lines(passage.text))):
-        return False
-    return 2 * sum(map(is_fragment, lines)) > len(lines)
 
 
 def has_blanks(code: str, language: str) -> bool:
@@ -324,12 +302,7 @@ def is_label(passage: Passage) -> bool:
     """Whether the paragraph has no sentence: a caption, a title in bold, a link to another page."""
     if passage.kind is not BlockKind.PARAGRAPH or len(passage.text) > _LABEL_CHARS:
         return False
-    return is_fragment(passage.text)
-
-
-def names_value(passage: Passage) -> bool:
-    """Whether the paragraph tells what something is, as in "Default: 5", so it can stand alone."""
-    return _VALUE.search(passage.text) is not None
+    return not (has_sentence(passage.text) or announces(passage))
 
 
 def adjoin(context: Sequence[ContextPassage], first: int, second: int) -> bool:
