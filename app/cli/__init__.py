@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _of_the_system(error: OSError) -> int:
     """Print an error of a file, the disk or stdout as one line; return the exit code."""
     reason = error.strerror or str(error)
-    if error.filename:
+    if isinstance(error.filename, str | bytes) and error.filename:
         reason = f"{shown_name(os.fsdecode(error.filename))[:_SHOWN]}: {reason}"
     else:
         with suppress(OSError):
