@@ -177,6 +177,24 @@ def test_equal_paragraphs_of_a_page_stay_in_their_sections_when_it_is_split() ->
     assert found == [one.heading_path for one in after]
 
 
+def test_of_equal_texts_the_one_beside_the_same_neighbours_stays() -> None:
+    first, second, third = (paragraph(f"{LONG} of {animal}") for animal in ANIMALS[:3])
+    note = paragraph("note")
+    ids, ledger = renew(Ledger(), [first, note, second, note, third])
+    assert renew(ledger, [first, second, note, third])[0] == [ids[0], *ids[2:]]
+
+
+def test_an_equal_text_stays_in_its_section_when_its_neighbour_moves() -> None:
+    def under(heading: str, text: str) -> LedgerParagraph:
+        return replace(paragraph(text), heading_path=("Title", heading))
+
+    moles, newts = f"{LONG} of moles", f"{LONG} of newts"
+    old = [under("A", moles), under("A", "note"), under("B", newts), under("B", "note")]
+    ids, ledger = renew(Ledger(), old)
+    new = [under("A", newts), under("A", "note"), under("B", moles), under("B", "note")]
+    assert renew(ledger, new)[0] == [ids[2], ids[1], ids[0], ids[3]]
+
+
 def test_two_copies_of_a_page_keep_their_ids_when_both_are_renamed() -> None:
     before = [paragraph(text, file) for file in ("a.md", "b.md") for text in (MOLE, OWL, "end")]
     ids, ledger = renew(Ledger(), before)
