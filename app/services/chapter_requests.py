@@ -54,6 +54,8 @@ QUIZ_QUESTIONS = 5
 FOLLOWED_UP = 8
 """Number of chunks that follow-up questions are taken from."""
 _CACHED_BOOKS = 50
+_LISTED = 40
+"""Limit on the chapters named in a clarifying question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,13 +292,14 @@ def _ask_which(
 ) -> Clarification:
     """Ask which of these chapters is meant.
 
-    Chapters without a number are listed only if no chapter has a number.
+    Chapters without a number are listed only if no chapter has a number; at most `_LISTED`.
     """
     numbered = [one for one in chapters if one.number is not None] or chapters
+    listed = numbered[:_LISTED]
     sources = tuple(
         Source(page.paragraph_id, page.deep_link_url, one.name, page.heading_path, 0.0)
-        for one in numbered
+        for one in listed
         for page in one.pages[:1]
     )
-    names = "; ".join(one.name for one in numbered)
+    names = "; ".join([*(one.name for one in listed), *["..."] * (len(listed) < len(numbered))])
     return Clarification(question[intent.language].format(names), sources)

@@ -174,3 +174,14 @@ def test_the_command_line_prints_the_passages_of_a_summary(run: Run, sample_book
     assert printed.startswith(CHAPTER_4)
     assert "  4. Ranking with Words > Summary\n  http://127.0.0.1:8000/docs/ranking-bm25" in printed
     assert "These chapters have exercises: 1. Why Search?" in run("ask", "exercise 4.9").out
+
+
+def test_a_question_which_chapter_lists_a_limited_number(run: Run, tmp_path: Path) -> None:
+    book = tmp_path / "long"
+    book.mkdir()
+    for number in range(1, 61):
+        (book / f"{number:02}.md").write_text(f"# Owl {number}\n\nOwl {number} sleeps.\n")
+    run("ingest", book)
+    printed = run("ask", "summarise chapter 99").out
+    assert "Owl 40; ..." in printed
+    assert "Owl 41" not in printed
