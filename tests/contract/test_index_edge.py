@@ -398,9 +398,11 @@ def test_a_file_that_is_cut_while_it_is_mapped_is_let_go_of(home: Path, file: st
         clock[0] = 6.0
         print(await find(), len(before), list(await index.damaged()))
     """
-    said = output(in_process(home, body))
+    process = in_process(home, body)
+    said = output(process)
     assert chunk_id("book", 1) in said
     assert said.endswith("1 ['book']\n")
+    assert process.returncode == 0
 
 
 def test_a_damaged_book_leaves_the_others_alone(home: Path) -> None:

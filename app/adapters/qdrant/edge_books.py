@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import math
 import threading
@@ -94,7 +95,6 @@ class OpenBooks:
         self.switches = 0
         """Number of switches by this process."""
         self._opening = threading.Lock()
-        self._truncated: list[Generation] = []
 
     def get(self, folder: BookFolder) -> OpenBook:
         """Return the book as readers see it now.
@@ -272,10 +272,14 @@ class OpenBooks:
         return bool(opened.generation.wrong_sizes())
 
     def _let_go(self, opened: OpenBook) -> None:
-        """Stop using a generation. A truncated one stays open: closing it writes past its end."""
+        """Stop using a generation.
+
+        A truncated one is never closed, not even when the process ends: closing it writes past the
+        end of a mapped file, which kills the process.
+        """
         self._books.pop(opened.generation.folder.book, None)
         if opened.generation.is_cut():
-            self._truncated.append(opened.generation)
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(opened.generation.shard))
 
     def _refuse_unreadable(self, folder: BookFolder) -> None:
         known = self._unreadable.get(folder.book)
