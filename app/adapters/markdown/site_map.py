@@ -5,26 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES, markdown_files
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import CrossReferences, Dialect
 from app.domain.document import Site, SourceWarning
 from app.domain.edition import ONLY, Edition
-from app.domain.errors import BookError, InputError
+from app.domain.errors import InputError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
-from app.services.safe_paths import IRREGULAR, shown_name
-
-MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown")
-_SKIPPED_FOLDERS = frozenset({"node_modules", "_build", "site-packages", "__pycache__", "_site"})
-_OUTPUT_FOLDERS = frozenset({"build", "dist", "book"})
-_OUTPUT_FILES = frozenset({"index.html", "package.json"})
-
-LEADS_NOWHERE = "is a link that leads nowhere: not read"
-NOT_UTF8 = "has a name that is not UTF-8: not read"
 
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
 
@@ -202,79 +193,10 @@ def _of_edition(
     return settings.editions[own]() if own in settings.editions else settings
 
 
-def markdown_files(library: Library, folder: str = "") -> list[str]:
-    """Return all Markdown files below `folder`, relative to the root, sorted."""
-    return sorted(
-        file for file in walk(library, folder) if file.lower().endswith(MARKDOWN_SUFFIXES)
-    )
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError as error:
-        raise BookError(f"cannot be listed: {error.strerror}", str(folder)) from error
-
-
 def content_folder(library: Library) -> str:
     """Return the folder of a site's pages if Next.js or Astro finds them there; else ""."""
     folders = ("src/content/docs", "src/content")
     return next((folder for folder in folders if markdown_files(library, folder)), "")
-
-
-def walk(library: Library, folder: str = "") -> Iterator[str]:
-    """Yield every file below `folder` except hidden files, dependencies and build output.
-
-    Symbolic links to files are followed if they stay in the book. Links to folders are not, so no
-    file comes twice. Refused files are recorded in the library.
-    """
-    if not library.has_folder(folder):
-        return
-    stack = [library.root / folder if folder else library.root]
-    while stack:
-        for entry in _entries(stack.pop()):
-            name = entry.relative_to(library.root).as_posix()
-            if entry.name.startswith("."):
-                continue
-            if entry.is_dir():
-                if not _is_skipped(entry) and _is_walked(library, entry, name):
-                    stack.append(entry)
-            elif _is_read(library, entry, name):
-                yield name
-
-
-def _is_skipped(folder: Path) -> bool:
-    """Whether the folder has dependencies or build output: a folder `build` may also have pages."""
-    if folder.name not in _OUTPUT_FOLDERS or folder.is_symlink():
-        return folder.name in _SKIPPED_FOLDERS | _OUTPUT_FOLDERS
-    try:
-        names = {entry.name.lower() for entry in folder.iterdir()}
-    except OSError:
-        return True
-    return not _OUTPUT_FILES.isdisjoint(names) or not any(
-        name.endswith(MARKDOWN_SUFFIXES) for name in names
-    )
-
-
-def _is_walked(library: Library, folder: Path, name: str) -> bool:
-    if folder.is_symlink():
-        library.has_folder(name)  # records a link that leads out of the book
-        return False
-    if shown_name(name) != name:
-        library.refuse(name, NOT_UTF8)
-        return False
-    return True
-
-
-def _is_read(library: Library, file: Path, name: str) -> bool:
-    if file.is_file() and shown_name(name) == name:
-        return not file.is_symlink() or library.locate("", name) is not None
-    if name.lower().endswith(MARKDOWN_SUFFIXES):
-        nowhere = file.is_symlink() and not file.exists()
-        library.refuse(
-            name, NOT_UTF8 if file.is_file() else LEADS_NOWHERE if nowhere else IRREGULAR
-        )
-    return False
 
 
 def chapters(entries: Sequence[TocEntry]) -> list[TocEntry]:

@@ -28,6 +28,7 @@ from app.adapters.markdown.docusaurus.sidebars import (
     strip_numbers,
 )
 from app.adapters.markdown.docusaurus.syntax import DIALECT, STYLE
+from app.adapters.markdown.folder_files import markdown_files, walk
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
@@ -39,10 +40,8 @@ from app.adapters.markdown.site_map import (
     inside,
     join_url,
     line_of,
-    markdown_files,
     table,
     under,
-    walk,
 )
 from app.adapters.markdown.source import front_text, make_source
 from app.domain.document import Site, SourceWarning

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from markdown_it.common.utils import normalizeReference
 
+from app.adapters.markdown.folder_files import markdown_files
 from app.adapters.markdown.includes import Library, TextIncludes, folder_of
 from app.adapters.markdown.mkdocs.locales import Locales, read_locales
 from app.adapters.markdown.mkdocs.syntax import DIALECT, PYMDOWNX, STYLE, dialect_with
@@ -27,7 +28,6 @@ from app.adapters.markdown.site_map import (
     inside,
     join_url,
     line_of,
-    markdown_files,
     names,
     table,
     under,

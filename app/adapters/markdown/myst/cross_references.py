@@ -17,6 +17,7 @@ from posixpath import normpath
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from app.adapters.markdown.folder_files import markdown_files
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.bibtex import CitedWork, read_bibliography
 from app.adapters.markdown.myst.page_targets import (
@@ -30,7 +31,7 @@ from app.adapters.markdown.myst.page_targets import (
     targets_of,
 )
 from app.adapters.markdown.parser.anchors import github_slug, unique_github
-from app.adapters.markdown.site_map import TocEntry, markdown_files, under
+from app.adapters.markdown.site_map import TocEntry, under
 from app.domain.errors import BookError
 
 _FORMATS = {FIGURE: "Fig. %s", TABLE: "Table %s", LISTING: "Listing %s", EQUATION: "(%s)"}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
+from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES, markdown_files, walk
 from app.adapters.markdown.globs import matches_glob
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.conf_py import literal_setting
@@ -18,7 +19,6 @@ from app.adapters.markdown.myst.page_paths import by_folder, by_path, paths_of, 
 from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.site_map import (
-    MARKDOWN_SUFFIXES,
     SiteGenerator,
     SitePage,
     SiteSettings,
@@ -28,11 +28,9 @@ from app.adapters.markdown.site_map import (
     inside,
     join_url,
     line_of,
-    markdown_files,
     names,
     table,
     under,
-    walk,
     why_not_read,
 )
 from app.adapters.markdown.source import load_settings

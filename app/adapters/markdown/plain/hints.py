@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.mdbook.site import configs_without_summary
-from app.adapters.markdown.site_map import MARKDOWN_SUFFIXES, under
+from app.adapters.markdown.site_map import under
 from app.domain.document import SourceWarning
 from app.domain.languages import LANGUAGES
 

@@ -13,6 +13,7 @@ from markdown_it.rules_block.table import escapedSplit
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from app.adapters.markdown.folder_files import markdown_files, walk
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB
 from app.adapters.markdown.parser.block_rules import (
@@ -32,8 +33,6 @@ from app.adapters.markdown.site_map import (
     TocEntry,
     content_folder,
     join_url,
-    markdown_files,
-    walk,
 )
 from app.adapters.markdown.source import UNREADABLE, load_yaml, yaml_table
 from app.adapters.markdown.summary_file import summary_entries
