@@ -136,7 +136,7 @@ def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPass
 
 
 def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
-    """Return of each section its heading and its first two paragraphs.
+    """Return for each section its heading and its first two paragraphs.
 
     Paragraphs without a full sentence, such as labels and lists of links, do not count unless there
     are no others. The sections are those of the deepest heading level, 1 for the pages, that has at

@@ -35,7 +35,7 @@ def _config_below(library: Library) -> str | None:
 
 
 def configs_without_summary(library: Library) -> Iterator[str]:
-    """Yield the configurations in a repository's folders that mdBook builds no book of."""
+    """Yield each `book.toml` below the root whose book has no SUMMARY.md."""
     return (file for file in _configs_below(library) if not _has_summary(library, file))
 
 
