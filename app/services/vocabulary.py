@@ -46,13 +46,13 @@ def replaced(question: str, words: Mapping[str, str]) -> str:
     return _WORD.sub(lambda match: words.get(match[0], match[0]), question)
 
 
-LEAST_SIMILARITY = 0.84
-"""1 - edits / length of the longer word: one letter in seven is wrong, missing, added or swapped
+LEAST_SIMILARITY = 0.83
+"""1 - edits / length of the longer word: one letter in six is wrong, missing, added or swapped
 with its neighbour."""
 NAME_SIMILARITY = 0.9
 """The same for words with capitals, because different names are similar: useState and UsState."""
 ONE_TOKEN = 1
-"""Words that are one BPE token are treated as correctly spelled."""
+"""Words that are one BPE token, or whose singular is, are treated as correctly spelled."""
 
 KnownWords: TypeAlias = Mapping[str, tuple[int, str]]
 """Word in lower case -> (frequency in the book, most frequent spelling)."""
@@ -98,17 +98,17 @@ class BookVocabulary:
     async def _unknown(self, question: str, language: str, books: Sequence[BookId]) -> list[str]:
         """Return the correctable words whose term is in none of the books.
 
-        Words of one BPE token are left out.
+        Common words are left out, see `ONE_TOKEN`.
         """
-        rare = [
-            word
-            for word in correctable(question)
-            if self.count_tokens(f" {word.lower()}") > ONE_TOKEN
-        ]
+        rare = [word for word in correctable(question) if not self._is_common(word.lower())]
         terms = {word: self.lexical.terms(word, language) for word in rare}
         every = sorted(frozenset().union(*terms.values()))
         missing = await self.bounds.missing(every, books) if every else set()
         return [word for word, own in terms.items() if own & missing]
+
+    def _is_common(self, word: str) -> bool:
+        forms = (word, word.removesuffix("s"), word.capitalize())
+        return any(self.count_tokens(f" {form}") <= ONE_TOKEN for form in forms)
 
     async def words(self, manifest: BookManifest) -> KnownWords:
         """Return the words of the book; cached. Raises StorageError."""

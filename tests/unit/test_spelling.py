@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from app.adapters.tokens import token_counter
 from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest
 from app.services.vocabulary import closest, correctable
@@ -34,7 +36,9 @@ BOOK = {
         ("createAsyncThnk", "createAsyncThunk"),
         ("useState", ""),
         ("nebula", ""),
-        ("moths", ""),
+        ("sonths", ""),
+        ("monhts", "months"),
+        ("moth", ""),
         ("uneukaryotes", ""),
     ],
 )
@@ -58,10 +62,12 @@ def test_names_and_short_words_are_as_they_are() -> None:
     ]
 
 
-def ask(question: str) -> tuple[Answer, list[str]]:
-    world = World((passage("A closure captures values."), passage("Owls hunt.", "p-owls")))
+def ask(
+    question: str, text: str = "A closure captures values.", count: Callable[[str], int] = len
+) -> tuple[Answer, list[str]]:
+    world = World((passage(text), passage("Owls hunt.", "p-owls")))
     answering = world.answering()
-    vocabulary = replace(answering.consult.vocabulary, count_tokens=len)
+    vocabulary = replace(answering.consult.vocabulary, count_tokens=count)
     answering = replace(answering, consult=replace(answering.consult, vocabulary=vocabulary))
     found = asyncio.run(answering.answer(AskRequest(question)))
     return found, [query.question for query in world.retriever.asked]
@@ -95,3 +101,18 @@ def test_a_question_without_a_likely_word_is_searched_for_as_it_is(question: str
     found, asked = ask(question)
     assert found.searched_for == ""
     assert asked.count(question) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "searched_for"),
+    [
+        ("What are monhts?", "What are months?"),
+        ("What are moths?", ""),  # " moth" is one token
+        ("What is easter?", ""),  # " Easter" is
+    ],
+)
+def test_a_common_word_that_the_book_lacks_is_no_misspelling(
+    question: str, searched_for: str
+) -> None:
+    found, _ = ask(question, "The months after it are easier.", token_counter())
+    assert found.searched_for == searched_for
