@@ -15,7 +15,6 @@ from app.domain.answering.question_analysis import (
     QuestionAnalysis,
     analyse,
     single_letters,
-    without_question_phrases,
 )
 from app.domain.book_id import BookId
 from app.domain.errors import (
@@ -27,6 +26,7 @@ from app.domain.errors import (
     QuestionError,
 )
 from app.domain.languages import language_of_words
+from app.domain.question_phrases import without_question_phrases
 from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone

@@ -1,10 +1,11 @@
-"""How much the words of a question around its subject disturb a search, in Chinese and Japanese.
+"""How much the words of a question around its subject disturb a search.
 
     python scripts/bench/question_phrases.py BOOK_DIR... [--home DIR] [--sample 120]
 
 Ingests each book and asks for headings that occur once in it, alone and within questions such as
-"什么是X". Prints the share of headings whose section is found first and among the first five, with
-the question's phrases left out, as the program does, and with them.
+"什么是X" and "can you explain X to me, please". Prints the share of headings whose section is found
+first and among the first five, and of questions marked as answered, with the question's phrases
+left out, as the program does, and with them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import asyncio
 import random
 import re
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -21,6 +23,9 @@ from unittest.mock import patch
 from dev_sets import Silent
 
 from app.bootstrap.application import Application, application
+from app.domain.answer import Confidence
+from app.domain.answering import question_analysis
+from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services import analyse_question
@@ -28,6 +33,21 @@ from app.services.ingest_plan import IngestRequest
 from app.settings import Settings
 
 FRAMES = {
+    "de": (
+        "{}",
+        "Was ist {}?",
+        "Kannst du mir bitte {} erklären?",
+        "hallo, kurze frage: was ist eigentlich {} genau",
+    ),
+    "en": (
+        "{}",
+        "What is {}?",
+        "could you tell me what {} is?",
+        "hey, quick question: what exactly is {}? thanks",
+        "i still dont get {}",
+        "pls explain {} to me like i'm five",
+        "idk what {} is, any help",
+    ),
     "ja": (
         "{}",
         "{}とは何ですか",
@@ -37,8 +57,16 @@ FRAMES = {
     ),
     "zh": ("{}", "什么是{}", "{}是什么意思？", "请问{}怎么用", "为什么需要{}？"),
 }
+_REMOVAL = "without_question_phrases"
 _UNSPACED = re.compile(r"[\u3040-\u9fff]")
-_LENGTHS = range(2, 15)
+_CHARACTERS = range(2, 15)
+_WORDS = range(1, 4)
+
+
+def is_subject(title: str) -> bool:
+    if _UNSPACED.search(title):
+        return len(title) in _CHARACTERS
+    return len(title.split()) in _WORDS and title.replace(" ", "").isalpha()
 
 
 async def headings(app: Application, book: BookId, size: int) -> list[tuple[str, str]]:
@@ -50,7 +78,7 @@ async def headings(app: Application, book: BookId, size: int) -> list[tuple[str,
     found = [
         (title, next(iter(held)))
         for title, held in sorted(files.items())
-        if len(held) == 1 and len(title) in _LENGTHS and _UNSPACED.search(title)
+        if len(held) == 1 and is_subject(title)
     ]
     return random.Random(3).sample(found, min(size, len(found)))
 
@@ -59,9 +87,10 @@ async def measure(app: Application, book: BookId, asked: Sequence[tuple[str, str
     manifest = await app.index.manifest(book)
     language = manifest.language if manifest else ""
     for frame in FRAMES[language]:
-        first = five = 0
+        first = five = answered = 0
         for title, file in asked:
-            query = SearchQuery(frame.format(title), k=5, filter=SearchFilter(books=(book,)))
+            of_book = SearchFilter(books=(book,))
+            query = SearchQuery(frame.format(title), k=5, filter=of_book)
             right = [
                 hit.chunk.file == file
                 and any(one.heading_path[-1] == title for one in hit.chunk.passages)
@@ -69,8 +98,11 @@ async def measure(app: Application, book: BookId, asked: Sequence[tuple[str, str
             ]
             first += right[:1] == [True]
             five += any(right)
-        shares = f"{first / len(asked):.3f} / {five / len(asked):.3f}"
-        print(f"| {book} | {frame.format('X')} | {len(asked)} | {shares} |", flush=True)
+            answer = await app.answer.answer(AskRequest(query.question, filter=of_book))
+            answered += answer.confidence is Confidence.ANSWERED
+        n = len(asked)
+        shares = f"{first / n:.3f} / {five / n:.3f} | {answered / n:.1%}"
+        print(f"| {book} | {frame.format('X')} | {n} | {shares} |", flush=True)
 
 
 async def run(folders: Sequence[Path], home: Path, size: int) -> None:
@@ -82,7 +114,9 @@ async def run(folders: Sequence[Path], home: Path, size: int) -> None:
             asked = await headings(app, book, size)
             await measure(app, book, asked)
             print("with the phrases:")
-            with patch.object(analyse_question, "without_question_phrases", lambda text, _: text):
+            with ExitStack() as kept:
+                for module in (analyse_question, question_analysis):
+                    kept.enter_context(patch.object(module, _REMOVAL, lambda text, _: text))
                 await measure(app, book, asked)
 
 

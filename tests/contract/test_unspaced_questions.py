@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.answering.question_analysis import without_question_phrases
 from tests.command_line import Run
 
 # The first page has the words of many questions, the others have the answers.
@@ -62,19 +61,3 @@ def test_the_section_of_that_name_is_found_first(
 @pytest.mark.parametrize("book", ["zh"], indirect=True)
 def test_words_of_a_question_alone_are_no_reason_to_answer(book: str, run: Run) -> None:
     assert run("ask", "请问什么是红烧肉？", "--book", book, "--json").json()["refused"]
-
-
-@pytest.mark.parametrize(
-    ("question", "language", "kept"),
-    [
-        ("什么是箭头函数？", "zh", "箭头函数"),
-        ("RAGとは何ですか", "ja", "RAG"),
-        ("呢绒能用吗啡染色吗", "zh", "呢绒能用吗啡染色"),
-        ("数组好用吗？", "zh", "数组好用"),
-        ("何ですか？", "ja", "何ですか？"),
-        ("What is RAG?", "en", "What is RAG?"),
-        ("什么是 RAG", "en", "什么是 RAG"),
-    ],
-)
-def test_phrases_of_questions_are_left_out(question: str, language: str, kept: str) -> None:
-    assert without_question_phrases(question, language).strip() == kept

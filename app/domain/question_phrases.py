@@ -1,0 +1,193 @@
+"""Phrases of a question that are not about its subject: "can you explain osmosis to me, please".
+
+In a search they would count as words of the subject, and rare ones ("thx") most of all. The
+languages that are indexed by pairs of characters need this for every question: some pairs belong to
+such a phrase and others to the words beside it, so stop words cannot be left out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from app.domain.terms import words
+
+_CHINESE_AND_JAPANESE = """
+    什么是 是什么意思 是什么 什么意思 什么 请问 怎么样 怎么用 怎么 怎样 如何 为什么 为何 是否 有哪些
+    哪些 哪个 解释一下 介绍一下 告诉我
+    とは何ですか とは何でしょうか とはなんですか とは何か とは何 とは って何ですか って何 は何ですか
+    何ですか なんですか について教えてください について教えて を教えてください を教えて
+    教えてください 教えて について説明してください を説明してください 説明してください について
+    はどういう意味ですか どういう意味ですか はどうやって どうやって はどのように どのように
+    はどうすれば どうすれば どうしたら はなぜ なぜ どうして
+"""
+_CHINESE_OR_JAPANESE_END = (
+    r"(?:吗|呢|のですか|ですか|ますか|でしょうか|ください)?(?:[？！。?!]+|(?=[，,\s])|$)"
+)
+"""Elsewhere these are parts of words, such as 吗啡."""
+_UNSPACED = "|".join(
+    [*sorted(_CHINESE_AND_JAPANESE.split(), key=len, reverse=True), _CHINESE_OR_JAPANESE_END]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """Regular expressions in which each blank stands for white space and fillers."""
+
+    opening: str
+    """At the beginning of a line."""
+    closing: str
+    """At its end."""
+    filler: str
+    """Words between the words of a phrase, and behind a word of `asking`."""
+    asking: str
+
+
+_SPOKEN = {
+    "en": _Phrases(
+        opening=r"""
+            hey|hi|(?:hey|hi|hello) there|hello,(?! world)|ok(?:ay)?|so(?: like)?|um|well,|sorry
+            |please|pls|plz|(?:i have )?(?:a )?(?:quick )?question:|(?:i have )?(?:a )?quick question
+            |idk|dunno
+            |(?:can|could|would) (?:you|u|someone|anyone)|do you know|does anyone know|any idea
+            |i (?:do not|don'?t|cannot|can'?t|didn'?t|never) (?:understand|understood|get|got|know)
+            |(?:i'?m|i am|i was|i) (?:confused|struggling|stuck|wonder|wondering)
+            |(?:confused|struggling|stuck) (?:about|by|with|on)|not sure|no idea|i wanna know
+            |(?:i'd like|i would like|i want|i need) to (?:know|understand|learn)
+            |(?:i need )?help(?: me)? (?:with|to understand|understand|understanding)
+            |(?:remind|tell|give|show) me|wat is|what'?s (?:up|the deal) with
+            |in (?:simple|plain|easy) (?:words|terms|language|english)|in short
+        """,
+        closing=r"""
+            please|pls|plz|thx|thanks|thank (?:you|u)|to me|for me|again|then|though|at all|anyway
+            |or something|briefly|in (?:brief|short|detail)|in a nutshell|eli5|any idea
+            |any help|like (?:i'?m|i am) (?:five|5|a child|a kid|a beginner)(?: years? old)?
+            |in (?:simple|simpler|plain|easy) (?:words|terms|language|english)|in layman'?s terms
+            |in (?:your|my|other|your own|my own) words|what is it|what'?s that|what does it mean
+            |i (?:do not|don'?t) (?:get|understand)(?: it| this| that)?
+            |(?:i'?m|i am) (?:confused|lost)
+            |can you (?:explain|help)(?: it| me)?|and why (?:does it matter|is it important)
+        """,
+        filler="really|actually|exactly|basically|literally|quite|just|still|even|also|please",
+        asking="what how why where when who which",
+    ),
+    "de": _Phrases(
+        opening=r"""
+            hallo(?!,? welt)|hi|hey|bitte|also|ok(?:ay)?|(?:ich habe )?(?:ne |eine )?kurze frage
+            |frage:|weißt du
+            |(?:kannst|könntest) du(?: mir)?|können sie(?: mir)?|kann (?:mir )?jemand
+            |ich (?:verstehe|weiß|kapiere|checke) nicht
+            |(?:ich )?(?:möchte|will) (?:wissen|verstehen)
+            |(?:sag|erklär|erkläre|zeig|hilf) mir|keine ahnung
+        """,
+        closing=r"""
+            bitte|danke|noch ?mal|noch einmal|und warum|erklären|beschreiben|einfach erklärt
+            |in (?:einfachen|eigenen) worten|ich (?:verstehe|kapiere) (?:es|das) nicht
+            |was ist das
+        """,
+        filler="bitte|mal|noch|genau|eigentlich|denn|überhaupt|nochmal|wirklich",
+        asking="was wie warum wo wann wer ist sind",
+    ),
+    "es": _Phrases(
+        opening=r"""
+            hola(?!,? mundo)|oye|buenas|por favor|perdón|perdona|(?:tengo )?una (?:pregunta|duda):
+            |tengo una (?:pregunta|duda)|(?:me )?(?:puedes|puede|podrías|podría)
+            (?: (?:explicar|explicarme|decir|decirme|ayudarme con))
+            |no (?:entiendo|comprendo|sé)|(?:quiero|quisiera|me gustaría) (?:saber|entender)|¿?sabes
+            |(?:ayúdame|ayuda) (?:con|a entender)|(?:dime|explícame)
+        """,
+        closing=r"""
+            por favor|porfa|gracias|otra vez|de nuevo|exactamente|brevemente|en resumen|en detalle
+            |en (?:palabras|términos) (?:simples|sencillas|sencillos)|(?:y )?qué es
+            |no (?:lo )?entiendo
+        """,
+        filler="por favor|realmente|exactamente|todavía|aún",
+        asking="qué cómo es son",
+    ),
+    "fr": _Phrases(
+        opening=r"""
+            bonjour(?!,? (?:le )?monde)|salut|s'il (?:te|vous) plaît|svp|stp
+            |(?:j'ai )?une (?:petite )?question:|j'ai une (?:petite )?question
+            |(?:est-ce que )?(?:tu peux|tu pourrais|vous pouvez|vous pourriez|peux-tu|pourrais-tu
+            |pouvez-vous|pourriez-vous) (?:m'expliquer|expliquer|me dire|m'aider à comprendre)
+            |je (?:ne )?(?:comprends|sais) pas
+            |(?:j'aimerais|je veux|je voudrais) (?:savoir|comprendre)
+            |(?:dis|explique|dites|expliquez)-moi|aide-moi à comprendre
+        """,
+        closing=r"""
+            s'il (?:te|vous) plaît|svp|stp|merci|encore une fois|exactement|en bref|en détail
+            |en (?:mots|termes) simples|je (?:ne )?comprends pas|c'est quoi
+        """,
+        filler="exactement|vraiment|toujours|encore|donc",
+        asking="quoi comment pourquoi est sont",
+    ),
+    "it": _Phrases(
+        opening=r"""
+            ciao(?!,? mondo)|salve|per favore|scusa|(?:ho )?una domanda:|ho una domanda
+            |(?:mi )?(?:puoi|potresti|può|potrebbe) (?:spiegare|spiegarmi|dire|dirmi|aiutarmi con)
+            |non (?:capisco|so|ho capito)|(?:vorrei|voglio) (?:sapere|capire)|(?:dimmi|spiegami)
+        """,
+        closing=r"""
+            per favore|grazie|di nuovo|esattamente|in breve|in dettaglio|in parole semplici
+            |non (?:lo )?capisco|(?:che )?cos'è
+        """,
+        filler="esattamente|davvero|ancora|per favore",
+        asking="cosa come perché è sono",
+    ),
+    "pt": _Phrases(
+        opening=r"""
+            olá(?!,? mundo)|oi|por favor|desculpe|(?:tenho )?uma (?:pergunta|dúvida):
+            |tenho uma (?:pergunta|dúvida)
+            |(?:você )?(?:me )?(?:pode|poderia|podes) (?:me )?(?:explicar|dizer|ajudar com)
+            |(?:eu )?não (?:entendo|entendi|sei)
+            |(?:eu )?(?:quero|queria|gostaria de) (?:saber|entender)
+            |(?:me (?:diga|explique|explica)|diga-me|explique-me)
+        """,
+        closing=r"""
+            por favor|obrigad[oa]|de novo|outra vez|exatamente|em resumo|em detalhes
+            |em (?:palavras|termos) simples|não entendi|o que é
+        """,
+        filler="exatamente|realmente|ainda|por favor",
+        asking="que como é são",
+    ),
+}
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
+_BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
+_WORD_END = r"(?!['\u2019\w])"
+
+
+def _compiled(phrases: _Phrases) -> re.Pattern[str]:
+    """Compile for a sentence in which words are separated by single blanks."""
+    filler = rf"(?:(?:{phrases.filler}) )*"
+    behind = "|".join(rf"(?<=\b{word})" for word in phrases.asking.split())
+
+    def spaced(alternatives: str) -> str:
+        joined = re.sub(r"\s*\n\s*", "", alternatives)
+        return joined.replace(" ", f" {filler}").replace("'", "['\u2019]")
+
+    opening, closing = spaced(phrases.opening), f"{spaced(phrases.closing)}|{phrases.filler}"
+    return re.compile(
+        rf"(?:^|(?<!{_BREAK})(?={_BREAK}))(?:{_BREAK}*(?:{closing}){_WORD_END})+{_BREAK}*$"
+        rf"|^(?:{_BREAK}*{filler}(?:{opening}){_WORD_END})+{_BREAK}*"
+        rf"|(?:{behind})(?: (?:{phrases.filler}){_WORD_END})+",
+        re.IGNORECASE,
+    )
+
+
+_PATTERNS = {
+    **{language: _compiled(phrases) for language, phrases in _SPOKEN.items()},
+    **dict.fromkeys(("zh", "ja"), re.compile(_UNSPACED)),
+}
+
+
+def without_question_phrases(question: str, language: str) -> str:
+    """Return a question about a book in `language` without these phrases.
+
+    Unchanged in other languages, and if no words are left.
+    """
+    pattern = _PATTERNS.get(language)
+    if pattern is None:
+        return question
+    sentences = (" ".join(one.split()) for one in _SENTENCE_END.split(question))
+    kept = "\n".join(pattern.sub(" ", one).strip() for one in sentences).strip()
+    return kept if any(words(kept)) and kept.split() != question.split() else question

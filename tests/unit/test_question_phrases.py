@@ -1,0 +1,45 @@
+"""What is left of a question without the phrases around its subject."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.domain.question_phrases import without_question_phrases
+
+KEPT = [
+    ("en", "What is osmosis?", "What is osmosis?"),
+    ("en", "hey, quick question: what exactly is osmosis? thanks", "what is osmosis?"),
+    ("en", "can you pls explain osmosis to me like i'm five, please?", "explain osmosis"),
+    ("en", "i still don\u2019t really get how osmosis works.. any help", "how osmosis works.."),
+    ("en", "I don't get it. Why is the sky blue?", "Why is the sky blue?"),
+    ("en", "osmosis - what is it", "osmosis"),
+    ("en", "In simple words, osmosis?", "osmosis?"),
+    ("en", "Could you tell me\nwhat osmosis is?", "what osmosis is?"),
+    ("en", "Hello, what is a cell?", "what is a cell?"),
+    ("en", "hello, world program", "hello, world program"),
+    ("en", "What's an even number exactly?", "What's an even number"),
+    ("en", "Can a function call itself?", "Can a function call itself?"),
+    ("en", "get request or question answering", "get request or question answering"),
+    ("en", "thanks, please!", "thanks, please!"),
+    ("de", "Kannst du mir bitte Osmose erklären?", "Osmose"),
+    ("de", "hallo, kurze frage: was ist eigentlich Osmose", "was ist Osmose"),
+    ("de", "Eine Frage der Ehre", "Eine Frage der Ehre"),
+    ("de", "Hallo, Welt!", "Hallo, Welt!"),
+    ("es", "hola, ¿me puedes explicar qué es la ósmosis por favor?", "qué es la ósmosis"),
+    ("fr", "Bonjour, peux-tu m'expliquer l'osmose s'il te plaît ?", "l'osmose"),
+    ("it", "ciao, puoi spiegarmi cos'è l'osmosi per favore?", "cos'è l'osmosi"),
+    ("pt", "oi, você pode me explicar o que é osmose?", "o que é osmose?"),
+    ("zh", "什么是箭头函数？", "箭头函数"),
+    ("zh", "呢绒能用吗啡染色吗", "呢绒能用吗啡染色"),
+    ("zh", "数组好用吗？", "数组好用"),
+    ("ja", "RAGとは何ですか", "RAG"),
+    ("ja", "何ですか？", "何ですか？"),
+    ("en", "什么是 RAG", "什么是 RAG"),
+    ("nl", "hey, wat is osmose", "hey, wat is osmose"),
+]
+
+
+@pytest.mark.parametrize(("language", "question", "kept"), KEPT)
+def test_phrases_around_the_subject_are_left_out(language: str, question: str, kept: str) -> None:
+    found = without_question_phrases(question, language)
+    assert " ".join(found.split()) == " ".join(kept.split())
