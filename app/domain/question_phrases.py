@@ -47,7 +47,8 @@ _SPOKEN = {
     "en": _Phrases(
         opening=r"""
             hey|hi|(?:hey|hi|hello) there|hello,(?! world)|ok(?:ay)?|so(?: like)?|um|well,|sorry
-            |please|pls|plz|(?:i have )?(?:a )?(?:quick )?question:|(?:i have )?(?:a )?quick question
+            |please|pls|plz|(?:i have )?(?:a )?(?:quick )?question:
+            |(?:i have )?(?:a )?quick question
             |idk|dunno
             |(?:can|could|would) (?:you|u|someone|anyone)|do you know|does anyone know|any idea
             |i (?:do not|don'?t|cannot|can'?t|didn'?t|never) (?:understand|understood|get|got|know)
