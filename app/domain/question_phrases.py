@@ -181,11 +181,14 @@ _PATTERNS = {
 }
 
 
-def without_question_phrases(question: str, language: str) -> str:
-    """Return a question about a book in `language` without these phrases.
+def search_text(question: str, language: str) -> str:
+    """Return the text to search for instead of a question about a book in `language`.
 
-    Unchanged in other languages, and if no words are left.
+    It lacks these phrases, in the languages that are known here, unless it has no other words. A
+    question in capitals is in lower case, because the embedders distinguish the two.
     """
+    if question.isupper() and " " in question.strip():
+        question = question.lower()
     pattern = _PATTERNS.get(language)
     if pattern is None:
         return question

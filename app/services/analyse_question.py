@@ -26,7 +26,7 @@ from app.domain.errors import (
     QuestionError,
 )
 from app.domain.languages import language_of_words
-from app.domain.question_phrases import without_question_phrases
+from app.domain.question_phrases import search_text
 from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
@@ -100,8 +100,7 @@ class AnalyseQuestion:
         books = await self._in_scope(query.filter)
         asked, degraded = await self._standalone(query, books[0].language)
         embedded, lexical = (
-            without_question_phrases(text, books[0].language)
-            for text in (asked.embedded, asked.lexical)
+            search_text(text, books[0].language) for text in (asked.embedded, asked.lexical)
         )
         asked = replace(asked, embedded=embedded, lexical=lexical)
         language = language_of_words(tuple(words(lexical)), books[0].language)
@@ -129,7 +128,7 @@ class AnalyseQuestion:
 
         @cache
         def terms(text: str) -> frozenset[int]:
-            return self.lexical.terms(without_question_phrases(text, language), language)
+            return self.lexical.terms(search_text(text, language), language)
 
         bounds = await self.bounds.of(terms(searched_for), books)
         found = analyse(
@@ -162,7 +161,7 @@ class AnalyseQuestion:
         return replace(asked, rescoring={**asked.rescoring, **added})
 
     async def _reading(self, text: str, language: str, books: Sequence[BookId]) -> Reading:
-        text = without_question_phrases(text, language)
+        text = search_text(text, language)
         letters: frozenset[int] = frozenset()
         if language not in BY_CHARACTERS:
             found = single_letters(words(text))

@@ -18,6 +18,7 @@ from app.domain.retrieval.definition_terms import (
     QUESTION_FRAME_WORDS,
     definition_id,
     definition_targets,
+    question_targets,
     term_forms,
 )
 from app.domain.retrieval.query import SparseVector
@@ -62,12 +63,16 @@ class LexicalEncoder:
         words = self.query_vector(question, language)
         return _with_definitions(words, self.definition_targets(question, language))
 
-    def definition_targets(self, question: str, language: str) -> frozenset[tuple[int, ...]]:
-        """Return the terms whose definition the question, or one of its sentences, may ask for."""
+    def definition_targets(self, question: str, language: str) -> dict[tuple[int, ...], float]:
+        """Return the terms whose definition the question may ask for, as `question_targets`.
+
+        A sentence of the question may ask for one, too.
+        """
         frame_words = self.ordered_terms(QUESTION_FRAME_WORDS.get(language, ""), language)
-        sentences = (question, *_SENTENCE_END.split(question))
-        terms = (self.ordered_terms(one, language) for one in sentences)
-        return frozenset().union(*(definition_targets(one, frame_words) for one in terms))
+        terms = [self.ordered_terms(one, language) for one in _SENTENCE_END.split(question)]
+        of_sentences = (definition_targets(one, frame_words) for one in terms)
+        whole = question_targets(self.ordered_terms(question, language), frame_words)
+        return whole | dict.fromkeys(frozenset().union(*of_sentences), 1.0)
 
     def _encoded(self, text: str, language: str) -> frozenset[int]:
         return frozenset(self.sparse.encode_query(text, language).indices)

@@ -57,7 +57,7 @@ FRAMES = {
     ),
     "zh": ("{}", "什么是{}", "{}是什么意思？", "请问{}怎么用", "为什么需要{}？"),
 }
-_REMOVAL = "without_question_phrases"
+_REMOVAL = "search_text"
 _UNSPACED = re.compile(r"[\u3040-\u9fff]")
 _CHARACTERS = range(2, 15)
 _WORDS = range(1, 4)

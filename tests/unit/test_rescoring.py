@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import chunk_terms
-from app.domain.retrieval.definition_terms import definition_targets, term_forms
+from app.domain.retrieval.definition_terms import (
+    definition_targets,
+    question_targets,
+    term_forms,
+)
 from app.domain.retrieval.query import Hit
 from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
 from tests.retrieval_fakes import make_chunk
@@ -35,7 +39,7 @@ def order(
     page_url: str = "",
 ) -> list[str]:
     said = terms_of(question)
-    targets = definition_targets(said, frozenset(terms_of(frame_words)))
+    targets = question_targets(said, frozenset(terms_of(frame_words)))
     asked = QuestionTerms(said, dict.fromkeys(terms_of(rare), 5.0), targets)
     terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
     return [
@@ -104,7 +108,9 @@ def test_a_sentence_without_the_marked_term_is_no_definition() -> None:
         ("mean", "mean", True),  # a carrier that is itself the term
         ("DNA", "deoxyribonucleic acid (DNA)", True),
         ("deoxyribonucleic acid", "deoxyribonucleic acid (DNA)", True),
-        ("stack frame", "stack", False),
+        ("pros and cons stack frame allocation", "stack frame allocation", True),
+        ("stack example", "stack", True),
+        ("pros and cons stack", "stack", False),
         ("stack", "stack frame", False),
         ("acid deoxyribonucleic", "deoxyribonucleic acid", False),
     ],
@@ -125,7 +131,17 @@ def test_the_section_that_is_named_so_goes_first() -> None:
     title = replace(passage, kind=BlockKind.HEADING, text="1.2 Stack")
     named = replace(named, chunk=replace(named.chunk, passages=(title, passage)))
     assert order("stack", [user, named], replace(NOTHING, named=0.5))[0] == "named"
-    assert order("stack frame", [user, named], replace(NOTHING, named=0.5))[0] == "user"
+    assert order("some stack", [user, named], replace(NOTHING, named=0.5))[0] == "named"
+    assert order("some other stack", [user, named], replace(NOTHING, named=0.5))[0] == "user"
+
+
+def test_only_the_longest_term_of_the_question_that_is_defined_counts() -> None:
+    part, whole = pages("part", "whole")
+    part = replace(part, chunk=defining(part.chunk, "stack", BlockKind.GLOSSARY_ENTRY))
+    whole = replace(whole, chunk=defining(whole.chunk, "stack frame"))
+    weights = replace(NOTHING, defined=0.4, glossary=1.0)
+    assert order("stack frame", [part, whole], weights)[0] == "whole"
+    assert order("stack example", [whole, part], weights)[0] == "part"
 
 
 def test_a_sentence_that_begins_with_what_is_asked_counts() -> None:

@@ -14,7 +14,7 @@ from app.domain.languages import (
     language_of_words,
     without_words,
 )
-from app.domain.question_phrases import without_question_phrases
+from app.domain.question_phrases import search_text
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Vector
 from app.domain.terms import Terms, words
@@ -113,7 +113,7 @@ def name_asked(question: str, terms: Terms, language: str) -> Name:
     questions ("why is X slow?"), which no text defines.
     """
     frame = terms(QUESTION_FRAME_WORDS.get(language, ""))
-    said = words(without_question_phrases(question, language))
+    said = words(search_text(question, language))
     name = tuple(word for word in said if terms(word) - frame)
     return name if len(name) <= _LONGEST_TERM else ()
 

@@ -28,6 +28,11 @@ QUESTION_FRAME_WORDS = {
 }
 """By language: words that frame a term in a question or a heading."""
 
+LEAST_SHARE = 0.5
+"""Least share of a question's terms that may be the term to define."""
+LONGEST_PART = 4
+"""Maximum number of terms in such a part."""
+
 _NUMBER = re.compile(r"\d+(?:\.\d+)*[.:)]?\s+")
 _SUBTITLE = re.compile(r":\s+|\s+[\u2013\u2014-]\s+")
 _REFERS = re.compile(
@@ -80,6 +85,24 @@ def definition_targets(
     """Return the candidates for the term to define: all terms, and all without `frame_words`."""
     bare = tuple(term for term in terms if term not in frame_words)
     return frozenset(target for target in (tuple(terms), bare) if target)
+
+
+def question_targets(
+    terms: Sequence[int], frame_words: Collection[int]
+) -> dict[tuple[int, ...], float]:
+    """Return the candidates for the term to define in a question, with the share of its terms.
+
+    Besides those of `definition_targets` they are the parts of at least `LEAST_SHARE`: in "pros and
+    cons of natural selection" the term is "natural selection".
+    """
+    bare = [term for term in terms if term not in frame_words]
+    parts = {
+        tuple(bare[at : at + size]): size / len(bare)
+        for size in range(1, LONGEST_PART + 1)
+        if size >= LEAST_SHARE * len(bare)
+        for at in range(len(bare) - size + 1)
+    }
+    return parts | dict.fromkeys(definition_targets(terms, frame_words), 1.0)
 
 
 def definition_id(terms: Sequence[int]) -> int:

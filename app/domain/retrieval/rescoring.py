@@ -47,13 +47,13 @@ class RescoringWeights:
     similar: float = 0.5
     """Cosine of the question and the heading path, by the local model."""
     defined: float = 1.0
-    """1 if the chunk defines the term asked for: "What is TERM?"."""
+    """The share of the question that the chunk defines: 1 for TERM in "What is TERM?"."""
     glossary: float = 0.5
-    """1 if the chunk has the term's glossary entry, the shortest answer."""
+    """The same if the chunk has the term's glossary entry, the shortest answer."""
     named: float = 0.5
-    """1 if a section that begins in the chunk has the term asked for as its heading."""
+    """The same if a section that begins in the chunk has the term as its heading."""
     opening: float = 0.25
-    """1 if a sentence begins with the term asked for: "Osmosis is the ..."."""
+    """The same if a sentence begins with the term: "Osmosis is the ..."."""
     page: float = 0.4
     """Page score relative to the best page; see `_PAGE_DEPTH`."""
     here: float = 0.2
@@ -77,11 +77,12 @@ class QuestionTerms:
         self,
         terms: Sequence[int],
         weights: Mapping[int, float] | None = None,
-        definition_targets: Collection[tuple[int, ...]] = (),
+        definition_targets: Mapping[tuple[int, ...], float] | None = None,
     ) -> None:
         """`terms` are in order, with weight 1 by default.
 
-        `definition_targets` are the terms whose definition the question may ask for.
+        `definition_targets` are the terms whose definition the question may ask for, with the
+        share of the question that each is.
         """
         weights = weights or {}
         self._weights = {term: weights.get(term, 1.0) for term in terms}
@@ -92,14 +93,19 @@ class QuestionTerms:
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._in_a_pair = min((len({*pair}) for pair in self._pairs), default=2)
         self._all_pairs = sum(self._pairs.values()) or 1.0
-        self.definition_targets = frozenset(definition_targets)
+        self._targets = definition_targets or {}
         self.describes = len(self._distinct) >= _MIN_DESCRIPTION_TERMS
 
-    def opens(self, terms: tuple[int, ...]) -> bool:
-        """Whether a sentence of these terms begins with a definition target."""
-        return bool(self.definition_targets) and any(
-            terms[: len(target)] == target for target in self.definition_targets
+    def subjects(self, found: Sequence[ChunkTerms]) -> Mapping[tuple[int, ...], float]:
+        """Return the longest definition targets that these chunks define or have as a heading.
+
+        All targets, if there is none.
+        """
+        held = (
+            frozenset().union(*(one.defined | one.headed for one in found)) & self._targets.keys()
         )
+        longest = max(map(self._targets.__getitem__, held), default=0.0)
+        return {one: share for one, share in self._targets.items() if share >= longest}
 
     def share(self, terms: Iterable[int]) -> float:
         """Return the share of the question's term weight in `terms`, 0 to 1."""
@@ -134,9 +140,12 @@ def rescore(
     `page_url` is the page the reader is on; `similar[i]`, unless it is empty, is the cosine of the
     question and the hit's heading path.
     """
+    subjects = {language: one.subjects(terms) for language, one in question.items()}
     scores = [
         hit.score
-        + _feature_score(of_chunk, question[hit.chunk.language], weights)
+        + _feature_score(
+            of_chunk, question[hit.chunk.language], subjects[hit.chunk.language], weights
+        )
         + weights.similar * max(0.0, cosine)
         for hit, of_chunk, cosine in zip(hits, terms, similar or [0.0] * len(hits), strict=True)
     ]
@@ -154,9 +163,13 @@ def rescore(
     ]
 
 
-def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: RescoringWeights) -> float:
-    sentence = window = definition = 0.0
-    opening = False
+def _feature_score(
+    chunk: ChunkTerms,
+    question: QuestionTerms,
+    subjects: Mapping[tuple[int, ...], float],
+    weights: RescoringWeights,
+) -> float:
+    sentence = window = definition = opening = 0.0
     pairs: set[tuple[int, int]] = set()
     held_in = question.held
     held = [held_in(one.terms) for one in chunk.sentences]
@@ -171,18 +184,29 @@ def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: Rescorin
         if one.defines and question.describes:
             definition = max(definition, share)
         pairs.update(question.pairs(one.terms, own))
-        opening = opening or question.opens(one.terms)
+        opening = max(opening, _opened_share(one.terms, subjects))
     return (
         weights.sentence * sentence
         + weights.window * window
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
         + weights.heading * question.share(chunk.heading)
-        + weights.defined * (not question.definition_targets.isdisjoint(chunk.defined))
-        + weights.glossary * (not question.definition_targets.isdisjoint(chunk.glossary))
-        + weights.named * (not question.definition_targets.isdisjoint(chunk.headed))
+        + weights.defined * _defined_share(chunk.defined, subjects)
+        + weights.glossary * _defined_share(chunk.glossary, subjects)
+        + weights.named * _defined_share(chunk.headed, subjects)
         + weights.opening * opening
     )
+
+
+def _defined_share(
+    defined: Set[tuple[int, ...]], subjects: Mapping[tuple[int, ...], float]
+) -> float:
+    return max((subjects[one] for one in defined & subjects.keys()), default=0.0)
+
+
+def _opened_share(terms: tuple[int, ...], subjects: Mapping[tuple[int, ...], float]) -> float:
+    """Return the share of the subject with which a sentence of these terms begins."""
+    return max((share for one, share in subjects.items() if terms[: len(one)] == one), default=0.0)
 
 
 def _page(hit: Hit) -> _Page:
