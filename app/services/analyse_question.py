@@ -26,10 +26,10 @@ from app.domain.errors import (
     QuestionError,
 )
 from app.domain.languages import language_of_words
-from app.domain.question_phrases import search_text
 from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
+from app.domain.search_text import search_text
 from app.domain.terms import words
 from app.services.book_scope import books_asked
 from app.services.cognates import FindCognates

@@ -14,9 +14,9 @@ from app.domain.languages import (
     language_of_words,
     without_words,
 )
-from app.domain.question_phrases import search_text
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Vector
+from app.domain.search_text import search_text
 from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5

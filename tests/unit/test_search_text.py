@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.question_phrases import search_text
+from app.domain.search_text import search_text
 
 KEPT = [
     ("en", "What is osmosis?", "What is osmosis?"),

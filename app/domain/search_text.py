@@ -56,11 +56,19 @@ _SPOKEN = {
             |(?:confused|struggling|stuck) (?:about|by|with|on)|not sure|no idea|i wanna know
             |(?:i'd like|i would like|i want|i need) to (?:know|understand|learn)
             |(?:i need )?help(?: me)? (?:with|to understand|understand|understanding)
-            |(?:remind|tell|give|show) me|wat is|what'?s (?:up|the deal) with
+            |(?:remind|tell|give|show) me|wat is|wtf is|yo|what'?s (?:up|the deal) with
+            |what (?:do i need to|should i) know about|i need info(?:rmation)? (?:on|about)
+            |where (?:does|in) (?:the|this) book(?: (?:talk|speak|say something))?(?: about)?
+            |what does (?:the|this) (?:book|chapter|text|author) (?:say|tell us) about
+            |which (?:chapter|section|page) (?:covers|explains|describes|talks about|is about)
+            |where can i (?:find|read|learn)(?: (?:more|something))?(?: about)?
+            |according to (?:the|this) (?:book|chapter|text|author)
+            |my (?:prof|professor|teacher) (?:asked|asks|says)(?: us)?:
             |in (?:simple|plain|easy) (?:words|terms|language|english)|in short
         """,
         closing=r"""
-            please|pls|plz|thx|thanks|thank (?:you|u)|to me|for me|again|then|though|at all|anyway
+            please|pls|plz|bro|dude|thx|thanks|thank (?:you|u)|to me|for me|again|then|though
+            |at all|anyway
             |or something|briefly|in (?:brief|short|detail)|in a nutshell|eli5|any idea
             |any help|like (?:i'?m|i am) (?:five|5|a child|a kid|a beginner)(?: years? old)?
             |in (?:simple|simpler|plain|easy) (?:words|terms|language|english)|in layman'?s terms
@@ -184,14 +192,14 @@ _PATTERNS = {
 def search_text(question: str, language: str) -> str:
     """Return the text to search for instead of a question about a book in `language`.
 
-    It lacks these phrases, in the languages that are known here, unless it has no other words. A
-    question in capitals is in lower case, because the embedders distinguish the two.
+    It lacks these phrases, in the languages that are known here, unless it has no other words.
+    White space is single blanks, and a question in capitals is in lower case, because the embedders
+    distinguish them.
     """
-    if question.isupper() and " " in question.strip():
+    if question.isupper() and sum(map(str.isupper, question.split())) > 1:
         question = question.lower()
+    sentences = [" ".join(one.split()) for one in _SENTENCE_END.split(question)]
     pattern = _PATTERNS.get(language)
-    if pattern is None:
-        return question
-    sentences = (" ".join(one.split()) for one in _SENTENCE_END.split(question))
-    kept = "\n".join(pattern.sub(" ", one).strip() for one in sentences).strip()
-    return kept if any(words(kept)) and kept.split() != question.split() else question
+    kept = [pattern.sub(" ", one) if pattern else one for one in sentences]
+    searched = " ".join(" ".join(kept).split())
+    return searched if any(words(searched)) else " ".join(sentences).strip()
