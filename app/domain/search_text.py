@@ -1,8 +1,9 @@
-"""Phrases of a question that are not about its subject: "can you explain osmosis to me, please".
+"""The text that is searched for instead of a question: what is left of it is about its subject.
 
-In a search they would count as words of the subject, and rare ones ("thx") most of all. The
-languages that are indexed by pairs of characters need this for every question: some pairs belong to
-such a phrase and others to the words beside it, so stop words cannot be left out.
+In a search, the words of "can you explain osmosis to me, please" would count as words of the
+subject, and rare ones ("thx") most of all. The languages that are indexed by pairs of characters
+need this for every question: some pairs belong to such a phrase and others to the words beside it,
+so stop words cannot be left out.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from functools import lru_cache
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.chunk_terms import heading_targets
 from app.domain.retrieval.definition_terms import (
+    COMPARISON_WORDS,
     QUESTION_FRAME_WORDS,
     definition_id,
     definition_targets,
@@ -68,7 +69,10 @@ class LexicalEncoder:
 
         A sentence of the question may ask for one, too.
         """
-        frame_words = self.ordered_terms(QUESTION_FRAME_WORDS.get(language, ""), language)
+        framing = (QUESTION_FRAME_WORDS, COMPARISON_WORDS)
+        frame_words = self.ordered_terms(
+            " ".join(one.get(language, "") for one in framing), language
+        )
         terms = [self.ordered_terms(one, language) for one in _SENTENCE_END.split(question)]
         of_sentences = (definition_targets(one, frame_words) for one in terms)
         whole = question_targets(self.ordered_terms(question, language), frame_words)

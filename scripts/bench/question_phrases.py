@@ -4,8 +4,8 @@
 
 Ingests each book and asks for headings that occur once in it, alone and within questions such as
 "什么是X" and "can you explain X to me, please". Prints the share of headings whose section is found
-first and among the first five, and of questions marked as answered, with the question's phrases
-left out, as the program does, and with them.
+first and among the first five, and of questions marked as answered: as the program does, with the
+question's phrases, and if only a whole question can be a term to define (`definition_terms`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from app.domain.answer import Confidence
 from app.domain.answering import question_analysis
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
+from app.domain.retrieval import definition_terms
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.services import analyse_question
 from app.services.ingest_plan import IngestRequest
@@ -47,6 +48,15 @@ FRAMES = {
         "i still dont get {}",
         "pls explain {} to me like i'm five",
         "idk what {} is, any help",
+        "where does the book talk about {}",
+        "why is {} important",
+        "how do i use {}",
+        "{} example",
+        "advantages of {}",
+        "types of {}",
+        "is {} hard",
+        "summary of {}",
+        "pros and cons of {}",
     ),
     "ja": (
         "{}",
@@ -57,7 +67,6 @@ FRAMES = {
     ),
     "zh": ("{}", "什么是{}", "{}是什么意思？", "请问{}怎么用", "为什么需要{}？"),
 }
-_REMOVAL = "search_text"
 _UNSPACED = re.compile(r"[\u3040-\u9fff]")
 _CHARACTERS = range(2, 15)
 _WORDS = range(1, 4)
@@ -116,7 +125,10 @@ async def run(folders: Sequence[Path], home: Path, size: int) -> None:
             print("with the phrases:")
             with ExitStack() as kept:
                 for module in (analyse_question, question_analysis):
-                    kept.enter_context(patch.object(module, _REMOVAL, lambda text, _: text))
+                    kept.enter_context(patch.object(module, "search_text", lambda text, _: text))
+                await measure(app, book, asked)
+            print("whole questions as terms:")
+            with patch.object(definition_terms, "LEAST_SHARE", 1.1):
                 await measure(app, book, asked)
 
 

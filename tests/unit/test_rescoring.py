@@ -135,7 +135,7 @@ def test_the_section_that_is_named_so_goes_first() -> None:
     assert order("some other stack", [user, named], replace(NOTHING, named=0.5))[0] == "user"
 
 
-def test_only_the_longest_term_of_the_question_that_is_defined_counts() -> None:
+def test_a_term_that_is_part_of_another_defined_one_does_not_count() -> None:
     part, whole = pages("part", "whole")
     part = replace(part, chunk=defining(part.chunk, "stack", BlockKind.GLOSSARY_ENTRY))
     whole = replace(whole, chunk=defining(whole.chunk, "stack frame"))

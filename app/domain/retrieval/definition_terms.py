@@ -28,6 +28,17 @@ QUESTION_FRAME_WORDS = {
 }
 """By language: words that frame a term in a question or a heading."""
 
+COMPARISON_WORDS = {
+    "en": "difference differences differ different vs versus compare compared comparison same"
+    " instead relate related",
+    "es": "diferencia diferencias difieren diferente versus comparar compara comparación mismo",
+    "fr": "différence différences différent versus comparer compare comparaison même",
+    "de": "unterschied unterschiede unterscheiden anders vs versus vergleich vergleiche dasselbe",
+    "pt": "diferença diferenças diferente versus comparar compare comparação mesmo",
+    "it": "differenza differenze diverso versus confronta confronto stesso",
+}
+"""By language: words that frame two terms in a question; in a heading they belong to it."""
+
 LEAST_SHARE = 0.5
 """Least share of a question's terms that may be the term to define."""
 LONGEST_PART = 4

@@ -97,15 +97,17 @@ class QuestionTerms:
         self.describes = len(self._distinct) >= _MIN_DESCRIPTION_TERMS
 
     def subjects(self, found: Sequence[ChunkTerms]) -> Mapping[tuple[int, ...], float]:
-        """Return the longest definition targets that these chunks define or have as a heading.
+        """Return the definition targets that these chunks define or have as a heading.
 
-        All targets, if there is none.
+        A target that is part of another one is left out. All targets, if there is none.
         """
         held = (
             frozenset().union(*(one.defined | one.headed for one in found)) & self._targets.keys()
         )
-        longest = max(map(self._targets.__getitem__, held), default=0.0)
-        return {one: share for one, share in self._targets.items() if share >= longest}
+        if not held:
+            return self._targets
+        whole = [one for one in held if not any(_is_part(one, other) for other in held)]
+        return {one: self._targets[one] for one in whole}
 
     def share(self, terms: Iterable[int]) -> float:
         """Return the share of the question's term weight in `terms`, 0 to 1."""
@@ -195,6 +197,14 @@ def _feature_score(
         + weights.glossary * _defined_share(chunk.glossary, subjects)
         + weights.named * _defined_share(chunk.headed, subjects)
         + weights.opening * opening
+    )
+
+
+def _is_part(terms: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether `terms` are adjacent in `other`, which has more."""
+    size = len(terms)
+    return size < len(other) and any(
+        other[at : at + size] == terms for at in range(len(other) - size + 1)
     )
 
 
