@@ -214,18 +214,19 @@ def _neighbours(matching: _Matching) -> None:
     news = range(len(matching.paragraphs))
     for order, step in ((news, 1), (reversed(news), -1)):
         for new in order:
-            pair, beside = matching.chosen.get(new), new + step
-            if pair is None or not pair[0].live or beside in matching.chosen:
+            pair = matching.chosen.get(new)
+            if pair is None or not pair[0].live or new + step not in news:
                 continue
             place = places[pair[0].paragraph_id] + step
-            if beside in news and 0 <= place < len(old):
-                _take_beside(matching, new, beside, pair[0], old[place])
+            if 0 <= place < len(old):
+                _take_beside(matching, new, new + step, pair[0], old[place])
 
 
 def _take_beside(matching: _Matching, new: int, beside: int, entry: Entry, near: Entry) -> None:
     here, there = matching.paragraphs[new], matching.paragraphs[beside]
     if (
-        near.paragraph_id not in matching.used
+        beside not in matching.chosen
+        and near.paragraph_id not in matching.used
         and near.paragraph.content_id == there.content_id
         and near.paragraph.file == entry.paragraph.file
         and there.file == here.file

@@ -60,16 +60,25 @@ def _tombstones(
             for group in _groups(entry.paragraph):
                 survivors[group].append((entry.order, new))
     for entry in ledger.entries.values():
-        gone, order = entry.paragraph, entry.order
-        section, page, book = (survivors.get(group, []) for group in _groups(gone))
-        if places := section or page or book:
-            before, now = places[max(0, bisect_right(places, (order, len(paragraphs))) - 1)]
-            order = max(0, order + now - before)
-            if places is not book:
-                there = paragraphs[now]
-                path = there.heading_path if section else gone.heading_path
-                gone = replace(gone, file=there.file, heading_path=path)
-        yield Entry(entry.paragraph_id, gone, order, live=False)
+        yield _tombstone(
+            entry, [survivors.get(one, []) for one in _groups(entry.paragraph)], paragraphs
+        )
+
+
+def _tombstone(
+    entry: Entry, survivors: Sequence[list[tuple[int, int]]], paragraphs: Sequence[LedgerParagraph]
+) -> Entry:
+    """Return the entry as gone; `survivors` are (old, new place) in its section, page and book."""
+    gone, order = entry.paragraph, entry.order
+    section, page, book = survivors
+    if places := section or page or book:
+        before, now = places[max(0, bisect_right(places, (order, len(paragraphs))) - 1)]
+        order = max(0, order + now - before)
+        if places is not book:
+            there = paragraphs[now]
+            path = there.heading_path if section else gone.heading_path
+            gone = replace(gone, file=there.file, heading_path=path)
+    return Entry(entry.paragraph_id, gone, order, live=False)
 
 
 def _merged(

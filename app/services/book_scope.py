@@ -29,12 +29,11 @@ async def books_asked(index: BookCatalogue, books: Sequence[BookId] = ()) -> lis
     known = await index.books()
     asked = [known[book] for book in books or known.defaults if book in known]
     missing = [book for book in books if book not in known]
-    if missing or not asked:
-        damaged = await index.damaged()
-        require_indexed(missing, {*known, *damaged})
-        if not asked and damaged:
-            first = next(iter(missing or damaged))
-            raise StorageError(damaged[first].reason)
+    damaged = await index.damaged() if missing or not asked else {}
+    require_indexed(missing, {*known, *damaged})
+    if not asked and damaged:
+        first = next(iter(missing or damaged))
+        raise StorageError(damaged[first].reason)
     return asked
 
 

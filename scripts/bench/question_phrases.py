@@ -5,7 +5,9 @@
 Ingests each book and asks for headings that occur once in it, alone and within questions such as
 "什么是X" and "can you explain X to me, please". Prints the share of headings whose section is found
 first and among the first five, and of questions marked as answered: as the program does, with the
-question's phrases, and if only a whole question can be a term to define (`definition_terms`).
+question's phrases, and if only a whole question can be a term to define (`definition_terms`). For
+comparisons of two headings it prints the share with both sections among an answer's hits, and with
+one of them.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ from dev_sets import Silent
 from app.bootstrap.application import Application, application
 from app.domain.answer import Confidence
 from app.domain.answering import question_analysis
-from app.domain.answering.request import AskRequest
+from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
 from app.domain.retrieval import definition_terms
-from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
 from app.services import analyse_question
 from app.services.ingest_plan import IngestRequest
 from app.settings import Settings
@@ -67,6 +69,10 @@ FRAMES = {
     ),
     "zh": ("{}", "什么是{}", "{}是什么意思？", "请问{}怎么用", "为什么需要{}？"),
 }
+COMPARISONS = {
+    "de": ("Was ist der Unterschied zwischen {} und {}?",),
+    "en": ("difference between {} and {}", "{} vs {}", "how is {} different from {}"),
+}
 _UNSPACED = re.compile(r"[\u3040-\u9fff]")
 _CHARACTERS = range(2, 15)
 _WORDS = range(1, 4)
@@ -92,6 +98,11 @@ async def headings(app: Application, book: BookId, size: int) -> list[tuple[str,
     return random.Random(3).sample(found, min(size, len(found)))
 
 
+def is_in_section(hit: Hit, title: str, file: str) -> bool:
+    titles = (one.heading_path[-1] for one in hit.chunk.passages)
+    return hit.chunk.file == file and title in titles
+
+
 async def measure(app: Application, book: BookId, asked: Sequence[tuple[str, str]]) -> None:
     manifest = await app.index.manifest(book)
     language = manifest.language if manifest else ""
@@ -100,11 +111,8 @@ async def measure(app: Application, book: BookId, asked: Sequence[tuple[str, str
         for title, file in asked:
             of_book = SearchFilter(books=(book,))
             query = SearchQuery(frame.format(title), k=5, filter=of_book)
-            right = [
-                hit.chunk.file == file
-                and any(one.heading_path[-1] == title for one in hit.chunk.passages)
-                for hit in (await app.retrieve.search(query)).hits
-            ]
+            hits = (await app.retrieve.search(query)).hits
+            right = [is_in_section(hit, title, file) for hit in hits]
             first += right[:1] == [True]
             five += any(right)
             answer = await app.answer.answer(AskRequest(query.question, filter=of_book))
@@ -112,6 +120,24 @@ async def measure(app: Application, book: BookId, asked: Sequence[tuple[str, str
         n = len(asked)
         shares = f"{first / n:.3f} / {five / n:.3f} | {answered / n:.1%}"
         print(f"| {book} | {frame.format('X')} | {n} | {shares} |", flush=True)
+
+
+async def measure_pairs(app: Application, book: BookId, asked: Sequence[tuple[str, str]]) -> None:
+    """Print for how many pairs of headings both sections, or one, are among an answer's hits."""
+    manifest = await app.index.manifest(book)
+    chance = random.Random(9)
+    pairs = [chance.sample(list(asked), 2) for _ in asked]
+    for frame in COMPARISONS.get(manifest.language if manifest else "", ()):
+        both = one = 0
+        for pair in pairs:
+            question = frame.format(*(title for title, _ in pair))
+            query = SearchQuery(question, k=ANSWER_CHUNKS, filter=SearchFilter(books=(book,)))
+            hits = (await app.retrieve.search(query)).hits
+            found = [any(is_in_section(hit, *section) for hit in hits) for section in pair]
+            both += all(found)
+            one += any(found)
+        n = len(pairs)
+        print(f"| {book} | {frame.format('X', 'Y')} | {n} | {both / n:.3f} / {one / n:.3f} |")
 
 
 async def run(folders: Sequence[Path], home: Path, size: int) -> None:
@@ -122,6 +148,7 @@ async def run(folders: Sequence[Path], home: Path, size: int) -> None:
             book = BookId(folder.name)
             asked = await headings(app, book, size)
             await measure(app, book, asked)
+            await measure_pairs(app, book, asked)
             print("with the phrases:")
             with ExitStack() as kept:
                 for module in (analyse_question, question_analysis):
@@ -130,6 +157,7 @@ async def run(folders: Sequence[Path], home: Path, size: int) -> None:
             print("whole questions as terms:")
             with patch.object(definition_terms, "LEAST_SHARE", 1.1):
                 await measure(app, book, asked)
+                await measure_pairs(app, book, asked)
 
 
 def main() -> None:

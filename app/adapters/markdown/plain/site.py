@@ -137,11 +137,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     warnings += _not_read(files)
     toctrees = [file for file in files if file.rpartition("/")[2] == "_toctree.yml"]
     if toctrees:
-        toctree, language = _chosen(toctrees)
-        pages = _by_toctree(library, toctree, join_url(base_url, language), warnings)
-        return SiteSettings(
-            base_url, title, language, path_of=partial(_path, pretty=False), pages=pages
-        )
+        return _toctree_settings(library, base_url, title, toctrees, warnings)
     contents = _contents(library)
     if contents is None:
         warnings += hints(library, files)
@@ -154,6 +150,20 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         folder,
         _content_path if folder else partial(_path, pretty=pretty),
         contents,
+    )
+
+
+def _toctree_settings(
+    library: Library,
+    base_url: str,
+    title: str,
+    toctrees: list[str],
+    warnings: list[SourceWarning],
+) -> SiteSettings:
+    toctree, language = _chosen(toctrees)
+    pages = _by_toctree(library, toctree, join_url(base_url, language), warnings)
+    return SiteSettings(
+        base_url, title, language, path_of=partial(_path, pretty=False), pages=pages
     )
 
 
