@@ -128,11 +128,12 @@ class AnalyseQuestion:
 
         @cache
         def terms(text: str) -> frozenset[int]:
-            return self.lexical.terms(search_text(text, language), language)
+            return self.lexical.terms(text, language)
 
-        bounds = await self.bounds.of(terms(searched_for), books)
+        bounds = await self.bounds.of(terms(search_text(searched_for, language)), books)
+        own = terms(search_text(question, language))
         found = analyse(
-            question, searched_for, language, tuple(words(question)), terms(question), terms, bounds
+            question, searched_for, language, tuple(words(question)), own, terms, bounds
         )
         readings = [await self._reading(one, language, books) for one in found.wordings]
         # The first wording is the question, the second one is the standalone question.
