@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from app.domain.answering.question_analysis import QuestionAnalysis
+from app.domain.retrieval.query import SearchQuery
 from app.domain.search_text import search_text
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk, retrieving
 
 KEPT = [
     ("en", "What is osmosis?", "What is osmosis?"),
@@ -45,3 +50,17 @@ KEPT = [
 def test_phrases_around_the_subject_are_left_out(language: str, question: str, kept: str) -> None:
     found = search_text(question, language)
     assert " ".join(found.split()) == " ".join(kept.split())
+
+
+def test_phrases_stay_in_the_texts_that_a_question_is_compared_with() -> None:
+    index = FakeIndex([make_chunk("Thanks to osmosis, water moves.")])
+    analysis = retrieving(FakeEmbedder(), FakeSparse(), index).analysis
+    question = "what is osmosis? thanks"
+
+    async def analysed() -> QuestionAnalysis:
+        asked = await analysis.of_query(SearchQuery(question))
+        return await analysis.of_answer(question, asked, "en")
+
+    found = asyncio.run(analysed())
+    assert found.own_terms == analysis.lexical.terms("osmosis", "en")
+    assert found.features.terms("thanks") == analysis.lexical.terms("thanks", "en") != frozenset()
