@@ -131,10 +131,8 @@ class AnalyseQuestion:
             return self.lexical.terms(text, language)
 
         bounds = await self.bounds.of(terms(search_text(searched_for, language)), books)
-        own = terms(search_text(question, language))
-        found = analyse(
-            question, searched_for, language, tuple(words(question)), own, terms, bounds
-        )
+        said, searched = tuple(words(question)), search_text(question, language)
+        found = analyse(question, searched, searched_for, language, said, terms, bounds)
         readings = [await self._reading(one, language, books) for one in found.wordings]
         # The first wording is the question, the second one is the standalone question.
         about = 0 if selected or searched_for == question else 1

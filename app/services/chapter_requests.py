@@ -238,8 +238,8 @@ class ConsultChapters:
     ) -> Consultation:
         language = chunks[0].language
         terms = partial(self.consult.analysis.lexical.terms, language=language)
-        said, own = tuple(words(request.question)), terms(request.question)
-        analysis = analyse(request.question, request.question, language, said, own, terms, {})
+        asked = request.question
+        analysis = analyse(asked, asked, asked, language, tuple(words(asked)), terms, {})
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         return Consultation(

@@ -17,7 +17,6 @@ import asyncio
 import random
 import re
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -26,7 +25,6 @@ from dev_sets import Silent
 
 from app.bootstrap.application import Application, application
 from app.domain.answer import Confidence
-from app.domain.answering import question_analysis
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
 from app.domain.retrieval import definition_terms
@@ -150,9 +148,7 @@ async def run(folders: Sequence[Path], home: Path, size: int) -> None:
             await measure(app, book, asked)
             await measure_pairs(app, book, asked)
             print("with the phrases:")
-            with ExitStack() as kept:
-                for module in (analyse_question, question_analysis):
-                    kept.enter_context(patch.object(module, "search_text", lambda text, _: text))
+            with patch.object(analyse_question, "search_text", lambda text, _: text):
                 await measure(app, book, asked)
             print("whole questions as terms:")
             with patch.object(definition_terms, "LEAST_SHARE", 1.1):

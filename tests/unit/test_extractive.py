@@ -26,6 +26,7 @@ from app.domain.answering.units import (
 )
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.search_text import search_text
 from tests.answer_fakes import analysed, context_of, extracted, in_order, passage, terms
 
 CELL = passage(
@@ -110,7 +111,7 @@ def test_a_long_entry_that_has_no_sentence_stays_whole() -> None:
     ],
 )
 def test_a_term_may_be_asked_for_in_many_ways(question: str) -> None:
-    asked = " ".join(name_asked(question, terms, "en"))
+    asked = " ".join(name_asked(search_text(question, "en"), terms, "en"))
     assert terms(asked) == terms("mitochondrion")
 
 

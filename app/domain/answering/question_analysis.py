@@ -16,7 +16,6 @@ from app.domain.languages import (
 )
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Vector
-from app.domain.search_text import search_text
 from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5
@@ -66,18 +65,20 @@ class QuestionAnalysis:
 
 def analyse(
     question: str,
+    searched: str,
     standalone: str,
     language: str,
     said: Sequence[str],
-    own: frozenset[int],
     terms: Terms,
     upper_bounds: Mapping[int, float],
 ) -> QuestionAnalysis:
     """Analyse a question for a book in `language`.
 
-    `said` are the question's words and `own` its terms. `standalone` is the question with its
-    earlier turns; `upper_bounds` has the BM25 upper bound of each of its terms.
+    `searched` is the question as it is searched for (`search_text`), `said` are its words as they
+    were written. `standalone` is the question with its earlier turns; `upper_bounds` has the BM25
+    upper bound of each of its terms.
     """
+    own = terms(searched)
     asked_in = language_of_question(said, language)
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
@@ -87,7 +88,7 @@ def analyse(
         if term in content or term not in own
     }
     total = sum(weights.values()) or 1.0
-    name = name_asked(question, terms, language)
+    name = name_asked(searched, terms, language)
     features = QuestionFeatures(
         terms=terms,
         language=language,
@@ -106,15 +107,14 @@ def analyse(
     )
 
 
-def name_asked(question: str, terms: Terms, language: str) -> Name:
+def name_asked(searched: str, terms: Terms, language: str) -> Name:
     """Return the words of X in "what is X?" as written; empty if there are more than a term has.
 
     They are all words but stop words and those that frame a term; so they are no term in many
     questions ("why is X slow?"), which no text defines.
     """
     frame = terms(QUESTION_FRAME_WORDS.get(language, ""))
-    said = words(search_text(question, language))
-    name = tuple(word for word in said if terms(word) - frame)
+    name = tuple(word for word in words(searched) if terms(word) - frame)
     return name if len(name) <= _LONGEST_TERM else ()
 
 
