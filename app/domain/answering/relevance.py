@@ -31,6 +31,7 @@ from app.domain.answering.definitions import (
     term_match_score,
 )
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
+from app.domain.answering.objectives import ASKS_OBJECTIVES, states_objectives
 from app.domain.answering.units import Unit, begins_entry, is_quotable
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
@@ -76,7 +77,10 @@ class Relevance:
         """
         context, question = self.given.context, self.given.question
         passages = [one.passage for one in context]
-        quotable = [*map(is_quotable, passages)]
+        quotable = [
+            is_quotable(one) and not told
+            for one, told in zip(passages, self._objectives(), strict=True)
+        ]
         terms = [
             question.terms(passage.text) if shown else frozenset()
             for passage, shown in zip(passages, quotable, strict=True)
@@ -107,6 +111,22 @@ class Relevance:
                 strict=True,
             )
         ]
+
+    def _objectives(self) -> list[bool]:
+        """Return for each paragraph whether it only states what the reader will learn.
+
+        False for all if the question may be about that.
+        """
+        question = self.given.question
+        if not question.terms(ASKS_OBJECTIVES).isdisjoint(question.weights):
+            return [False] * len(self.given.context)
+        before: Passage | None = None
+        found = []
+        for one in self.given.context:
+            beside = before if before and before.heading_path == one.passage.heading_path else None
+            found.append(states_objectives(one.passage, beside))
+            before = one.passage
+        return found
 
     def units(self, units: Sequence[Unit], paragraphs: Sequence[ScoredParagraph]) -> list[float]:
         """Return the score of each unit; 0 without any term of the question.
