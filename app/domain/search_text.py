@@ -57,7 +57,8 @@ _SPOKEN = {
             |(?:confused|struggling|stuck) (?:about|by|with|on)|not sure|no idea|i wanna know
             |(?:i'd like|i would like|i want|i need) to (?:know|understand|learn)
             |(?:i need )?help(?: me)? (?:with|to understand|understand|understanding)
-            |(?:remind|tell|give|show) me|wat is|wtf is|yo|what'?s (?:up|the deal) with
+            |(?:remind|tell|give|show) me
+            |explain(?: to me)?|describe|wat is|wtf is|yo|what'?s (?:up|the deal) with
             |what (?:do i need to|should i) know about|i need info(?:rmation)? (?:on|about)
             |where (?:does|in) (?:the|this) book(?: (?:talk|speak|say something))?(?: about)?
             |what does (?:the|this) (?:book|chapter|text|author) (?:say|tell us) about
