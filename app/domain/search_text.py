@@ -33,15 +33,16 @@ _UNSPACED = "|".join(
 
 @dataclass(frozen=True, slots=True)
 class _Phrases:
-    """Regular expressions in which each blank stands for white space and fillers."""
+    """Regular expressions in which fillers may follow each blank."""
 
     opening: str
-    """At the beginning of a line."""
+    """At the beginning of a sentence."""
     closing: str
     """At its end."""
     filler: str
     """Words between the words of a phrase, and behind a word of `asking`."""
     asking: str
+    """Words behind which fillers are left out: "what exactly is"."""
 
 
 _SPOKEN = {
