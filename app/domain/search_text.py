@@ -40,12 +40,12 @@ class _Phrases:
     closing: str
     """At its end."""
     filler: str
-    """Words between the words of a phrase, and behind a word of `asking`."""
-    asking: str
-    """Words behind which fillers are left out: "what exactly is"."""
+    """Words that may stand inside a phrase, or after a word of `question_words`."""
+    question_words: str
+    """Question words, after which fillers are left out: "what exactly is"."""
 
 
-_SPOKEN = {
+_PHRASES = {
     "en": _Phrases(
         opening=r"""
             hey|hi|(?:hey|hi|hello) there|hello,(?! world)|ok(?:ay)?|so(?: like)?|um|well,|sorry
@@ -81,7 +81,7 @@ _SPOKEN = {
             |can you (?:explain|help)(?: it| me)?|and why (?:does it matter|is it important)
         """,
         filler="really|actually|exactly|basically|literally|quite|just|still|even|also|please",
-        asking="what how why where when who which",
+        question_words="what how why where when who which",
     ),
     "de": _Phrases(
         opening=r"""
@@ -98,7 +98,7 @@ _SPOKEN = {
             |was ist das
         """,
         filler="bitte|mal|noch|genau|eigentlich|denn|überhaupt|nochmal|wirklich",
-        asking="was wie warum wo wann wer ist sind",
+        question_words="was wie warum wo wann wer ist sind",
     ),
     "es": _Phrases(
         opening=r"""
@@ -114,7 +114,7 @@ _SPOKEN = {
             |no (?:lo )?entiendo
         """,
         filler="por favor|realmente|exactamente|todavía|aún",
-        asking="qué cómo es son",
+        question_words="qué cómo es son",
     ),
     "fr": _Phrases(
         opening=r"""
@@ -131,7 +131,7 @@ _SPOKEN = {
             |en (?:mots|termes) simples|je (?:ne )?comprends pas|c'est quoi
         """,
         filler="exactement|vraiment|toujours|encore|donc",
-        asking="quoi comment pourquoi est sont",
+        question_words="quoi comment pourquoi est sont",
     ),
     "it": _Phrases(
         opening=r"""
@@ -144,7 +144,7 @@ _SPOKEN = {
             |non (?:lo )?capisco|(?:che )?cos'è
         """,
         filler="esattamente|davvero|ancora|per favore",
-        asking="cosa come perché è sono",
+        question_words="cosa come perché è sono",
     ),
     "pt": _Phrases(
         opening=r"""
@@ -160,7 +160,7 @@ _SPOKEN = {
             |em (?:palavras|termos) simples|não entendi|o que é
         """,
         filler="exatamente|realmente|ainda|por favor",
-        asking="que como é são",
+        question_words="que como é são",
     ),
 }
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
@@ -171,7 +171,7 @@ _WORD_END = r"(?!['\u2019\w])"
 def _compiled(phrases: _Phrases) -> re.Pattern[str]:
     """Compile for a sentence in which words are separated by single blanks."""
     filler = rf"(?:(?:{phrases.filler}) )*"
-    behind = "|".join(rf"(?<=\b{word})" for word in phrases.asking.split())
+    after_word = "|".join(rf"(?<=\b{word})" for word in phrases.question_words.split())
 
     def spaced(alternatives: str) -> str:
         joined = re.sub(r"\s*\n\s*", "", alternatives)
@@ -181,13 +181,13 @@ def _compiled(phrases: _Phrases) -> re.Pattern[str]:
     return re.compile(
         rf"(?:^|(?<!{_BREAK})(?={_BREAK}))(?:{_BREAK}*(?:{closing}){_WORD_END})+{_BREAK}*$"
         rf"|^(?:{_BREAK}*{filler}(?:{opening}){_WORD_END})+{_BREAK}*"
-        rf"|(?:{behind})(?: (?:{phrases.filler}){_WORD_END})+",
+        rf"|(?:{after_word})(?: (?:{phrases.filler}){_WORD_END})+",
         re.IGNORECASE,
     )
 
 
 _PATTERNS = {
-    **{language: _compiled(phrases) for language, phrases in _SPOKEN.items()},
+    **{language: _compiled(phrases) for language, phrases in _PHRASES.items()},
     **dict.fromkeys(("zh", "ja"), re.compile(_UNSPACED)),
 }
 

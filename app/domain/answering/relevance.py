@@ -78,8 +78,8 @@ class Relevance:
         context, question = self.given.context, self.given.question
         passages = [one.passage for one in context]
         quotable = [
-            is_quotable(one) and not told
-            for one, told in zip(passages, self._objectives(), strict=True)
+            is_quotable(one) and not objective
+            for one, objective in zip(passages, self._are_objectives(), strict=True)
         ]
         terms = [
             question.terms(passage.text) if shown else frozenset()
@@ -112,7 +112,7 @@ class Relevance:
             )
         ]
 
-    def _objectives(self) -> list[bool]:
+    def _are_objectives(self) -> list[bool]:
         """Return for each paragraph whether it only states what the reader will learn.
 
         False for all if the question may be about that.
