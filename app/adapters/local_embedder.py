@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import importlib.util
+import re
 from array import array
 from collections.abc import AsyncGenerator, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,8 +36,19 @@ _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 # space: their vectors must not be compared with an index made with these.
 _SHA256 = "4d243a4b2daee65802d68699e288b9347fd45097303dc232205a660a82b5171e"
 _BATCH = 2_048
+_FEW = 64
+"""Texts that are embedded in less time than a thread takes to start."""
 _QUESTIONS = 256
 """Questions whose vectors are cached: one answer embeds its question several times."""
+_WORDS = 100_000
+"""Distinct words whose tokens are cached, about 20 MB."""
+_LONGEST = 40
+"""Characters of a cached word: a paragraph of a script without blanks is one word."""
+_WORD = re.compile(r" +[^ ]*(?: +\Z)?")
+"""No token has a blank behind another character, so the tokens of a text are those of its words.
+`test_local_embedder` compares them."""
+_WHOLE = re.compile("\u2581|<s>|</s>|<unk>")
+"""The tokenizer's own sign for a blank, and names of special tokens: their context matters."""
 
 
 class LocalEmbedder:
@@ -50,6 +63,8 @@ class LocalEmbedder:
         """`token_vectors` has the shape (vocabulary size, 256)."""
         self._token_vectors = token_vectors
         self._tokenizer = tokenizer
+        self._tokens: dict[str, list[int]] = {}
+        """By word with the blanks before it."""
         self._question = lru_cache(_QUESTIONS)(self._embed_question)
 
     @classmethod
@@ -68,6 +83,8 @@ class LocalEmbedder:
         return cls(vectors, Tokenizer.from_buffer(tokenizer))
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        if len(texts) <= _FEW:
+            return self._embed(texts)
         return [vector async for _, vectors in self.embed_batches(texts) for vector in vectors]
 
     async def embed_batches(
@@ -85,16 +102,35 @@ class LocalEmbedder:
         return self._embed([text])[0]
 
     def _embed(self, texts: Sequence[str]) -> list[Vector]:
-        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [self._vector(encoding.ids) for encoding in encodings]
+        split = [_words(text) for text in texts]
+        distinct = {word for words in split for word in words}
+        found = {word: tokens for word in distinct if (tokens := self._tokens.get(word))}
+        if missing := [word for word in distinct if word not in found]:
+            fresh = dict(zip(missing, self._tokenized(missing), strict=True))
+            found.update(fresh)
+            if len(self._tokens) > _WORDS:
+                self._tokens.clear()
+            self._tokens.update({word: fresh[word] for word in missing if len(word) <= _LONGEST})
+        return [self._vector([*chain.from_iterable(map(found.__getitem__, one))]) for one in split]
+
+    def _tokenized(self, words: Sequence[str]) -> list[list[int]]:
+        # The tokenizer itself puts one blank in front.
+        texts = [word.removeprefix(" ") for word in words]
+        encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
 
     def _vector(self, ids: list[int]) -> Vector:
         """Mean of the tokens' vectors, length 1; zeros if there are no tokens."""
         if not ids:
             return array("f", bytes(4 * DIMENSION))
-        mean = self._token_vectors[ids].mean(axis=0)
-        length = float(np.linalg.norm(mean)) or 1.0
+        mean = np.add.reduce(self._token_vectors.take(ids, axis=0)) / np.float32(len(ids))
+        length = float(np.sqrt(mean.dot(mean))) or 1.0
         return array("f", (mean / np.float32(length)).tobytes())
+
+
+def _words(text: str) -> list[str]:
+    """Split into words, each with the blanks before it; the first one gets a further blank."""
+    return [f" {text}"] if _WHOLE.search(text) else _WORD.findall(f" {text}")
 
 
 def _package_folder() -> Path:

@@ -69,6 +69,7 @@ def page_key(url: str) -> str:
 
 def folded_words(text: str) -> str:
     """Join folded words by two blanks, so that adjacent matches share no blank."""
+    text = text.replace("\u2019", "'")
     if text.isascii():
         return f" {'  '.join(WORD.findall(text.lower()))} "
     return f" {'  '.join(map(fold_word, WORD.findall(text)))} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 Terms: TypeAlias = Callable[[str], frozenset[int]]
@@ -28,10 +28,10 @@ NUMERALS = "一二三四五六七八九十"
 _NUMBER_WORDS = {word: str(value) for value, word in enumerate(_FIGURES.split())}
 
 
-def words(text: str) -> Iterator[str]:
+def words(text: str) -> list[str]:
     """Runs of letters and figures in lower case, NFKC; a possessive s is left out."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return (match.group() for match in _WORD.finditer(_POSSESSIVE.sub("", folded)))
+    return _WORD.findall(_POSSESSIVE.sub("", folded))
 
 
 def numbers(text: str) -> set[str]:

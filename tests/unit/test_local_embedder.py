@@ -46,6 +46,26 @@ def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) -> Non
     assert np.allclose(np.array(ours), package.embed(TEXTS, norm=True), atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "two  blanks, a tab\tand a line\nend ",
+        " before and behind  ",
+        "   ",
+        "\n\n",
+        "中文 字 ﾃｽﾄ 👍🏽",
+        "the tokenizer's own blank: a\u2581b \u2581 c",
+        "special tokens: <s> x</s> <unk>",
+        " ".join(["long" * 20, "long" * 20]),
+    ],
+)
+def test_tokens_by_word_are_those_of_the_whole_text(embedder: LocalEmbedder, text: str) -> None:
+    whole = embedder._tokenizer.encode(text, add_special_tokens=False).ids
+    vector = asyncio.run(embedder.embed_documents([text]))
+    assert vector == [embedder._vector(whole)]
+    assert asyncio.run(embedder.embed_documents([text])) == vector
+
+
 def test_vectors_are_float32_of_length_1(embedder: LocalEmbedder) -> None:
     for vector in asyncio.run(embedder.embed_documents(TEXTS)):
         assert vector.typecode == "f"

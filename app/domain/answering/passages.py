@@ -172,5 +172,6 @@ class PassageSelector:
 def _ngrams(text: str) -> set[_Ngram]:
     """Return the word n-grams of a text; a shorter one is a single n-gram."""
     said = tuple(words(text))
-    starts = range(max(1, len(said) - _NGRAM_WORDS + 1))
-    return {said[start : start + _NGRAM_WORDS] for start in starts}
+    if len(said) < _NGRAM_WORDS:
+        return {said}
+    return set(zip(*(said[start:] for start in range(_NGRAM_WORDS)), strict=False))

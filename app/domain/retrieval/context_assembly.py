@@ -153,54 +153,53 @@ def _part_boundaries(hits: Sequence[Hit]) -> frozenset[tuple[str, str, int, int]
 
 @dataclass(slots=True)
 class _Context:
-    """Passages kept so far, by file; those of a file never overlap."""
+    """Passages kept so far, by paragraph; those of a paragraph never overlap."""
 
     budget: int
     count_tokens: Callable[[str], int]
     boundaries: frozenset[tuple[str, str, int, int]]
     used: int = 0
-    by_file: dict[tuple[str, str], list[ContextPassage]] = field(default_factory=dict)
+    by_paragraph: dict[tuple[str, str, str], list[ContextPassage]] = field(default_factory=dict)
     by_section: dict[_Section, int] = field(default_factory=dict)
 
     def kept(self) -> Iterable[ContextPassage]:
-        return (one for passages in self.by_file.values() for one in passages)
+        return (one for passages in self.by_paragraph.values() for one in passages)
 
     def offer(self, passage: Passage, hit: Hit, section_budget: int) -> bool:
         """Keep the passage if it fits both budgets; return whether it is in the context."""
         offered = _found_in(passage, hit)
-        kept = self.by_file.setdefault((hit.chunk.book, hit.chunk.file), [])
+        kept = self.by_paragraph.setdefault((offered.book, offered.file, passage.paragraph_id), [])
         for at, holder in enumerate(kept):
             if _contains(holder.passage, passage):
                 kept[at] = _with_hits_of(holder, offered)
                 return True
         related = [one for one in kept if self._related(one, offered)]
         merged = self._merge(offered, related)
-        if merged is None:
+        if merged is None or not self._fits(merged, related, section_budget):
             return False
-        return self._keep(merged, related, section_budget)
+        kept[:] = sorted(
+            [*(one for one in kept if one not in related), merged],
+            key=lambda one: one.passage.start,
+        )
+        return True
 
-    def _keep(
+    def _fits(
         self, merged: ContextPassage, replaced: Sequence[ContextPassage], section_budget: int
     ) -> bool:
+        """Count the passage to the budgets if it fits both."""
         growth = merged.tokens - sum(one.tokens for one in replaced)
-        before = self.by_section.get(_section(merged), 0)
+        section = _section(merged)
+        before = self.by_section.get(section, 0)
         in_section = before + growth
         # The first passage of a section may exceed the section's share: it may be the best one.
         if self.used + growth > self.budget or (before and in_section > section_budget):
             return False
-        kept = self.by_file[(merged.book, merged.file)]
-        self.by_file[(merged.book, merged.file)] = sorted(
-            [one for one in kept if one not in replaced] + [merged],
-            key=lambda one: one.passage.start,
-        )
-        self.by_section[_section(merged)] = in_section
+        self.by_section[section] = in_section
         self.used += growth
         return True
 
     def _related(self, one: ContextPassage, other: ContextPassage) -> bool:
-        """Whether both are parts of one paragraph that overlap or are adjacent."""
-        if one.passage.paragraph_id != other.passage.paragraph_id:
-            return False
+        """Whether two parts of a paragraph overlap or are adjacent."""
         first, second = sorted((one.passage, other.passage), key=lambda piece: piece.start)
         if _same_span(first, second):
             return first.text in second.text or second.text in first.text
@@ -247,13 +246,11 @@ def _same_span(one: Passage, other: Passage) -> bool:
 
 
 def _contains(outer: Passage, inner: Passage) -> bool:
-    """Whether `inner` is part of `outer`.
+    """Whether `inner` is part of `outer`, a part of the same paragraph.
 
     Parts of included text all have the directive's span or an empty one. So equal spans are
     compared by text.
     """
-    if outer.paragraph_id != inner.paragraph_id:
-        return False
     if _same_span(outer, inner):
         return inner.text in outer.text
     return inner.start < inner.end and outer.start <= inner.start and inner.end <= outer.end
