@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from app.domain.languages import COMMON_WORDS
 from app.domain.terms import words
 
 _CHINESE_AND_JAPANESE = """
@@ -163,7 +164,7 @@ _PHRASES = {
         question_words="que como é são",
     ),
 }
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n")
 _BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
 _WORD_END = r"(?!['\u2019\w])"
 
@@ -190,19 +191,56 @@ _PATTERNS = {
     **{language: _compiled(phrases) for language, phrases in _PHRASES.items()},
     **dict.fromkeys(("zh", "ja"), re.compile(_UNSPACED)),
 }
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+_NEVER = re.compile(r"(?!)")
+
+
+def _opening_and_clause_end(question_words: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Match the beginning of a clause that asks, and where clauses are split."""
+    opening = rf"\W*(?:{'|'.join(question_words.split())})\b"
+    clause_end = rf"{_SENTENCE_END.pattern}|(?<=,)\s+(?={opening})"
+    return re.compile(opening, re.IGNORECASE), re.compile(clause_end, re.IGNORECASE)
+
+
+_OPENING_AND_CLAUSE_END = {
+    language: _opening_and_clause_end(phrases.question_words)
+    for language, phrases in _PHRASES.items()
+}
+
+
+def asking_sentences(question: str, language: str) -> str:
+    """Return the sentences that ask, without "I have an exam tomorrow."; all if none asks.
+
+    A sentence asks if it ends with a question mark or begins with a question word.
+    """
+    opening, clause_end = _OPENING_AND_CLAUSE_END.get(language, (_NEVER, _SENTENCE_END))
+    asking = [
+        one
+        for one in clause_end.split(question.strip())
+        if one.rstrip().endswith(_QUESTION_MARKS) or opening.match(one)
+    ]
+    return " ".join(asking) or question
 
 
 def search_text(question: str, language: str) -> str:
     """Return the text to search for instead of a question about a book in `language`.
 
     It lacks these phrases, in the languages that are known here, unless it has no other words.
-    White space is single blanks, and a question in capitals is in lower case, because the embedders
-    distinguish them.
+    White space is single blanks. A sentence in capitals or in title case is in lower case, because
+    the embedders distinguish them.
     """
-    if question.isupper() and sum(map(str.isupper, question.split())) > 1:
-        question = question.lower()
     sentences = [" ".join(one.split()) for one in _SENTENCE_END.split(question)]
+    sentences = [one.lower() if _in_capitals(one, language) else one for one in sentences]
     pattern = _PATTERNS.get(language)
     kept = [pattern.sub(" ", one) if pattern else one for one in sentences]
     searched = " ".join(" ".join(kept).split())
     return searched if any(words(searched)) else " ".join(sentences).strip()
+
+
+def _in_capitals(sentence: str, language: str) -> bool:
+    """Whether it is in capitals, or a common word after the first begins with one: "How Does"."""
+    said = sentence.split()
+    if sentence.isupper():
+        return sum(map(str.isupper, said)) > 1
+    common = COMMON_WORDS.get(language, frozenset())
+    return any(word.istitle() and len(word) > 1 and word.lower() in common for word in said[1:])

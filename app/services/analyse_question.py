@@ -12,6 +12,7 @@ from functools import cache
 
 from app.domain.answering.answerability import Reading
 from app.domain.answering.question_analysis import (
+    EARLIER_TURN,
     QuestionAnalysis,
     analyse,
     single_letters,
@@ -29,7 +30,7 @@ from app.domain.languages import language_of_words
 from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
-from app.domain.search_text import search_text
+from app.domain.search_text import asking_sentences, search_text
 from app.domain.terms import words
 from app.services.book_scope import books_asked
 from app.services.cognates import FindCognates
@@ -131,9 +132,14 @@ class AnalyseQuestion:
             return self.lexical.terms(text, language)
 
         bounds = await self.bounds.of(terms(search_text(searched_for, language)), books)
-        said, searched = tuple(words(question)), search_text(question, language)
-        found = analyse(question, searched, searched_for, language, said, terms, bounds)
+        asking = question if selected else asking_sentences(question, language)
+        if not terms(search_text(asking, language)):  # "Osmosis makes no sense. Why?"
+            asking = question
+        said = tuple(words(question))
+        found = analyse(question, asking, searched_for, language, said, terms, bounds)
         readings = [await self._reading(one, language, books) for one in found.wordings]
+        if asking != question:
+            readings.append(await self._reading(asking, language, books, question))
         # The first wording is the question, the second one is the standalone question.
         about = 0 if selected or searched_for == question else 1
         return replace(
@@ -159,8 +165,17 @@ class AnalyseQuestion:
         }
         return replace(asked, rescoring={**asked.rescoring, **added})
 
-    async def _reading(self, text: str, language: str, books: Sequence[BookId]) -> Reading:
+    async def _reading(
+        self, text: str, language: str, books: Sequence[BookId], question: str = ""
+    ) -> Reading:
+        """Return the terms and vector of a wording.
+
+        Terms that only `question` has, of which `text` is a part, count as those of earlier turns.
+        """
         text = search_text(text, language)
+        own = self.lexical.terms(text, language)
+        every = own | self.lexical.terms(search_text(question, language), language)
+        bounds = await self.bounds.of(every, books)
         letters: frozenset[int] = frozenset()
         if language not in BY_CHARACTERS:
             found = single_letters(words(text))
@@ -168,7 +183,7 @@ class AnalyseQuestion:
         return Reading(
             terms=self.lexical.ordered_terms(text, language),
             letters=letters,
-            bounds=await self.bounds.of(self.lexical.terms(text, language), books),
+            bounds={term: bounds[term] * (1 if term in own else EARLIER_TURN) for term in bounds},
             vector=await self.similarity.question(text, language),
         )
 

@@ -8,13 +8,16 @@ import pytest
 
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.retrieval.query import SearchQuery
-from app.domain.search_text import search_text
+from app.domain.search_text import asking_sentences, search_text
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk, retrieving
 
 KEPT = [
     ("en", "What is osmosis?", "What is osmosis?"),
     ("en", "WHAT IS DNA", "what is dna"),
     ("en", "DNA", "DNA"),
+    ("en", "How Does Osmosis Work In Plants", "how does osmosis work in plants"),
+    ("en", "Who was Marie Curie?", "Who was Marie Curie?"),
+    ("en", "I read on. How does osmosis work?", "I read on. How does osmosis work?"),
     ("en", "hey, quick question: what exactly is osmosis? thanks", "what is osmosis?"),
     ("en", "can you pls explain osmosis to me like i'm five, please?", "osmosis"),
     ("en", "i still don\u2019t really get how osmosis works.. any help", "how osmosis works.."),
@@ -51,6 +54,50 @@ KEPT = [
 def test_phrases_around_the_subject_are_left_out(language: str, question: str, kept: str) -> None:
     found = search_text(question, language)
     assert " ".join(found.split()) == " ".join(kept.split())
+
+
+ASKING = [
+    ("en", "I have an exam tomorrow. What is osmosis?", "What is osmosis?"),
+    ("en", "how does osmosis work. i missed the lecture", "how does osmosis work."),
+    ("en", "i missed the lecture, how does osmosis work", "how does osmosis work"),
+    ("en", "Is it fast? I read it is slow. Why?", "Is it fast? Why?"),
+    ("en", "osmosis in plants. please help me", "osmosis in plants. please help me"),
+    ("en", "size, shape and colour of what", "size, shape and colour of what"),
+    ("de", "Ich habe morgen Prüfung. Was ist Osmose?", "Was ist Osmose?"),
+    ("zh", "我明天考试。渗透是什么？", "渗透是什么？"),
+    ("nl", "Ik heb een examen. Wat is osmose?", "Wat is osmose?"),
+]
+
+
+@pytest.mark.parametrize(("language", "question", "asking"), ASKING)
+def test_sentences_that_ask(language: str, question: str, asking: str) -> None:
+    assert asking_sentences(question, language) == asking
+
+
+def of_answer(question: str, *texts: str) -> QuestionAnalysis:
+    index = FakeIndex([make_chunk(text) for text in texts])
+    analysis = retrieving(FakeEmbedder(), FakeSparse(), index).analysis
+
+    async def analysed() -> QuestionAnalysis:
+        asked = await analysis.of_query(SearchQuery(question))
+        return await analysis.of_answer(question, asked, "en")
+
+    return asyncio.run(analysed())
+
+
+def test_terms_of_sentences_that_ask_nothing_count_half() -> None:
+    found = of_answer("My exam is soon. What is osmosis?", "Osmosis moves water.", "An exam.")
+    terms, (whole, asking) = found.features.terms, found.readings
+    (exam,), (osmosis,) = terms("exam"), terms("osmosis")
+    assert found.features.definition == {osmosis}
+    assert whole.bounds[exam] == whole.bounds[osmosis]
+    assert asking.bounds[exam] == asking.bounds[osmosis] / 2
+    assert found.features.weights[exam] == found.features.weights[osmosis] / 2
+    assert exam not in asking.terms
+
+
+def test_a_question_whose_subject_is_in_another_sentence_is_one_reading() -> None:
+    assert len(of_answer("Osmosis makes no sense. ???", "Osmosis moves water.").readings) == 1
 
 
 def test_phrases_stay_in_the_texts_that_a_question_is_compared_with() -> None:

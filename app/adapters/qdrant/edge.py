@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import qdrant_edge as edge
-
 from app.adapters.qdrant.edge_books import OpenBooks
 from app.adapters.qdrant.edge_generation import Generation, faults
 from app.adapters.qdrant.edge_shard import (
@@ -20,7 +18,6 @@ from app.adapters.qdrant.edge_shard import (
     best_scores,
     document_frequencies,
     ids_in_reading_order,
-    matching,
     next_chapter,
     paragraph_ids,
     retrieve_points,
@@ -73,7 +70,7 @@ class EdgeIndex:
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         return await asyncio.to_thread(
-            self._ask, self._folder(book), lambda shard, _: paragraph_ids(shard)
+            self._ask, self._folder(book), lambda one: paragraph_ids(one.shard)
         )
 
     async def search(
@@ -106,7 +103,7 @@ class EdgeIndex:
 
     async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
         return await asyncio.to_thread(
-            self._ask, self._folder(book), lambda shard, _: next_chapter(shard, chapter, position)
+            self._ask, self._folder(book), lambda one: next_chapter(one.shard, chapter, position)
         )
 
     async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
@@ -169,7 +166,7 @@ class EdgeIndex:
             return folder.manifest(current.generation) if current else None
 
     def _each(
-        self, books: Sequence[BookId], ask: Callable[[edge.EdgeShard, BookManifest], _Found]
+        self, books: Sequence[BookId], ask: Callable[[Generation], _Found]
     ) -> Iterator[_Found]:
         """Yield the results of `ask` for these books, or for all books if none is named.
 
@@ -192,13 +189,11 @@ class EdgeIndex:
         if failed and not asked:
             raise failed
 
-    def _ask(
-        self, folder: BookFolder, ask: Callable[[edge.EdgeShard, BookManifest], _Found]
-    ) -> _Found:
+    def _ask(self, folder: BookFolder, ask: Callable[[Generation], _Found]) -> _Found:
         generation = self._books.get(folder).generation
         try:
-            with generation.errors() as shard:
-                return ask(shard, generation.manifest)
+            with generation.errors():
+                return ask(generation)
         except StorageError as error:
             self._books.failed(generation, error)
             raise
@@ -214,11 +209,12 @@ class EdgeIndex:
             sparse = None
         pooled = self._pooled(sparse.indices if sparse else (), filter.books)
 
-        def ask(shard: edge.EdgeShard, manifest: BookManifest) -> Candidates:
+        def ask(one: Generation) -> Candidates:
+            manifest = one.manifest
             if dense is not None:
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
             weighted = sparse and pooled.weighted(manifest.book, sparse)
-            return search_shard(shard, manifest.book, dense, weighted, limit, filter)
+            return search_shard(one.shard, manifest.book, dense, weighted, limit, filter)
 
         return best(list(self._each(filter.books, ask)), limit)
 
@@ -226,9 +222,9 @@ class EdgeIndex:
         pooled = self._pooled(terms, books)
         best = [0.0] * len(terms)
 
-        def ask(shard: edge.EdgeShard, manifest: BookManifest) -> list[float]:
-            factors = pooled.factors(manifest.book, terms)
-            return list(map(float.__mul__, best_scores(shard, terms), factors))
+        def ask(one: Generation) -> list[float]:
+            factors = pooled.factors(one.manifest.book, terms)
+            return list(map(float.__mul__, best_scores(one.shard, terms), factors))
 
         for found in self._each(books, ask):
             best = list(map(max, best, found))
@@ -239,7 +235,7 @@ class EdgeIndex:
         if not terms or len(set(books) if books else self._published()) < 2:
             return PooledFrequencies({})
         counted = self._each(
-            books, lambda shard, manifest: (manifest.book, document_frequencies(shard, terms))
+            books, lambda one: (one.manifest.book, document_frequencies(one.shard, terms))
         )
         return PooledFrequencies(dict(counted))
 
@@ -257,7 +253,7 @@ class EdgeIndex:
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
     def _matching(self, filter: SearchFilter) -> list[Chunk]:
-        found = self._each(sorted(filter.books), lambda shard, _: matching(shard, filter))
+        found = self._each(sorted(filter.books), lambda one: one.matching(filter))
         return [chunk for chunks in found for chunk in chunks]
 
     def _remove(self, folder: BookFolder) -> None:

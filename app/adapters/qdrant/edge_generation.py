@@ -12,10 +12,17 @@ import qdrant_edge as edge
 from cachetools import LRUCache
 
 from app.adapters.qdrant.edge_copy import ShardCopy, copy_if_needed
-from app.adapters.qdrant.edge_shard import count, load_shard, retrieve, storage_errors
+from app.adapters.qdrant.edge_shard import (
+    count,
+    load_shard,
+    matching_ids,
+    retrieve,
+    storage_errors,
+)
 from app.adapters.qdrant.folder import BookFolder, Current
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
+from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookManifest
 
 _CACHED_CHUNKS = 2_000
@@ -76,6 +83,12 @@ class Generation:
                 self._known.update(fresh)
             found |= fresh
         return found
+
+    def matching(self, filter: SearchFilter) -> list[Chunk]:
+        """Return the chunks that match the filter, ascending by id; uses the cache."""
+        chunk_ids = matching_ids(self.shard, filter)
+        found = self.retrieve(chunk_ids)
+        return [found[name] for name in chunk_ids]
 
 
 def published(folder: BookFolder) -> Current:

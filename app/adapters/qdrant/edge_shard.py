@@ -228,9 +228,9 @@ def retrieve(shard: edge.EdgeShard, chunk_ids: Sequence[str]) -> dict[str, Chunk
     return {str(record.id): from_payload(record.payload) for record in records}
 
 
-def matching(shard: edge.EdgeShard, filter: SearchFilter) -> list[Chunk]:
-    """All chunks that match the filter, ascending by id."""
-    return [from_payload(one.payload) for one in _scroll(shard, True, edge_filter(filter))]
+def matching_ids(shard: edge.EdgeShard, filter: SearchFilter) -> list[str]:
+    """Return the ids of all chunks that match the filter, ascending."""
+    return [str(one.id) for one in _scroll(shard, False, edge_filter(filter))]
 
 
 def next_chapter(shard: edge.EdgeShard, chapter: str, position: int) -> int | None:

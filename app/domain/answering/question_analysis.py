@@ -16,10 +16,12 @@ from app.domain.languages import (
 )
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Vector
+from app.domain.search_text import search_text
 from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5
-"""Factor on the weight of a term that only an earlier turn or the selected text has."""
+"""Factor on the weight of a term that only an earlier turn, the selected text or a sentence that
+asks nothing has."""
 
 _LONGEST_TERM = 4
 """Maximum number of words of X in "what is X?"; a longer X is not a term."""
@@ -65,7 +67,7 @@ class QuestionAnalysis:
 
 def analyse(
     question: str,
-    searched: str,
+    asking: str,
     standalone: str,
     language: str,
     said: Sequence[str],
@@ -74,16 +76,17 @@ def analyse(
 ) -> QuestionAnalysis:
     """Analyse a question for a book in `language`.
 
-    `searched` is the question as it is searched for (`search_text`), `said` are its words as they
-    were written. `standalone` is the question with its earlier turns; `upper_bounds` has the BM25
-    upper bound of each of its terms.
+    `asking` are its sentences that ask, `said` are its words as they were written. `standalone` is
+    the question with its earlier turns; `upper_bounds` has the BM25 upper bound of each of its
+    terms.
     """
-    own = terms(searched)
+    own, searched = terms(search_text(question, language)), search_text(asking, language)
+    asked = terms(searched)
     asked_in = language_of_question(said, language)
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
     weights = {
-        term: bound if term in own else EARLIER_TURN * bound
+        term: bound if term in asked else EARLIER_TURN * bound
         for term, bound in upper_bounds.items()
         if term in content or term not in own
     }
