@@ -51,8 +51,7 @@ def run_workers(settings: Settings, listener: socket.socket, serve: Serve) -> in
     workers = {
         _started(settings, listener, serve): time.monotonic() for _ in range(settings.workers)
     }
-    code = 0
-    while not stopping and code == 0:
+    while not stopping:
         wait([worker.sentinel for worker in workers], _LOOK_SECONDS)
         for worker in [one for one in workers if not one.is_alive()]:
             lived = time.monotonic() - workers.pop(worker)
@@ -60,11 +59,11 @@ def run_workers(settings: Settings, listener: socket.socket, serve: Serve) -> in
                 fields = {"worker": worker.pid, "exit_code": worker.exitcode}
                 _log.error("serve.worker_died", extra=fields)
             if lived < _EARLY_SECONDS:
-                code = 1
-                break
+                _end(workers)
+                return 1
             workers[_started(settings, listener, serve)] = time.monotonic()
     _end(workers)
-    return code
+    return 0
 
 
 def _end(workers: Collection[SpawnProcess]) -> None:

@@ -70,6 +70,9 @@ class _Matching:
     def vote(self, entry: Entry, paragraph: LedgerParagraph) -> None:
         self.votes[entry.paragraph.file][paragraph.file] += _size(paragraph)
 
+    def are_free(self, new: int, entry: Entry) -> bool:
+        return new not in self.chosen and entry.paragraph_id not in self.used
+
     def free_new(self) -> list[tuple[int, LedgerParagraph]]:
         return [(i, p) for i, p in enumerate(self.paragraphs) if i not in self.chosen]
 
@@ -125,22 +128,21 @@ def _author(matching: _Matching) -> None:
 
 
 def _same_unique_text(matching: _Matching) -> None:
-    _pair_unique(matching, live=True)
-
-
-def _pair_unique(matching: _Matching, *, live: bool) -> None:
     """Pair long texts that occur once on both sides; short ones only tell where a page went."""
-    before = [entry for entry in matching.old if entry.live or not live]
-    olds = _unique((entry.paragraph.content_id, entry) for entry in before)
-    news = _unique((paragraph.content_id, new) for new, paragraph in enumerate(matching.paragraphs))
-    for content_id, new in news.items():
-        entry = olds.get(content_id)
-        if entry is None or new in matching.chosen or entry.paragraph_id in matching.used:
-            continue
+    for new, entry in _unique_texts(matching, [entry for entry in matching.old if entry.live]):
         if tells_alone(matching.paragraphs[new]):
             matching.take(new, entry, 1.0)
-        elif live:
+        else:
             matching.vote(entry, matching.paragraphs[new])
+
+
+def _unique_texts(matching: _Matching, old: Iterable[Entry]) -> Iterator[tuple[int, Entry]]:
+    """Yield what is free of the texts that occur once on both sides."""
+    olds = _unique((entry.paragraph.content_id, entry) for entry in old)
+    news = _unique((paragraph.content_id, new) for new, paragraph in enumerate(matching.paragraphs))
+    for content_id, new in news.items():
+        if content_id in olds and matching.are_free(new, olds[content_id]):
+            yield new, olds[content_id]
 
 
 def _unique(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, _Value]:
@@ -225,8 +227,7 @@ def _neighbours(matching: _Matching) -> None:
 def _take_beside(matching: _Matching, new: int, beside: int, entry: Entry, near: Entry) -> None:
     here, there = matching.paragraphs[new], matching.paragraphs[beside]
     if (
-        beside not in matching.chosen
-        and near.paragraph_id not in matching.used
+        matching.are_free(beside, near)
         and near.paragraph.content_id == there.content_id
         and near.paragraph.file == entry.paragraph.file
         and there.file == here.file
@@ -239,7 +240,9 @@ def _same_page_and_text(matching: _Matching) -> None:
 
 
 def _removed_text(matching: _Matching) -> None:
-    _pair_unique(matching, live=False)
+    for new, entry in _unique_texts(matching, matching.old):
+        if tells_alone(matching.paragraphs[new]):
+            matching.take(new, entry, 1.0)
     _pair_under_headings(matching, live=False)
 
 
@@ -331,7 +334,7 @@ def _take_similar(
     pairs = list(similar_pairs(news, olds, threshold))
     pairs.sort(key=lambda pair: (-pair[0], pair[1], pair[2].order))
     for score, new, entry in pairs:
-        if new not in matching.chosen and entry.paragraph_id not in matching.used:
+        if matching.are_free(new, entry):
             matching.take(new, entry, min(score, 1.0))
 
 

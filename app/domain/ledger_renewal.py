@@ -21,24 +21,19 @@ def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[s
     aliases = dict(ledger.aliases)
     ids: list[str] = []
     ids_given: set[str] = set()
-    reserved = {p.author_id for p in paragraphs if p.author_id} | set(entries) | set(aliases)
+    reserved = {paragraph.author_id for paragraph in paragraphs} | set(entries) | set(aliases)
     repeats: dict[str, int] = {}
     for order, paragraph in enumerate(paragraphs):
-        twice = paragraph.author_id in ids_given
-        paragraph_id, score = _identify(
-            replace(paragraph, author_id="") if twice else paragraph,
-            matches.get(order),
-            reserved,
-            repeats,
-        )
+        matched = matches.get(order)
+        former, score = (matched[0].paragraph_id, matched[1]) if matched else ("", 1.0)
+        paragraph_id = _identify(paragraph, former, ids_given, reserved, repeats)
         ids_given.add(paragraph_id)
         reserved.add(paragraph_id)
         ids.append(paragraph_id)
         entries[paragraph_id] = Entry(paragraph_id, paragraph, order)
-        other = matches[order][0].paragraph_id if order in matches else ""
         # The hash of a short text that is gone does not stand for its next use.
         known = paragraph.content_id in entries and not tells_alone(paragraph)
-        for alias in {"" if known else paragraph.content_id, other} - {paragraph_id, ""}:
+        for alias in {"" if known else paragraph.content_id, former} - {paragraph_id, ""}:
             aliases.setdefault(alias, Alias(alias, paragraph_id, round(score, 4)))
     for merged in _merged(ledger, entries, paragraphs, ids):
         aliases.setdefault(merged.alias, merged)
@@ -108,14 +103,12 @@ def _groups(paragraph: LedgerParagraph) -> tuple[tuple[str, ...], ...]:
 
 def _identify(
     paragraph: LedgerParagraph,
-    matched: Match | None,
+    former: str,
+    ids_given: set[str],
     reserved: set[str],
     repeats: dict[str, int],
-) -> tuple[str, float]:
-    """The paragraph's id and its score; `repeats` counts the uses of each content id."""
-    score = matched[1] if matched else 1.0
-    if paragraph.author_id:
-        return paragraph.author_id, score
-    if matched:
-        return matched[0].paragraph_id, score
-    return unused_id(paragraph.content_id, reserved, repeats), score
+) -> str:
+    """The paragraph's id; an author's id is the first paragraph's that has it."""
+    if paragraph.author_id and paragraph.author_id not in ids_given:
+        return paragraph.author_id
+    return former or unused_id(paragraph.content_id, reserved, repeats)

@@ -144,6 +144,7 @@ class _Collection:
 
 def _count(text: str, file: str, first_line: int) -> None:
     """Count nodes and depth from the event stream, before any object is built."""
+    # By anchor; the entry of None is never read, because every alias has an anchor.
     anchored: dict[str | None, int] = {}
     # The first entry is the document itself.
     opened = [_Collection(None)]
@@ -153,16 +154,12 @@ def _count(text: str, file: str, first_line: int) -> None:
             # A recursive alias is refused or cut by the loader.
             nodes = anchored.get(event.anchor, 1)
         elif isinstance(event, yaml.ScalarEvent):
-            nodes = 1
-            if event.anchor:
-                anchored[event.anchor] = 1
+            nodes = anchored[event.anchor] = 1
         elif isinstance(event, yaml.CollectionStartEvent):
             opened.append(_Collection(event.anchor))
         elif isinstance(event, yaml.CollectionEndEvent):
             closed = opened.pop()
-            nodes = closed.nodes
-            if closed.anchor:
-                anchored[closed.anchor] = nodes
+            nodes = anchored[closed.anchor] = closed.nodes
         opened[-1].nodes += nodes
         line = first_line + (event.start_mark.line if event.start_mark else 0)
         if opened[-1].nodes > BUDGET.nodes:

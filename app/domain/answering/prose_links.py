@@ -146,6 +146,11 @@ class ProseScan:
         self._found.append((start, end, text))
         return end
 
+    def _put_whole(self, opener: _Opener, end: int, text: str) -> int:
+        """Replace all from the opening bracket, so the replacements inside are dropped."""
+        self._found = [one for one in self._found if one[0] < opener.start]
+        return self._put(opener.start, end, text)
+
     def _spaced_after(self, end: int, text: str) -> str:
         """Return the text, with a space before it if a `]` would make it a link target."""
         return f" {text}" if self._text[end - 1 : end] == "]" else text
@@ -215,19 +220,23 @@ class ProseScan:
         label = self._text[opener.label : self._at]
         if not label.strip():
             removed = REMOVED_IMAGE if opener.image else REMOVED_LINK
-            self._found = [one for one in self._found if one[0] < opener.start]
-            return self._put(opener.start, end, self._spaced_after(opener.start, removed))
+            return self._put_whole(opener, end, self._spaced_after(opener.start, removed))
         following = self._text[end : min(end + 2, self._window)]
         known = len(following) == 2 or self._to_line_end
         if not known and not self._complete:
             return None
-        before = self._text[max(0, opener.start - 1) : opener.start]
-        apart = known and not before.strip() and _ends_a_word(following)
-        if apart and label[0].isalnum() and label[-1].isalnum() and not self.line.angle:
+        if known and self._reads_alone(opener, following):
             self._put(opener.start, opener.label, "")
             return self._put(self._at, end, "")
         self._put(opener.start, opener.label, self._spaced_after(opener.start, "("))
         return self._put(self._at, end, " )" if "://" in label else ")")
+
+    def _reads_alone(self, opener: _Opener, following: str) -> bool:
+        """Whether the label needs no parentheses: its words are apart from the text around it."""
+        before = self._text[max(0, opener.start - 1) : opener.start]
+        words = self._text[opener.label].isalnum() and self._text[self._at - 1].isalnum()
+        apart = not before.strip() and _ends_a_word(following)
+        return words and apart and not self.line.angle
 
     def _definition(self, opener: _Opener | None, after: int) -> int | None:
         text, end = self._text, self._window
@@ -237,8 +246,7 @@ class ProseScan:
         if opener and never:
             return after
         if opener and self._to_line_end and syntax.DEFINITION.fullmatch(text, after + 1, end):
-            self._found = [one for one in self._found if one[0] < opener.start]
-            return self._put(opener.start, end, "")
+            return self._put_whole(opener, end, "")
         return self._put(after, after, "\\")
 
     def _angle(self) -> int | None:

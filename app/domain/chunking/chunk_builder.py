@@ -214,15 +214,21 @@ class ChunkBuilder:
     def _passages(self, draft: ChunkDraft, path: tuple[str, ...]) -> list[Passage]:
         if len(draft.pieces) == 1 and not draft.overlap and draft.head is None:
             return [self._passage(draft.pieces)]
-        both = [*draft.overlap, *draft.pieces]
-        groups = [draft.overlap, draft.pieces] if self.exact_passages else [both]
-        if any(piece.block.kind is not BlockKind.HEADING for piece in draft.pieces):
-            groups = [_without_path(group, path) for group in groups]
-        passages = [] if draft.head is None else [self._passage([draft.head])]
-        passages += [self._passage(run) for group in groups for run in _by_block(group)]
+        runs = [] if draft.head is None else [[draft.head]]
+        for group in self._groups(draft, path):
+            runs += _by_block(group)
+        passages = [self._passage(run) for run in runs]
         # A piece without text is only mark-up, such as the first line of a code block.
         shown = [passage for passage in passages if passage.text]
         return shown or [self._in_place_of_markup(passages[0], draft.pieces[0].block)]
+
+    def _groups(self, draft: ChunkDraft, path: tuple[str, ...]) -> Sequence[Sequence[ChunkPiece]]:
+        """Return the pieces that may share a passage, without headings of the path."""
+        both = [*draft.overlap, *draft.pieces]
+        groups = [draft.overlap, draft.pieces] if self.exact_passages else [both]
+        if any(piece.block.kind is not BlockKind.HEADING for piece in draft.pieces):
+            return [_without_path(group, path) for group in groups]
+        return groups
 
     def _in_place_of_markup(self, passage: Passage, block: Block) -> Passage:
         """Return the whole block, or its title if that is too long, for a chunk without text."""

@@ -202,17 +202,22 @@ class _FilePacking:
             return []
         if last.section != placed[start].section and not self._may_cross(placed[first : start + 1]):
             return []
-        same: list[ChunkPiece] = []
         # Without the first piece of the previous chunk, which is never repeated whole.
-        for item in placed[start - 1 : first : -1]:
-            if item.section != last.section or not self._may_repeat(item.piece):
-                break
-            same.insert(0, item.piece)
+        same = self._repeatable_end(placed[first + 1 : start])
         if not same and last.piece.tokens > self.config.overlap * 2:
             same = [last.piece]
         room = self.config.maximum - sum(piece.tokens + 1 for piece in pieces) - 2
         wanted = self.config.overlap
         return choose_overlap(same, wanted, room, self.renderer.source, self.language, self.tools)
+
+    def _repeatable_end(self, placed: Sequence[SectionPiece]) -> list[ChunkPiece]:
+        """Return the last of these pieces that are in one section and may be repeated."""
+        end: list[ChunkPiece] = []
+        for item in reversed(placed):
+            if item.section != placed[-1].section or not self._may_repeat(item.piece):
+                break
+            end.insert(0, item.piece)
+        return end
 
     def _may_repeat(self, piece: ChunkPiece) -> bool:
         within_page = self.config.overlap_scope is OverlapScope.PAGE

@@ -41,6 +41,11 @@ class CitedWork:
     def __str__(self) -> str:
         return ", ".join(filter(None, (self.authors, self.year)))
 
+    @property
+    def in_text(self) -> str:
+        """The citation in running text: "Cover and Hart [1967]"."""
+        return f"{self.authors} [{self.year or 'n.d.'}]"
+
 
 def read_bibliography(text: str) -> dict[str, CitedWork]:
     """Return the works of a BibTeX file by key, without those that lack author and title.
@@ -52,8 +57,8 @@ def read_bibliography(text: str) -> dict[str, CitedWork]:
     works: dict[str, CitedWork] = {}
     for entry, end in zip(entries, [*ends, len(text)], strict=False):
         fields = _fields(text, entry.end(), end)
-        authors = fields.get("author") or fields.get("editor") or fields.get("organization") or ""
-        year = _YEAR.search(fields.get("year") or fields.get("date") or "")
+        authors = _first(fields, "author", "editor", "organization")
+        year = _YEAR.search(_first(fields, "year", "date"))
         shown = _short(authors) or _plain(fields.get("title", ""))
         if shown:
             works[entry["key"]] = CitedWork(shown, year.group() if year else "")
@@ -66,6 +71,11 @@ def _fields(text: str, start: int, end: int) -> dict[str, str]:
         value, start = _value(text, match.end(), end)
         fields.setdefault(match["name"].lower(), value)
     return fields
+
+
+def _first(fields: dict[str, str], *names: str) -> str:
+    """Return the first of these fields that is not empty; "" if there is none."""
+    return next(filter(None, map(fields.get, names)), "")
 
 
 def _value(text: str, start: int, end: int) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from posixpath import normpath
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from app.adapters.markdown.folder_files import markdown_files
@@ -38,13 +38,17 @@ _FORMATS = {FIGURE: "Fig. %s", TABLE: "Table %s", LISTING: "Listing %s", EQUATIO
 _SUFFIX = re.compile(r"(?:\.myst)?\.(?:md|markdown|mdown|mdx|ipynb|rst)$")
 _KEYS = re.compile(r"[\s,;]+")
 
+_Number: TypeAlias = tuple[int, ...]
+_Open: TypeAlias = list[tuple[int, _Number]]
+"""Level and number of the open pages or sections, outermost first."""
+
 
 @dataclass(frozen=True, slots=True)
 class _NumberedTarget:
     """A target with its number; () if it has none."""
 
     target: Target
-    number: tuple[int, ...]
+    number: _Number
 
     @property
     def numbered(self) -> str:
@@ -53,6 +57,14 @@ class _NumberedTarget:
             return ""
         shown = _FORMATS.get(self.target.kind, f"{self.target.kind.capitalize()} %s")
         return shown.replace("%s", _dotted(self.number))
+
+    def shown(self, role: str, template: str) -> str:
+        """The text of a role: the filled template, or the title or the number."""
+        if template:
+            return self.filled(template)
+        title, number = self.target.title, self.numbered
+        by_title = role in ("ref", "link") and self.target.kind != EXERCISE
+        return (title or number) if by_title else (number or title)
 
     def filled(self, template: str) -> str:
         """Fill in the number and the title; the title alone if there is no number."""
@@ -108,28 +120,25 @@ class MystCrossReferences:
             return title
         known = self._targets.labels.get(_normal(anchor or target))
         if known is None and role == "link":
-            page = self._page_of(path, file) if path else _page(file)
-            known = self._targets.headings.get((page, anchor))
-        if known is None:
-            return ""
-        if template:
-            return known.filled(template)
-        first, second = known.target.title, known.numbered
-        by_title = role in ("ref", "link") and known.target.kind != EXERCISE
-        return (first or second) if by_title else (second or first)
+            known = self._heading(path, anchor, file)
+        return known.shown(role, template) if known else ""
+
+    def _heading(self, path: str, anchor: str, file: str) -> _NumberedTarget | None:
+        page = self._page_of(path, file) if path else _page(file)
+        return self._targets.headings.get((page, anchor))
 
     def _citation(self, role: str, keys: str) -> str:
         """Return "[Cover and Hart, 1967]", or "Cover and Hart [1967]" in running text."""
         wanted = _KEYS.split(keys.strip())
         works = [self._works[key] for key in wanted if key in self._works]
-        if not works or len(works) < len(wanted):
+        if len(works) < len(wanted):
             return ""
         if role.startswith("cite:author"):
             return ", ".join(work.authors for work in works)
         if role.startswith("cite:year"):
             return ", ".join(work.year for work in works)
         if role.startswith("cite:t"):
-            return ", ".join(f"{work.authors} [{work.year or 'n.d.'}]" for work in works)
+            return ", ".join(work.in_text for work in works)
         return f"[{'; '.join(map(str, works))}]"
 
     @cached_property
@@ -174,49 +183,48 @@ class _Numbers:
 
     def __init__(self, figures: bool) -> None:
         self._figures = figures
-        self._above: list[tuple[int, tuple[int, ...]]] = []
+        self._above: _Open = []
         """Depth and number of the possible parents of the next page."""
-        self._children: Counter[tuple[int, ...]] = Counter()
+        self._children: Counter[_Number] = Counter()
         """Number of numbered children, by the parent's number."""
-        self._counted: Counter[tuple[str, tuple[int, ...]]] = Counter()
+        self._counted: Counter[tuple[str, _Number]] = Counter()
 
     def page(
         self, depth: int, targets: Sequence[Target], numbered: bool
     ) -> Iterator[_NumberedTarget]:
         """Yield the targets of the next page with their numbers."""
-        while self._above and self._above[-1][0] >= depth:
-            self._above.pop()
-        own: tuple[int, ...] = ()
-        if numbered:
-            own = self._next(self._above[-1][1] if self._above else ())
+        above = _parent(self._above, depth)
+        own = self._next(above) if numbered else ()
         self._above.append((depth, own))
-        levels: list[tuple[int, tuple[int, ...]]] = []
+        levels: _Open = []
         formulas = count(1)
         for target in targets:
-            if target.kind == EQUATION and target.counted and not self._figures:
-                yield _NumberedTarget(target, (next(formulas),))
-                continue
-            if target.kind != SECTION:
-                yield _NumberedTarget(target, self._number(target, own))
-                continue
-            while levels and levels[-1][0] >= target.level:
-                levels.pop()
-            number = own
-            if levels and own:
-                number = self._next(levels[-1][1])
-            levels.append((target.level, number))
+            if target.kind == SECTION:
+                above = _parent(levels, target.level)
+                number = self._next(above) if above else own
+                levels.append((target.level, number))
+            elif target.counted and self._figures:
+                number = self._next_of(target.kind, chapter=own[:1])
+            elif target.counted and target.kind == EQUATION:
+                number = (next(formulas),)
+            else:
+                number = ()
             yield _NumberedTarget(target, number)
 
-    def _next(self, above: tuple[int, ...]) -> tuple[int, ...]:
+    def _next(self, above: _Number) -> _Number:
         self._children[above] += 1
         return (*above, self._children[above])
 
-    def _number(self, target: Target, page: tuple[int, ...]) -> tuple[int, ...]:
-        if not target.counted or not self._figures:
-            return ()
-        chapter = page[:1]
-        self._counted[target.kind, chapter] += 1
-        return (*chapter, self._counted[target.kind, chapter])
+    def _next_of(self, kind: str, chapter: _Number) -> _Number:
+        self._counted[kind, chapter] += 1
+        return (*chapter, self._counted[kind, chapter])
+
+
+def _parent(above: _Open, level: int) -> _Number:
+    """Close what a new one of this level ends; return the number of its parent, if any."""
+    while above and above[-1][0] >= level:
+        above.pop()
+    return above[-1][1] if above else ()
 
 
 def _page(path: str) -> str:

@@ -319,10 +319,7 @@ class _TocReader:
         self.seen.add(file)
         target = inside(self.folder, file) if file.endswith(MARKDOWN_SUFFIXES) else ""
         yield TocEntry(target, "", depth, numbered=numbered)
-        dotted = file.endswith(".rst") or "{toctree}" not in text
-        line, counted = 1, 0
-        for start, body in _dotted(text) if dotted else _fenced(text):
-            line, counted = line + text.count("\n", counted, start), start
+        for line, body in _toctrees(text, dotted=file.endswith(".rst")):
             globs = _GLOB.search(body) is not None
             below = numbered or _NUMBERED.search(body) is not None
             for number, raw in enumerate(body.split("\n"), line):
@@ -331,7 +328,7 @@ class _TocReader:
 
     def _files(self, entry: str, file: str, line: int, globs: bool) -> list[str]:
         """Return the files that a line of a toctree names; warn if there is none."""
-        if not entry or entry.startswith(":") or "://" in entry or entry == "self":
+        if entry in ("", "self") or entry.startswith(":") or "://" in entry:
             return []
         titled = _TITLED.match(entry)
         target = titled["target"] if titled else entry
@@ -341,11 +338,11 @@ class _TocReader:
         if globs and _WILDCARD.search(target):
             return self._matching(base, under(base, target))
         found = self._located(base, target)
-        problem = _problem(target, found)
-        if problem:
+        if problem := _problem(target, found):
             message = f"listed in the table of contents but {problem}: {target}"
             self.warnings.append(SourceWarning(message, file, line))
-        return [found] if found and not problem else []
+            return []
+        return [found] if found else []
 
     def _matching(self, folder: str, pattern: str) -> list[str]:
         files = markdown_files(self.library, folder)
@@ -362,6 +359,15 @@ def _problem(target: str, found: str) -> str:
     if found.endswith(".ipynb"):
         return why_not_read(found)
     return "" if found or target in ("genindex", "modindex", "search") else "missing"
+
+
+def _toctrees(text: str, *, dotted: bool) -> Iterator[tuple[int, str]]:
+    """Yield the first line of the body of each toctree, and the body."""
+    dotted = dotted or "{toctree}" not in text
+    line, counted = 1, 0
+    for start, body in _dotted(text) if dotted else _fenced(text):
+        line, counted = line + text.count("\n", counted, start), start
+        yield line, body
 
 
 def _dotted(text: str) -> Iterator[tuple[int, str]]:

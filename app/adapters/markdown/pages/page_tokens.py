@@ -222,12 +222,8 @@ def _tight_paragraphs(parsed: FileTokens) -> set[int]:
     lists: list[_List] = []
     found: set[int] = set()
     for index, token in enumerate(parsed.tokens):
-        inner = lists[-1] if lists else None
-        if inner and token.map and token.nesting >= 0 and token.level <= inner.level + 2:
-            line = token.map[0]
-            inner.loose = inner.loose or (line > inner.first and blank[line - 1])
-        if inner and token.level == inner.level + 2 and token.type.startswith("paragraph"):
-            inner.paragraphs.append(index)
+        if lists:
+            lists[-1].add(index, token, blank)
         if token.type in ("bullet_list_open", "ordered_list_open"):
             lists.append(_List(token.level, token.map[0] if token.map else 0))
         elif token.type in ("bullet_list_close", "ordered_list_close"):
@@ -244,6 +240,14 @@ class _List:
     first: int
     loose: bool = False
     paragraphs: list[int] = field(default_factory=list)
+
+    def add(self, index: int, token: Token, blank: Sequence[bool]) -> None:
+        """Note a token in the list; `blank` tells which lines of the file are blank."""
+        if token.map and token.nesting >= 0 and token.level <= self.level + 2:
+            line = token.map[0]
+            self.loose = self.loose or (line > self.first and blank[line - 1])
+        if token.level == self.level + 2 and token.type.startswith("paragraph"):
+            self.paragraphs.append(index)
 
 
 def _split(children: Sequence[Token]) -> Iterator[Token]:

@@ -77,7 +77,7 @@ class BlockRuleDispatcher:
         self._words = tuple(own - characters)
         self._rules = _by_first_character(rules, characters)
         self._terminators = _by_first_character(terminators, characters)
-        self._special = _COMMONMARK | characters
+        self._special = _COMMONMARK | characters | {"!", "\\"}  # and a figure or a formula
         self._definitions = rules.get("deflist")
         self._underlined = "lheading" in rules
         self._two_line_blocks = not {"table", "lheading", "deflist"}.isdisjoint(rules)
@@ -164,7 +164,6 @@ class BlockRuleDispatcher:
             or begin == marker + 1
             or begin >= stop
             or source[begin] in self._special
-            or source[begin] in "!\\"  # a figure or a formula
             or "{{" in source[begin:stop]
             or state.is_code_block(line)
         ):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from app.adapters.markdown.parser.tags import VOID_NAMES, HtmlTag, TagScanner
@@ -61,22 +62,20 @@ def hidden_elements(source: str, code_blocks: Callable[[], Sequence[Span]]) -> l
     found: list[Hidden] = []
     scanner, reached = TagScanner(source), 0
     plain = "background" not in source
-    code: list[Span] | None = None
+    code = cache(lambda: _code(source, code_blocks()))
     for match in _CANDIDATE.finditer(source):
         start = match.start()
         tag = scanner.tag_at(start) if start >= reached else None
         if tag is None or not _hides(tag, plain):
             continue
-        if code is None:
-            code = _code(source, code_blocks())
-        if _within(start, code):
+        if _within(start, code()):
             continue
         element = _hidden_by(source, scanner, tag)
         if element is not None:
             found.append(element)
             reached = element.end
     opened = _OPEN_COMMENT.search(source, max(reached, source.rfind("-->")))
-    if opened and not _within(opened.start(1), code or _code(source, code_blocks())):
+    if opened and not _within(opened.start(1), code()):
         found.append(Hidden(opened.start(1), len(source), closed=False))
     return found
 

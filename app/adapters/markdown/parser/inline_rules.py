@@ -151,15 +151,20 @@ def _dollar_end(state: StateInline, start: int) -> int:
     begin = start + width
     if begin >= len(source) or (source[begin].isspace() and width == 1):
         return -1
-    close = scanner.find("$" * width, begin)
-    while close > 0 and source[close - 1] == "\\":
-        close = scanner.find("$" * width, close + 1)
+    close = _find_unescaped(source, scanner, "$" * width, begin)
     if close <= begin:
         return -1
     end = close + width
     if width == 1 and (source[close - 1].isspace() or source[end : end + 1].isdigit()):
         return -1
     return end
+
+
+def _find_unescaped(source: str, scanner: TagScanner, mark: str, start: int) -> int:
+    close = scanner.find(mark, start)
+    while close > 0 and source[close - 1] == "\\":
+        close = scanner.find(mark, close + 1)
+    return close
 
 
 def loose_reference_rule(state: StateInline, silent: bool) -> bool:

@@ -166,21 +166,24 @@ class Collector:
         if "  " in text or "\n" in text or "\t" in text:
             text = _BLANKS.sub(_one_blank, text)
         text = text.strip()
-        terms = self.explicit if self.explicit or explicit_terms else list(self.terms)
-        if terms == [text]:
-            terms = []  # the whole text is emphasised
-        if terms and " (" in text:
-            terms = [abbreviated(term, text) for term in terms]
         return Text(
             text,
             id_text,
             glued("".join(self.marked)),
-            tuple(dict.fromkeys(terms)) if terms else (),
-            bool(self.images) and (not id_text or id_text.isspace()),
+            self._terms_of(text, explicit_terms),
+            bool(self.images) and not id_text.strip(),
             tuple(self.tags),
             self.anchor,
             tuple(self.links),
         )
+
+    def _terms_of(self, text: str, explicit_terms: bool) -> tuple[str, ...]:
+        terms = self.explicit if self.explicit or explicit_terms else list(self.terms)
+        if not terms or terms == [text]:  # the whole text is emphasised
+            return ()
+        if " (" in text:
+            terms = [abbreviated(term, text) for term in terms]
+        return tuple(dict.fromkeys(terms))
 
 
 def glued(runs: str) -> str:

@@ -139,9 +139,10 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     if toctrees:
         return _toctree_settings(library, base_url, title, toctrees, warnings)
     contents = _contents(library)
+    folder = ""
     if contents is None:
         warnings += hints(library, files)
-    folder = "" if contents else content_folder(library)
+        folder = content_folder(library)
     pretty = "pretty" in str(config.get("permalink"))
     return SiteSettings(
         base_url,
