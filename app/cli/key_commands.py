@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import secrets
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from app.bootstrap.key_store import site_keys
+from app.bootstrap.storage import index_only
 from app.cli.output import print_json, remark
-from app.domain.errors import InputError
+from app.domain.book_id import BookId
+from app.domain.errors import BookNotFound, InputError, StorageError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key
 from app.settings import Settings
 
@@ -32,11 +35,28 @@ async def add(arguments: argparse.Namespace, settings: Settings) -> None:
         datetime.now(UTC).isoformat(timespec="microseconds"),
     )
     site_keys(settings).add(key)
+    await _warn_of_missing(key.books, settings)
     if arguments.json:
         print_json({**_shown(key), "key": text})
     else:
         remark(f"key {key.id}, shown only now:")
         print(text)
+
+
+async def _warn_of_missing(books: Sequence[BookId], settings: Settings) -> None:
+    """Only a warning: a key may be made before its book is ingested, or while the index is down."""
+    if not books:
+        return
+    try:
+        async with index_only(settings) as index:
+            known = {*await index.books(), *await index.damaged()}
+    except StorageError as error:
+        remark(f"warning: the key's books were not looked up: {error}")
+        return
+    names = known.union(one.name for one in known)
+    for book in books:
+        if book not in names:
+            remark(f"warning: {BookNotFound.among(book, known)}")
 
 
 async def listing(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -374,12 +374,16 @@ class BookStore(VectorIndex, BookSource, Protocol):
         """
         ...
 
-    async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
-        """Return the faults of the current or the previous generation, one line each.
+    async def faults(self, book: BookId) -> list[str]:
+        """Return the faults of the current generation, one line each.
 
         Everything readable is compared with what was published. BookNotFound if there is no such
         book.
         """
+        ...
+
+    async def faults_before(self, book: BookId) -> list[str] | None:
+        """Return the faults of the previous generation; None if there is none."""
         ...
 
     async def repair(self, book: BookId) -> BookManifest:

@@ -46,7 +46,8 @@ class VerifyBooks:
         found = []
         for book in books or sorted(known):
             found.append(await self._check_index(book, repair=repair))
-            found.append(await self._check_previous(book, repair=repair))
+            if previous := await self._check_previous(book, repair=repair):
+                found.append(previous)
             found.append(Verified(book, "ledger", tuple(await self.ledgers.faults(book))))
         return [*found, Verified("", "cache", tuple(await self.cache.faults()))]
 
@@ -61,15 +62,15 @@ class VerifyBooks:
         done = f"readers see generation {manifest.generation} of {manifest.created_at}"
         return Verified(book, "index", faults, done)
 
-    async def _check_previous(self, book: BookId, *, repair: bool) -> Verified:
-        """Check the previous generation, the target of a rollback."""
+    async def _check_previous(self, book: BookId, *, repair: bool) -> Verified | None:
+        """Check the previous generation, the target of a rollback; None if there is none."""
         part = "generation before"
         try:
-            faults = tuple(await self.index.faults(book, before=True))
+            faults = await self.index.faults_before(book)
             if faults and repair:
                 await self.index.repair(book)
-                if not await self.index.faults(book, before=True):
-                    return Verified(book, part, faults, "it was removed")
+                if not await self.index.faults_before(book):
+                    return Verified(book, part, tuple(faults), "it was removed")
         except StorageError as error:
             return Verified(book, part, (str(error),))
-        return Verified(book, part, faults)
+        return None if faults is None else Verified(book, part, tuple(faults))

@@ -479,13 +479,13 @@ def test_a_chapter_ends_where_the_next_page_of_another_one_begins(run: Run) -> N
 def test_what_was_published_has_no_faults_and_needs_no_repair(run: Run) -> None:
     async def scenario(index: BookStore) -> None:
         book = BookId("book")
-        for call in (index.faults(book), index.repair(book)):
+        for call in (index.faults(book), index.faults_before(book), index.repair(book)):
             with pytest.raises(BookNotFound):
                 await call
         await publish(index, "book", points("book", [1, 2]))
-        assert await index.faults(book, before=True) == []
+        assert await index.faults_before(book) is None
         await publish(index, "book", points("book", [2, 3]))
-        assert await index.faults(book) == await index.faults(book, before=True) == []
+        assert await index.faults(book) == await index.faults_before(book) == []
         assert (await index.repair(book)).generation == 2
         assert (await index.rollback(book)).generation == 1
         assert await index.faults(book) == []

@@ -12,6 +12,7 @@ import pytest
 from app.domain.errors import InputError
 from app.domain.site_key import checked_origin
 from tests.command_line import Run
+from tests.ingesting import make_book
 from tests.owl_server import ORIGIN, OTHER, QUESTION, added, assert_problem, bearer
 from tests.serving import offline_settings, serving
 
@@ -121,6 +122,17 @@ def test_without_keys_their_list_is_an_empty_array_and_a_remark(run: Run) -> Non
     listed = run("keys", "list")
     assert (listed.code, listed.out) == (0, "")
     assert "no keys" in listed.err
+
+
+def test_a_key_for_a_book_that_is_not_indexed_is_made_with_a_warning(run: Run, home: Path) -> None:
+    made = run("keys", "add", "--secret", "--book", "owls", "--json")
+    assert (made.code, json.loads(made.out)["books"]) == (0, ["owls"])
+    assert "warning: no book 'owls': no book is indexed yet" in made.err
+    assert run("ingest", make_book(home / "owls", 1)).code == 0
+    made = run("keys", "add", "--secret", "--book", "nope", "--book", "owls")
+    assert (made.code, made.out[:3]) == (0, "sk_")
+    (warning,) = [line for line in made.err.splitlines() if "warning" in line]
+    assert warning == "warning: no book 'nope' in the index; there are: owls"
 
 
 def test_a_revoked_key_is_refused_at_once(run: Run, client: httpx.Client) -> None:

@@ -36,9 +36,14 @@ def damage(home: Path, book: str, number: int) -> Path:
 
 
 def test_verify_finds_nothing_where_nothing_is_wrong(run: Run, tmp_path: Path) -> None:
-    assert run("ingest", make_book(tmp_path / "lamps", 1)).code == 0
+    book = make_book(tmp_path / "lamps", 1)
+    assert run("ingest", book).code == 0
     done = run("verify")
     assert (done.code, done.err) == (0, "")
+    assert done.out == "lamps index: sound\nlamps ledger: sound\ncache: sound\n"
+    edit(book / "page0.md", "Page0 part0", "Newer words")
+    assert run("ingest", book).code == 0
+    done = run("verify")
     assert done.out == (
         "lamps index: sound\nlamps generation before: sound\nlamps ledger: sound\ncache: sound\n"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.adapters.bm25 import Bm25Encoder
 from app.domain.retrieval.query import SparseVector, Turn
 from app.domain.retrieval.standalone import (
     ANSWER_CHARS,
@@ -15,6 +16,7 @@ from app.domain.retrieval.standalone import (
     standalone,
 )
 from app.domain.terms import words
+from app.services.lexical import LexicalEncoder
 
 HISTORY = (
     Turn("user", "What is a stack?"),
@@ -83,6 +85,8 @@ def test_an_independent_question_is_embedded_alone_and_its_background_counts_les
         ("¿Cuánta memoria necesitan ellas en la práctica hoy?", 5, "es", True),
         ("¿Cuánta memoria necesitan las listas en la práctica hoy?", 5, "es", False),
         ("Wie viel Speicher brauchen dieselben Felder heute dafür?", 5, "de", True),
+        ("Wie groß ist das kleinste Feld heute im Speicher?", 5, "de", False),
+        ("Welches Feld, das heute belegt ist, fehlt noch einmal?", 5, "de", False),
         ("Combien de mémoire leur faut-il en pratique ?", 5, "fr", True),
         ("Quanta memória elas precisam na prática hoje?", 5, "pt", True),
         ("Сколько памяти им нужно на практике?", 5, "ru", False),  # no list: few terms decide
@@ -94,6 +98,36 @@ def test_pronouns_and_few_terms_tell_a_question_that_leans(
 ) -> None:
     found = standalone(question, HISTORY, lambda _: own_terms, language)
     assert (found.question != question) is leans
+
+
+@pytest.mark.parametrize(
+    ("language", "topic", "second", "third"),
+    [
+        ("en", "What is osmosis?", "And why does it happen?", "show me an example"),
+        ("en", "What is osmosis?", "another example please", "and why?"),
+        ("de", "Was ist Osmose?", "Und warum passiert das?", "zeig mir ein beispiel"),
+        ("de", "Was ist Osmose?", "Wozu ist das gut?", "zeig mir ein beispiel"),
+        ("de", "Was ist Osmose?", "noch ein Beispiel bitte", "und warum?"),
+        ("de", "Was ist Osmose?", "Ein weiteres Beispiel", "und warum?"),
+        ("fr", "Qu'est-ce que l'osmose ?", "et pourquoi ?", "donne-moi un exemple"),
+        ("fr", "Qu'est-ce que l'osmose\u202f?", "et pourquoi\u00a0?", "un exemple\u202f?"),
+        ("es", "¿Qué es la ósmosis?", "¿y por qué?", "dame un ejemplo"),
+    ],
+)
+def test_a_follow_up_of_a_follow_up_keeps_its_topic(
+    language: str, topic: str, second: str, third: str
+) -> None:
+    terms = LexicalEncoder(Bm25Encoder()).terms
+    history = [Turn("user", topic), Turn("user", second)]
+    found = standalone(third, history, lambda text: len(terms(text, language)), language)
+    assert found.question == f"{topic}\n{second}\n{third}"
+
+
+def test_a_french_question_mark_is_no_term_of_a_question() -> None:
+    terms = LexicalEncoder(Bm25Encoder()).terms
+    for question in ("Comment fonctionne la pompe sodium ?", "Comment fonctionne la pompe sodium?"):
+        found = standalone(question, HISTORY, lambda text: len(terms(text, "fr")), "fr")
+        assert found.question != question
 
 
 def test_a_conversation_that_the_assistant_began_has_nothing_to_put_in_front() -> None:

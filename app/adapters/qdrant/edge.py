@@ -122,9 +122,12 @@ class EdgeIndex:
         """
         return await asyncio.to_thread(self._rollback, self._folder(book))
 
-    async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
+    async def faults(self, book: BookId) -> list[str]:
         """Check `current` and every byte of its generation; a line of text for each fault."""
-        return await asyncio.to_thread(faults, self._folder(book), before=before)
+        return await asyncio.to_thread(faults, self._folder(book), before=False) or []
+
+    async def faults_before(self, book: BookId) -> list[str] | None:
+        return await asyncio.to_thread(faults, self._folder(book), before=True)
 
     async def repair(self, book: BookId) -> BookManifest:
         return await asyncio.to_thread(self._repair, self._folder(book))

@@ -126,14 +126,17 @@ def load(folder: BookFolder, number: int) -> Generation:
 UNCHECKED = "has no checksums yet, so it cannot be verified: an ingest writes it anew"
 
 
-def faults(folder: BookFolder, *, before: bool) -> list[str]:
-    """Faults of the current or previous generation, one per line. BookNotFound if unpublished."""
+def faults(folder: BookFolder, *, before: bool) -> list[str] | None:
+    """Faults of the current or previous generation, one per line. BookNotFound if unpublished.
+
+    None if there is no previous generation.
+    """
     try:
         with storage_errors(folder.path):
             current = published(folder)
             number = current.previous if before else current.generation
             if before and not number:
-                return []
+                return None
             if wrong := folder.wrong_files(number):
                 return [
                     f"{folder.generation(number) / name}: not as it was published" for name in wrong

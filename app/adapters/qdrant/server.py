@@ -76,12 +76,16 @@ class ServerIndex:
         except BookNotFound:
             return None
 
-    async def faults(self, book: BookId, *, before: bool = False) -> list[str]:
+    async def faults(self, book: BookId) -> list[str]:
         """Compare the number of points with the manifest. The server itself checks its files."""
-        record = await self._record(book)
-        generation = record.previous if before else record.current
-        if generation is None:
-            return []
+        current = (await self._record(book)).current
+        return await self._faults(book, current) if current else []
+
+    async def faults_before(self, book: BookId) -> list[str] | None:
+        previous = (await self._record(book)).previous
+        return await self._faults(book, previous) if previous else None
+
+    async def _faults(self, book: BookId, generation: GenerationRecord) -> list[str]:
         where = f"{self._address} {book} generation {generation.number}"
         try:
             manifest = manifest_from_json(generation.manifest, where)
@@ -104,7 +108,7 @@ class ServerIndex:
                     f"book {book!r} has no other generation: run `textbook-rag ingest --force`"
                 )
                 raise StorageError(message)
-            if faults := await self.faults(book, before=True):
+            if faults := await self.faults_before(book):
                 raise StorageError(faults[0])
             await self._swap(book)
         return (await self._catalogue.get(book)).manifest

@@ -39,23 +39,27 @@ _ANAPHORA = {
     "fr": "il elle ils elles lui leur leurs son sa ses en y ce cela ça ceci celui celle ceux celles"
     " même autre autres plus alors",
     "de": "er sie es ihn ihm ihr ihnen sein seine ihre dies dieser diese dieses da dort dabei dazu"
-    " damit dafür davon derselbe andere anderen mehr dann so",
+    " damit dafür davon derselbe andere anderen anderes weitere weiteren weiteres mehr dann so",
     "pt": "ele ela eles elas lhe lhes seu sua seus suas isso isto este esta esse essa estes estas"
     " esses essas aí ali lá mesmo mesma outro outra outros outras mais então",
 }
-# The pronoun "that" ("Is that slower?", "the name of that"), not the conjunction or relative
-# pronoun ("the code that merges").
-_POINTING_THAT = (
-    r"(?:^|(?:about|after|and|are|as|at|before|but|by|can|could|did|do|does|for|from|how|if|in|into"
-    r"|is|like|of|on|or|than|to|was|were|when|why|will|with|would)\s)\W*that"
-)
+_FURTHER = {
+    # The pronoun "that" ("Is that slower?", "the name of that"), not the conjunction or relative
+    # pronoun ("the code that merges").
+    "en": r"|(?:^|(?:about|after|and|are|as|at|before|but|by|can|could|did|do|does|for|from|how|if"
+    r"|in|into|is|like|of|on|or|than|to|was|were|when|why|will|with|would)\s)\W*that",
+    # The pronoun "das" ("Wozu dient das?"), not the article; "noch ein" is "another".
+    "de": r"|das(?=\W*$|\s(?:denn|eigentlich|genau|gut|überhaupt)\b)|noch(?=\seine?[nrs]?\b)",
+}
+"""Alternatives of regular expressions, by language."""
 _ANAPHOR_PATTERNS = {
     language: re.compile(
-        rf"\b(?:{'|'.join([*words.split(), *([_POINTING_THAT] if language == 'en' else [])])})\b",
-        re.IGNORECASE,
+        rf"\b(?:{words.replace(' ', '|')}{_FURTHER.get(language, '')})\b", re.IGNORECASE
     )
     for language, words in _ANAPHORA.items()
 }
+_END = "?!\u00a0\u202f "
+"""The end of a question; a French question mark stands alone, so it would count as a term."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ def standalone(
     answers = [one.content[:ANSWER_CHARS] for one in history if one.role != "user"][-1:]
 
     def is_dependent(text: str, most_terms: int) -> bool:
-        return _has_anaphor(text, language) or count_terms(text) <= most_terms
+        return _has_anaphor(text, language) or count_terms(text.rstrip(_END)) <= most_terms
 
     first = _first_antecedent(questions, lambda text: is_dependent(text, 0))
     antecedents = questions[first:]
