@@ -21,7 +21,7 @@ def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[s
     aliases = dict(ledger.aliases)
     ids: list[str] = []
     ids_given: set[str] = set()
-    reserved = {paragraph.author_id for paragraph in paragraphs} | set(entries) | set(aliases)
+    reserved = {p.author_id for p in paragraphs if p.author_id} | set(entries) | set(aliases)
     repeats: dict[str, int] = {}
     for order, paragraph in enumerate(paragraphs):
         matched = matches.get(order)
