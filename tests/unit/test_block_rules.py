@@ -107,34 +107,3 @@ def test_an_element_of_text_ends_at_its_closing_tag(source: str, texts: list[str
             assert blocks[0].kind is BlockKind.HEADING
             assert blocks[1].heading_path == ("Lamps", texts[0])
             assert source[blocks[0].start - 9 : blocks[0].end - 9] == texts[0]
-
-
-@pytest.mark.parametrize(
-    ("heading", "title"),
-    [
-        ("<h3>Wick\nand oil</h3>", "Wick and oil"),
-        ('<h3 id="a">\n1. Wick\n  and oil</h3>', "1. Wick and oil"),
-        ("<h3><a id='b'></a>Wick\nand <em>oil</em></h3>", "Wick and oil"),
-        ("<h3>Wick <!-- </h3> --> and oil</h3>", "Wick and oil"),
-        ("<h3>Wick <!-- </h3> -->\nand oil</h3>", "Wick and oil"),
-    ],
-)
-@pytest.mark.parametrize("prefix", ["", "> "])
-def test_a_heading_element_ends_at_its_closing_tag_on_a_later_line_or_behind_a_comment(
-    heading: str, title: str, prefix: str
-) -> None:
-    for after in ("\n", " "):
-        lines = f"{heading}{after}It burns.\n".splitlines(keepends=True)
-        source = "".join(prefix + line for line in lines)
-        blocks = read_text(source).blocks
-        texts = [text for block in blocks for text in block.text.split("\n") if text]
-        assert texts == [title, "It burns."]
-        if not prefix:
-            first, last = blocks
-            assert (first.kind, last.heading_path) == (BlockKind.HEADING, (title,))
-            assert source[first.end :].startswith("</h3>")
-
-
-def test_a_paragraph_element_that_is_not_closed_ends_at_the_next_one() -> None:
-    blocks = read_text("<p>One\n<p>two</p> three\n").blocks
-    assert [block.text for block in blocks] == ["One", "two", "three"]

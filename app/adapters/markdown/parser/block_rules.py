@@ -38,10 +38,6 @@ _ENVIRONMENT = re.compile(
     r"\\begin\{(?P<name>(?:equation|align|alignat|gather|multline|flalign|eqnarray|math)\*?)\}"
 )
 _FORMULA_LABEL = re.compile(r"\([\w:-]+\)|\{#[\w:.-]+\}")
-_TEXT_END = re.compile(
-    rf"<!--|</?(?P<name>{'|'.join([*BLOCK_NAMES, 'dl', 'ol', 'pre', 'table', 'ul'])})\b[^<>]*>"
-)
-"""A comment in an element of text, its closing tag, or a tag that ends it."""
 _MAX_MARKS_PER_LINE = 40
 """Further tags on the same line are parsed as inline mark-up, with the same result."""
 
@@ -269,68 +265,39 @@ def line_of(state: StateBlock, position: int, start: int, end: int) -> int:
 def emit(state: StateBlock, found: Markup | RawElement, start: int, end: int) -> bool:
     """Push a token for `found`; parse the rest of its last line as a separate block.
 
-    If `found` opens an element of text such as a heading, its content ends at its closing tag.
+    If the line also closes `found`, an element of text such as a heading, its content ends there.
     """
     line = line_of(state, found.end, start, end)
     push_found(state, found, start, line + 1)
     state.line = line + 1
     position = _past_blanks(state, found.end, line)
-    stop, last = _content_end(state, found, position, line, end)
+    stop = _close_on_line(state, found, position, line)
     if position < stop:
-        _parse_content(state, position, stop, line, last)
-        position, line = stop, last
+        _parse_content(state, position, stop, line)
+        position = stop
     if position < state.eMarks[line]:
         _parse_rest(state, position, line, end)
     return True
 
 
-def _content_end(
-    state: StateBlock, found: Markup | RawElement, position: int, first: int, end: int
-) -> tuple[int, int]:
-    """Return where the element of text that `found` opens is closed: its closing tag and the line.
-
-    (-1, `first`) if a blank line, the tag of another block or a comment of several lines comes
-    first, or if the closing tag begins a line: it is then a block of its own.
-    """
+def _close_on_line(state: StateBlock, found: Markup | RawElement, position: int, line: int) -> int:
+    """Return where the element of text that `found` opens is closed on this line, or -1."""
     if isinstance(found, RawElement) or found.tag is None or found.opens not in TEXT_NAMES:
-        return -1, first
-    line, others = first, False
-    while True:
-        match = _TEXT_END.search(state.src, position, state.eMarks[line])
-        if match is None:
-            line += 1
-            if others or line >= end or state.isEmpty(line) or state.sCount[line] < state.blkIndent:
-                return -1, first
-            position = state.bMarks[line] + state.tShift[line]
-        elif match["name"] is None:
-            position = state.src.find("-->", match.end(), state.eMarks[line]) + 3
-            if position < match.end():
-                return -1, first
-        elif match.group() == f"</{found.opens}>":
-            begins = line > first and match.start() == state.bMarks[line] + state.tShift[line]
-            return (-1, first) if begins else (match.start(), line)
-        elif line > first:
-            return -1, first
-        else:
-            position, others = match.end(), True
+        return -1
+    return state.src.find(f"</{found.opens}>", position, state.eMarks[line])
 
 
-def _parse_content(state: StateBlock, position: int, stop: int, line: int, last: int) -> None:
-    """Read the content of an element of text as a paragraph, unless one line begins with a tag."""
-    if position >= state.eMarks[line]:
-        line += 1
-        position = state.bMarks[line] + state.tShift[line]
-    old_end, old_max = state.eMarks[last], state.lineMax
-    state.eMarks[last], state.lineMax = stop, last + 1
-    if state.src[position] == "<" and line == last:
-        _parse_rest(state, position, line, last + 1)
-    else:
-        state.bMarks[line], state.tShift[line], state.sCount[line] = position, 0, state.blkIndent
-        token = state.push("paragraph", "p", 0)
-        token.map = [line, last + 1]
-        token.content = state.getLines(line, last + 1, state.blkIndent, False).rstrip()
-        token.meta = {"span": (position, position + len(state.src[position:stop].rstrip()))}
-    state.eMarks[last], state.lineMax = old_end, old_max
+def _parse_content(state: StateBlock, position: int, stop: int, line: int) -> None:
+    """Read the content of an element of text as a paragraph, unless it begins with a tag."""
+    if state.src[position] == "<":
+        old_end, old_max = state.eMarks[line], state.lineMax
+        state.eMarks[line], state.lineMax = stop, line + 1
+        _parse_rest(state, position, line, line + 1)
+        state.eMarks[line], state.lineMax = old_end, old_max
+        return
+    token = state.push("paragraph", "p", 0)
+    token.map, token.content = [line, line + 1], state.src[position:stop].rstrip()
+    token.meta = {"span": (position, position + len(token.content))}
 
 
 def push_found(state: StateBlock, found: Markup | RawElement, first: int, stop: int) -> None:
