@@ -18,7 +18,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Turn
 from app.domain.retrieval.standalone import Standalone
-from app.domain.search_text import asking_sentences
+from app.domain.search_text import search_text
 from app.domain.terms import words
 from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import AnswerQuestion
@@ -269,8 +269,8 @@ class FakeGenerator:
 
 def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
     """An English question, analysed with these upper bounds of its terms."""
-    asking, said = asking_sentences(question, "en"), tuple(words(question))
-    return analyse(question, asking, question, "en", said, terms, bounds)
+    said, searched = tuple(words(question)), search_text(question, "en")
+    return analyse(question, searched, searched, question, "en", said, terms, bounds)
 
 
 def extracted(

@@ -12,7 +12,7 @@ import hashlib
 import importlib.util
 import re
 from array import array
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -103,15 +103,18 @@ class LocalEmbedder:
 
     def _embed(self, texts: Sequence[str]) -> list[Vector]:
         split = [_words(text) for text in texts]
-        distinct = {word for words in split for word in words}
-        found = {word: tokens for word in distinct if (tokens := self._tokens.get(word))}
-        if missing := [word for word in distinct if word not in found]:
+        tokens = self._tokens_of({word for words in split for word in words})
+        return [self._vector([*chain.from_iterable(map(tokens.__getitem__, one))]) for one in split]
+
+    def _tokens_of(self, words: Collection[str]) -> dict[str, list[int]]:
+        found = {word: tokens for word in words if (tokens := self._tokens.get(word))}
+        if missing := [word for word in words if word not in found]:
             fresh = dict(zip(missing, self._tokenized(missing), strict=True))
             found.update(fresh)
             if len(self._tokens) > _WORDS:
                 self._tokens.clear()
             self._tokens.update({word: fresh[word] for word in missing if len(word) <= _LONGEST})
-        return [self._vector([*chain.from_iterable(map(found.__getitem__, one))]) for one in split]
+        return found
 
     def _tokenized(self, words: Sequence[str]) -> list[list[int]]:
         # The tokenizer itself puts one blank in front.

@@ -133,13 +133,14 @@ class AnalyseQuestion:
 
         bounds = await self.bounds.of(terms(search_text(searched_for, language)), books)
         asking = question if selected else asking_sentences(question, language)
-        if not terms(search_text(asking, language)):  # "Osmosis makes no sense. Why?"
-            asking = question
+        searched, asked_for = search_text(question, language), search_text(asking, language)
+        if not terms(asked_for):  # "Osmosis makes no sense. Why?"
+            asked_for = searched
         said = tuple(words(question))
-        found = analyse(question, asking, searched_for, language, said, terms, bounds)
+        found = analyse(question, searched, asked_for, searched_for, language, said, terms, bounds)
         readings = [await self._reading(one, language, books) for one in found.wordings]
-        if asking != question:
-            readings.append(await self._reading(asking, language, books, question))
+        if asked_for != searched:
+            readings.append(await self._reading(asked_for, language, books, searched))
         # The first wording is the question, the second one is the standalone question.
         about = 0 if selected or searched_for == question else 1
         return replace(

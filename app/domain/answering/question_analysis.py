@@ -16,7 +16,6 @@ from app.domain.languages import (
 )
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Vector
-from app.domain.search_text import search_text
 from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5
@@ -67,7 +66,8 @@ class QuestionAnalysis:
 
 def analyse(
     question: str,
-    asking: str,
+    searched: str,
+    asked_for: str,
     standalone: str,
     language: str,
     said: Sequence[str],
@@ -76,12 +76,11 @@ def analyse(
 ) -> QuestionAnalysis:
     """Analyse a question for a book in `language`.
 
-    `asking` are its sentences that ask, `said` are its words as they were written. `standalone` is
-    the question with its earlier turns; `upper_bounds` has the BM25 upper bound of each of its
-    terms.
+    `searched` is the question as it is searched for (`search_text`), `asked_for` the part of it
+    that asks. `said` are its words as they were written. `standalone` is the question with its
+    earlier turns; `upper_bounds` has the BM25 upper bound of each of its terms.
     """
-    own, searched = terms(search_text(question, language)), search_text(asking, language)
-    asked = terms(searched)
+    own, asked = terms(searched), terms(asked_for)
     asked_in = language_of_question(said, language)
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
@@ -91,7 +90,7 @@ def analyse(
         if term in content or term not in own
     }
     total = sum(weights.values()) or 1.0
-    name = name_asked(searched, terms, language)
+    name = name_asked(asked_for, terms, language)
     features = QuestionFeatures(
         terms=terms,
         language=language,
