@@ -222,6 +222,10 @@ def asking_sentences(question: str, language: str) -> str:
     return " ".join(asking) or question
 
 
+_SHORT_WORD = 3
+"""Letters of words that may be in lower case in a title: "of", "the"."""
+
+
 def search_text(question: str, language: str) -> str:
     """Return the text to search for instead of a question about a book in `language`.
 
@@ -238,9 +242,11 @@ def search_text(question: str, language: str) -> str:
 
 
 def _in_capitals(sentence: str, language: str) -> bool:
-    """Whether it is in capitals, or a common word after the first begins with one: "How Does"."""
+    """Whether it is in capitals, or all longer words and a common one after the first have one."""
     said = sentence.split()
     if sentence.isupper():
         return sum(map(str.isupper, said)) > 1
+    if any(word[0].islower() for word in said if len(word) > _SHORT_WORD):
+        return False
     common = COMMON_WORDS.get(language, frozenset())
     return any(word.istitle() and len(word) > 1 and word.lower() in common for word in said[1:])
