@@ -197,7 +197,8 @@ _NEVER = re.compile(r"(?!)")
 
 def _opening_and_clause_end(question_words: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Match the beginning of a clause that asks, and where clauses are split."""
-    opening = rf"\W*(?:{'|'.join(question_words.split())})\b"
+    # Bounded, or each comma of a question of commas would be compared with all that follow.
+    opening = rf"\W{{0,3}}(?:{'|'.join(question_words.split())})\b"
     clause_end = rf"{_SENTENCE_END.pattern}|(?<=,)\s+(?={opening})"
     return re.compile(opening, re.IGNORECASE), re.compile(clause_end, re.IGNORECASE)
 
