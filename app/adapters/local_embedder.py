@@ -65,6 +65,7 @@ class LocalEmbedder:
         """`token_vectors` has the shape (vocabulary size, 256)."""
         self._token_vectors = token_vectors
         self._tokenizer = tokenizer
+        self._model = tokenizer.model
         self._tokens: dict[str, list[int]] = {}
         """By word with the blanks before it."""
         self._question = lru_cache(_QUESTIONS)(self._embed_question)
@@ -121,7 +122,7 @@ class LocalEmbedder:
             # The tokenizer itself puts one blank in front.
             return self._tokenizer.encode(word.removeprefix(" "), add_special_tokens=False).ids
         # The model alone takes a third of the time for a word.
-        return [one.id for one in self._tokenizer.model.tokenize(word.replace(" ", _BLANK))]
+        return [one.id for one in self._model.tokenize(word.replace(" ", _BLANK))]
 
     def _vector(self, ids: list[int]) -> Vector:
         """Mean of the tokens' vectors, length 1; zeros if there are no tokens."""
