@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from unicodedata import normalize
 
 from app.domain.languages import COMMON_WORDS
 from app.domain.terms import words
@@ -43,14 +44,15 @@ class _Phrases:
     filler: str
     """Words that may stand inside a phrase, or after a word of `question_words`."""
     question_words: str
-    """Question words, after which fillers are left out: "what exactly is"."""
+    """Question words, after which fillers are left out ("what exactly is"); a clause that begins
+    with one asks."""
 
 
 _PHRASES = {
     "en": _Phrases(
         opening=r"""
-            hey|hi|(?:hey|hi|hello) there|hello,(?! world)|ok(?:ay)?|so(?: like)?|um|well,|sorry
-            |please|pls|plz|(?:i have )?(?:a )?(?:quick )?question:
+            hey|hi|(?:hey|hi|hello) there|hello[,.](?! world)|ok(?:ay)?|so(?: like)?|um|well[,.]
+            |sorry|please|pls|plz|(?:i have )?(?:a )?(?:quick )?question:
             |(?:i have )?(?:a )?quick question
             |idk|dunno
             |(?:can|could|would) (?:you|u|someone|anyone)|do you know|does anyone know|any idea
@@ -82,7 +84,7 @@ _PHRASES = {
             |can you (?:explain|help)(?: it| me)?|and why (?:does it matter|is it important)
         """,
         filler="really|actually|exactly|basically|literally|quite|just|still|even|also|please",
-        question_words="what how why where when who which",
+        question_words="what|how|why|where|when|who|which",
     ),
     "de": _Phrases(
         opening=r"""
@@ -99,84 +101,113 @@ _PHRASES = {
             |was ist das
         """,
         filler="bitte|mal|noch|genau|eigentlich|denn|überhaupt|nochmal|wirklich",
-        question_words="was wie warum wo wann wer ist sind",
+        question_words="was|wie|warum|wo|wann|wer|ist|sind",
     ),
     "es": _Phrases(
         opening=r"""
             hola(?!,? mundo)|oye|buenas|por favor|perdón|perdona|(?:tengo )?una (?:pregunta|duda):
-            |tengo una (?:pregunta|duda)|(?:me )?(?:puedes|puede|podrías|podría)
-            (?: (?:explicar|explicarme|decir|decirme|ayudarme con))
-            |no (?:entiendo|comprendo|sé)|(?:quiero|quisiera|me gustaría) (?:saber|entender)|¿?sabes
+            |tengo una (?:pregunta|duda)
+            |(?:alguien )?(?:me )?(?:puedes|puede|podrías|podría)
+            (?: (?:explicar|explicarme|decir|decirme|ayudarme con|dar))
+            |(?:alguien |me |alguien me )(?:explicas?|sabe)|¿?sabes
+            |no (?:entiendo|comprendo|sé|me queda claro)(?: bien| nada)?(?: de)?
+            |(?:quiero|quisiera|me gustaría) (?:saber|entender)
             |(?:ayúdame|ayuda) (?:con|a entender)|(?:dime|explícame)
+            |[qk] (?:es|son|significa)|[xp]q
+            |(?:dónde|en qué capítulo)(?: se)? (?:habla|explica)(?: el libro)?(?: de)?
         """,
         closing=r"""
             por favor|porfa|gracias|otra vez|de nuevo|exactamente|brevemente|en resumen|en detalle
             |en (?:palabras|términos) (?:simples|sencillas|sencillos)|(?:y )?qué es
-            |no (?:lo )?entiendo
+            |no (?:lo )?entiendo|ayuda|me ayudas|como si tuviera (?:5|cinco) años
         """,
         filler="por favor|realmente|exactamente|todavía|aún",
-        question_words="qué cómo es son",
+        question_words="qué|cómo|cuál|cuáles|por qué|para qué|es|son",
     ),
     "fr": _Phrases(
         opening=r"""
-            bonjour(?!,? (?:le )?monde)|salut|s'il (?:te|vous) plaît|svp|stp
+            bonjour(?!,? (?:le )?monde)|salut|slt|s'il (?:te|vous) plaît|svp|stp
             |(?:j'ai )?une (?:petite )?question:|j'ai une (?:petite )?question
-            |(?:est-ce que )?(?:tu peux|tu pourrais|vous pouvez|vous pourriez|peux-tu|pourrais-tu
-            |pouvez-vous|pourriez-vous) (?:m'expliquer|expliquer|me dire|m'aider à comprendre)
-            |je (?:ne )?(?:comprends|sais) pas
+            |(?:est-ce que )?(?:tu |vous |quelqu'un |qqn )?(?:peux|peut|pouvez|pourrais|pourrait
+            |pourriez)(?:-tu|-vous)? (?:m'expliquer|expliquer|me dire|m'aider à comprendre)
+            |(?:je )?(?:ne )?(?:comprends|sais|capte) (?:pas|rien)(?: à)?
+            |(?:je n'ai |j'ai |g )(?:pas|rien) compris(?: à)?
             |(?:j'aimerais|je veux|je voudrais) (?:savoir|comprendre)
             |(?:dis|explique|dites|expliquez)-moi|aide-moi à comprendre
+            |c koi|(?:ça|que) veut dire(?: quoi)?|pk
+            |(?:où|dans quel chapitre)(?: est-ce que)?(?: le livre| on) (?:parle|explique)(?: de)?
         """,
         closing=r"""
             s'il (?:te|vous) plaît|svp|stp|merci|encore une fois|exactement|en bref|en détail
-            |en (?:mots|termes) simples|je (?:ne )?comprends pas|c'est quoi
+            |en (?:mots|termes) simples|simplement|je (?:ne )?comprends pas|c'est quoi
+            |(?:quelqu'un |qqn )?(?:peut|pouvez-vous|peux-tu) m'aider
         """,
         filler="exactement|vraiment|toujours|encore|donc",
-        question_words="quoi comment pourquoi est sont",
+        question_words="quoi|comment|pourquoi|qu'est-ce|c'est quoi|à quoi|quel|quelle|est|sont",
     ),
     "it": _Phrases(
         opening=r"""
-            ciao(?!,? mondo)|salve|per favore|scusa|(?:ho )?una domanda:|ho una domanda
-            |(?:mi )?(?:puoi|potresti|può|potrebbe) (?:spiegare|spiegarmi|dire|dirmi|aiutarmi con)
-            |non (?:capisco|so|ho capito)|(?:vorrei|voglio) (?:sapere|capire)|(?:dimmi|spiegami)
+            ciao(?!,? mondo)|salve|ragazzi|per favore|scusa|scusate
+            |(?:ho )?una domanda:|ho una domanda
+            |(?:qualcuno )?(?:mi )?(?:puoi|potresti|può|potrebbe|potete)
+            (?: (?:spiegare|spiegarmi|dire|dirmi|aiutarmi con))
+            |(?:qualcuno |mi |qualcuno mi )(?:spieghi|spiega|sa)
+            |(?:non|nn) (?:capisco|so|ho capito|mi è chiaro)(?: bene| niente)?(?: di)?
+            |(?:vorrei|voglio) (?:sapere|capire)|(?:dimmi|spiegami)
+            |(?:dove|in (?:quale|che) capitolo) si (?:parla|spiega)(?: di)?
+            |(?:che|cosa) vuol dire|xké
         """,
         closing=r"""
             per favore|grazie|di nuovo|esattamente|in breve|in dettaglio|in parole semplici
-            |non (?:lo )?capisco|(?:che )?cos'è
+            |non (?:lo )?capisco|(?:che )?cos'è|aiuto|qualcuno mi aiuta
         """,
         filler="esattamente|davvero|ancora|per favore",
-        question_words="cosa come perché è sono",
+        question_words="cosa|che cosa|cos'.|che cos'.|come|perché|è|sono",
     ),
     "pt": _Phrases(
         opening=r"""
             olá(?!,? mundo)|oi|por favor|desculpe|(?:tenho )?uma (?:pergunta|dúvida):
             |tenho uma (?:pergunta|dúvida)
-            |(?:você )?(?:me )?(?:pode|poderia|podes) (?:me )?(?:explicar|dizer|ajudar com)
-            |(?:eu )?não (?:entendo|entendi|sei)
+            |(?:você |vc |alguém )?(?:me )?(?:pode|poderia|podes) (?:me )?(?:explicar|dizer
+            |ajudar com)|(?:você|vc|alguém) sabe
+            |(?:eu )?não (?:entendo|entendi|sei|consigo entender)(?: bem| nada)?(?: de)?
             |(?:eu )?(?:quero|queria|gostaria de) (?:saber|entender)
-            |(?:me (?:diga|explique|explica)|diga-me|explique-me)
+            |(?:alguém )?(?:me )?(?:diga|explique|explica)|diga-me|explique-me
+            |(?:o |o)?q (?:é|e|eh|são)|pq|pra que
+            |(?:onde|em que capítulo)(?: o livro| se) (?:fala|explica)(?: de)?
         """,
         closing=r"""
-            por favor|obrigad[oa]|de novo|outra vez|exatamente|em resumo|em detalhes
-            |em (?:palavras|termos) simples|não entendi|o que é
+            por favor|pfv|obrigad[oa]|de novo|outra vez|exatamente|em resumo|em detalhes
+            |(?:em|de) (?:palavras|termos|um jeito|uma forma|forma) simples|não entendi|o que é
+            |me ajuda|pra mim|e (?:pra|para) que serve
         """,
         filler="exatamente|realmente|ainda|por favor",
-        question_words="que como é são",
+        question_words="que|o que|como|qual|por que|para que|pra que|é|são",
     ),
 }
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n")
 _BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
 _WORD_END = r"(?!['\u2019\w])"
+_ACCENTED = re.compile(r"[à-ÿ](?=\w)|(?<=\w)[à-ÿ]")
+
+
+def _with_variants(pattern: str) -> str:
+    """Let "é" match "e", too, and "'" any apostrophe.
+
+    Not in words of one letter: in Portuguese "é" is "is" and "e" is "and".
+    """
+    plain = _ACCENTED.sub(lambda found: f"[{found[0]}{normalize('NFD', found[0])[0]}]", pattern)
+    return plain.replace("'", "['\u2019]")
 
 
 def _compiled(phrases: _Phrases) -> re.Pattern[str]:
     """Compile for a sentence in which words are separated by single blanks."""
     filler = rf"(?:(?:{phrases.filler}) )*"
-    after_word = "|".join(rf"(?<=\b{word})" for word in phrases.question_words.split())
+    question_words = _with_variants(phrases.question_words).split("|")
+    after_word = "|".join(rf"(?<=\b{word})" for word in question_words)
 
     def spaced(alternatives: str) -> str:
         joined = re.sub(r"\s*\n\s*", "", alternatives)
-        return joined.replace(" ", f" {filler}").replace("'", "['\u2019]")
+        return _with_variants(joined).replace(" ", f" {filler}")
 
     opening, closing = spaced(phrases.opening), f"{spaced(phrases.closing)}|{phrases.filler}"
     return re.compile(
@@ -193,20 +224,25 @@ _PATTERNS = {
 }
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _NEVER = re.compile(r"(?!)")
-
-
-def _opening_and_clause_end(question_words: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Match the beginning of a clause that asks, and where clauses are split."""
-    # Bounded, or each comma of a question of commas would be compared with all that follow.
-    opening = rf"\W{{0,3}}(?:{'|'.join(question_words.split())})\b"
-    clause_end = rf"{_SENTENCE_END.pattern}|(?<=,)\s+(?={opening})"
-    return re.compile(opening, re.IGNORECASE), re.compile(clause_end, re.IGNORECASE)
-
-
-_OPENING_AND_CLAUSE_END = {
-    language: _opening_and_clause_end(phrases.question_words)
-    for language, phrases in _PHRASES.items()
+# Bounded, or each comma of a question of commas would be compared with all that follow.
+_ASKS = {
+    language: re.compile(rf"\W{{0,3}}(?:{_with_variants(one.question_words)})\b", re.IGNORECASE)
+    for language, one in _PHRASES.items()
 }
+"""The beginning of a clause that asks."""
+_COMMA_BEFORE = {
+    language: re.compile(rf",(?=\s+{asks.pattern})", re.IGNORECASE)
+    for language, asks in _ASKS.items()
+}
+"""The comma of "my exam is soon, what is osmosis"."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n")
+_BEFORE_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)")
+"""The blank of "Qu'est-ce que l'osmose ?", which makes the question mark a term."""
+
+
+def _clauses(question: str, language: str) -> list[str]:
+    """Split into sentences; a clause with a question word after a comma is one, too."""
+    return _SENTENCE_END.split(_COMMA_BEFORE.get(language, _NEVER).sub(".", question))
 
 
 def asking_sentences(question: str, language: str) -> str:
@@ -214,11 +250,11 @@ def asking_sentences(question: str, language: str) -> str:
 
     A sentence asks if it ends with a question mark or begins with a question word.
     """
-    opening, clause_end = _OPENING_AND_CLAUSE_END.get(language, (_NEVER, _SENTENCE_END))
+    asks = _ASKS.get(language, _NEVER)
     asking = [
         one
-        for one in clause_end.split(question.strip())
-        if one.rstrip().endswith(_QUESTION_MARKS) or opening.match(one)
+        for one in _clauses(question.strip(), language)
+        if one.rstrip().endswith(_QUESTION_MARKS) or asks.match(one)
     ]
     return " ".join(asking) or question
 
@@ -232,9 +268,11 @@ def search_text(question: str, language: str) -> str:
 
     It lacks these phrases, in the languages that are known here, unless it has no other words.
     White space is single blanks. A sentence in capitals or in title case is in lower case, because
-    the embedders distinguish them.
+    the embedders distinguish them. A clause that asks is a sentence, so that it may ask for a
+    definition.
     """
-    sentences = [" ".join(one.split()) for one in _SENTENCE_END.split(question)]
+    question = _BEFORE_MARK.sub("", question)
+    sentences = [" ".join(one.split()) for one in _clauses(question, language)]
     sentences = [one.lower() if _in_capitals(one, language) else one for one in sentences]
     pattern = _PATTERNS.get(language)
     kept = [pattern.sub(" ", one) if pattern else one for one in sentences]

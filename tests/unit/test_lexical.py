@@ -25,6 +25,12 @@ def shared(question: str, chunk: Chunk) -> int:
     return len(set(asked) & set(chunk_vector(chunk, SPARSE).indices))
 
 
+def test_italian_question_words_may_frame_a_term_or_belong_to_it() -> None:
+    asked = LexicalEncoder(SPARSE).definition_targets("Come funziona Git?", "it")
+    whole, bare = (tuple(SPARSE.terms(one, "it")) for one in ("come funziona git", "git"))
+    assert asked[whole] == asked[bare] == 1.0
+
+
 @pytest.mark.parametrize(
     ("question", "meets"),
     [
