@@ -44,7 +44,7 @@ _WORDS = 100_000
 """Distinct words whose tokens are cached, about 20 MB."""
 _LONGEST = 40
 """Characters of a cached word: a paragraph of a script without blanks is one word."""
-_WORD = re.compile(r" +[^ ]*(?: +\Z)?")
+_WORD = re.compile(r" +[^ ]*")
 """No token has a blank behind another character, so the tokens of a text are those of its words.
 `test_local_embedder` compares them."""
 _BLANK = "\u2581"

@@ -35,12 +35,12 @@ async def add(arguments: argparse.Namespace, settings: Settings) -> None:
         datetime.now(UTC).isoformat(timespec="microseconds"),
     )
     site_keys(settings).add(key)
-    await _warn_of_missing(key.books, settings)
     if arguments.json:
         print_json({**_shown(key), "key": text})
     else:
         remark(f"key {key.id}, shown only now:")
         print(text)
+    await _warn_of_missing(key.books, settings)
 
 
 async def _warn_of_missing(books: Sequence[BookId], settings: Settings) -> None:

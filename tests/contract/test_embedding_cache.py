@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
-import shutil
 import sqlite3
 import subprocess
 import sys
 from array import array
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,7 +19,6 @@ from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Vector
 from tests.conftest import ROOT
-from tests.index_points import quick_folder
 
 
 def vector(*values: float) -> Vector:
@@ -117,8 +113,7 @@ def test_any_text_and_any_float32_survive_to_the_bit(
 WRITER = """
 import asyncio, sys
 from array import array
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 
@@ -175,8 +170,7 @@ def test_a_full_disk_is_a_clear_error_and_keeps_what_was_there(path: Path) -> No
     script = f"""
 import asyncio, resource
 from array import array
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.domain.errors import StorageError
@@ -195,42 +189,3 @@ except StorageError as error:
     assert str(path) in done.stdout
     assert done.stdout.count("\n") == 1
     assert get(path, ["a"]) == [vector(1, 2)]
-
-
-@contextmanager
-def read_only(folder: Path) -> Iterator[None]:
-    """Remove the permission to write; root, who needs none, becomes another user meanwhile."""
-    for one in (*folder.iterdir(), folder):
-        one.chmod(0o555)
-    is_root = os.geteuid() == 0
-    if is_root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if is_root:
-            os.seteuid(0)
-        folder.chmod(0o755)
-
-
-def test_a_read_only_folder_without_the_files_beside_a_cache_is_read() -> None:
-    with quick_folder() as folder:
-        path = folder / "embeddings.sqlite"
-        put(path, ["a"], [vector(1, 2)])
-        assert [one.name for one in folder.iterdir()] == [path.name]
-        with read_only(folder):
-            assert get(path, ["a"]) == [vector(1, 2)]
-            assert asyncio.run(SqliteEmbeddingCache(path).faults()) == []
-
-
-def test_a_read_only_log_with_transactions_is_never_left_out() -> None:
-    with quick_folder() as source, quick_folder() as folder:
-        path = source / "embeddings.sqlite"
-        put(path, ["a"], [vector(1, 2)])
-        with closing(sqlite3.connect(path)) as connection:
-            connection.execute("select * from vectors").fetchall()
-            put(path, ["b"], [vector(3, 4)])
-            for name in (path.name, f"{path.name}-wal"):
-                shutil.copy(source / name, folder)
-        with read_only(folder), pytest.raises(StorageError, match="embedding cache"):
-            get(folder / path.name, ["b"])

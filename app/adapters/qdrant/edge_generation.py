@@ -87,7 +87,8 @@ class Generation:
     def matching(self, filter: SearchFilter) -> list[Chunk]:
         """Return the chunks that match the filter, ascending by id; uses the cache."""
         chunk_ids = matching_ids(self.shard, filter)
-        found = self.retrieve(chunk_ids)
+        few = len(chunk_ids) < _CACHED_CHUNKS  # more would replace all that is cached
+        found = self.retrieve(chunk_ids) if few else retrieve(self.shard, chunk_ids)
         return [found[name] for name in chunk_ids]
 
 

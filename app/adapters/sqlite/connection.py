@@ -10,9 +10,6 @@ from pathlib import Path
 BUSY_SECONDS = 30.0
 """Maximum wait for another process's transaction."""
 
-_NO_SIDE_FILES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY_DIRECTORY)
-"""A file with a write-ahead log cannot be opened if its folder is read-only and has no log."""
-
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
@@ -26,12 +23,9 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("select 1 from sqlite_master limit 1")
     except sqlite3.Error as error:
         connection.close()
-        if error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
-            connection = _open(path, "rw")
-        elif error.sqlite_errorcode in _NO_SIDE_FILES and _is_complete(path):
-            connection = _open(path, "ro&immutable=1")
-        else:
+        if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
             raise
+        connection = _open(path, "rw")
     with closing(connection):
         yield connection
 
@@ -69,12 +63,6 @@ def integrity(connection: sqlite3.Connection) -> list[str]:
     """Return up to 3 faults that SQLite finds. It reads every page, but rows have no checksums."""
     found = [str(row[0]) for row in connection.execute("pragma integrity_check(3)")]
     return [] if found == ["ok"] else found
-
-
-def _is_complete(path: Path) -> bool:
-    """Whether no write-ahead log has transactions that are not in the file yet."""
-    log = path.with_name(f"{path.name}-wal")
-    return path.is_file() and (not log.exists() or log.stat().st_size == 0)
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
