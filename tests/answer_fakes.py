@@ -270,7 +270,7 @@ class FakeGenerator:
 def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
     """An English question, analysed with these upper bounds of its terms."""
     said, searched = tuple(words(question)), search_text(question, "en")
-    return analyse(question, searched, searched, question, "en", said, terms, bounds)
+    return analyse(question, searched, question, "en", said, terms, bounds)
 
 
 def extracted(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from unicodedata import normalize
 
 from app.domain.languages import COMMON_WORDS
+from app.domain.retrieval.standalone import has_anaphor
 from app.domain.terms import words
 
 _CHINESE_AND_JAPANESE = """
@@ -44,8 +45,11 @@ class _Phrases:
     filler: str
     """Words that may stand inside a phrase, or after a word of `question_words`."""
     question_words: str
-    """Question words, after which fillers are left out ("what exactly is"); a clause that begins
-    with one asks."""
+    """Question words, after which fillers are left out: "what exactly is"."""
+    after_comma: str
+    """Question words with which no relative clause begins."""
+    reader: str
+    """Words with which a sentence about the reader begins: "I have an exam tomorrow."."""
 
 
 _PHRASES = {
@@ -85,6 +89,8 @@ _PHRASES = {
         """,
         filler="really|actually|exactly|basically|literally|quite|just|still|even|also|please",
         question_words="what|how|why|where|when|who|which",
+        after_comma="what|how|why",
+        reader="i|i'.{1,2}|my|we|our",
     ),
     "de": _Phrases(
         opening=r"""
@@ -102,6 +108,8 @@ _PHRASES = {
         """,
         filler="bitte|mal|noch|genau|eigentlich|denn|überhaupt|nochmal|wirklich",
         question_words="was|wie|warum|wo|wann|wer|ist|sind",
+        after_comma="was|wie|warum",
+        reader="ich|mein.{0,2}|wir|unser.{0,2}",
     ),
     "es": _Phrases(
         opening=r"""
@@ -123,6 +131,8 @@ _PHRASES = {
         """,
         filler="por favor|realmente|exactamente|todavía|aún",
         question_words="qué|cómo|cuál|cuáles|por qué|para qué|es|son",
+        after_comma="qué es|qué son|cómo|por qué",
+        reader="yo|mis?|nosotros|nuestr.s?",
     ),
     "fr": _Phrases(
         opening=r"""
@@ -144,6 +154,8 @@ _PHRASES = {
         """,
         filler="exactement|vraiment|toujours|encore|donc",
         question_words="quoi|comment|pourquoi|qu'est-ce|c'est quoi|à quoi|quel|quelle|est|sont",
+        after_comma="qu'est-ce|c'est quoi|quoi|comment|pourquoi",
+        reader="je|j'.+?|mon|ma|mes|nous|notre|nos",
     ),
     "it": _Phrases(
         opening=r"""
@@ -163,6 +175,8 @@ _PHRASES = {
         """,
         filler="esattamente|davvero|ancora|per favore",
         question_words="cosa|che cosa|cos'.|che cos'.|come|perché|è|sono",
+        after_comma="(?:che )?cos'.|cosa|che cosa|perché",
+        reader="io|(?:il )?mio|(?:la )?mia|noi|(?:il )?nostro",
     ),
     "pt": _Phrases(
         opening=r"""
@@ -183,6 +197,8 @@ _PHRASES = {
         """,
         filler="exatamente|realmente|ainda|por favor",
         question_words="que|o que|como|qual|por que|para que|pra que|é|são",
+        after_comma="o que é|o que são|por que|pra que",
+        reader="eu|(?:o )?meu|(?:a )?minha|nós|(?:o )?nosso",
     ),
 }
 _BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
@@ -211,8 +227,10 @@ def _compiled(phrases: _Phrases) -> re.Pattern[str]:
 
     opening, closing = spaced(phrases.opening), f"{spaced(phrases.closing)}|{phrases.filler}"
     return re.compile(
-        rf"(?:^|(?<!{_BREAK})(?={_BREAK}))(?:{_BREAK}*(?:{closing}){_WORD_END})+{_BREAK}*$"
-        rf"|^(?:{_BREAK}*{filler}(?:{opening}){_WORD_END})+{_BREAK}*"
+        # Possessive and atomic: a word may be a phrase and part of another, so that the number of
+        # ways to split a question would grow exponentially.
+        rf"(?:^|(?<!{_BREAK})(?={_BREAK}))(?:{_BREAK}*+(?>(?:{closing}){_WORD_END}))++{_BREAK}*+$"
+        rf"|^(?:{_BREAK}*+{filler}(?:{opening}){_WORD_END})+{_BREAK}*"
         rf"|(?:{after_word})(?: (?:{phrases.filler}){_WORD_END})+",
         re.IGNORECASE,
     )
@@ -224,17 +242,19 @@ _PATTERNS = {
 }
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _NEVER = re.compile(r"(?!)")
-# Bounded, or each comma of a question of commas would be compared with all that follow.
 _ASKS = {
     language: re.compile(rf"\W{{0,3}}(?:{_with_variants(one.question_words)})\b", re.IGNORECASE)
     for language, one in _PHRASES.items()
 }
-"""The beginning of a clause that asks."""
 _COMMA_BEFORE = {
-    language: re.compile(rf",(?=\s+{asks.pattern})", re.IGNORECASE)
-    for language, asks in _ASKS.items()
+    language: re.compile(rf",(?=\s+(?:{_with_variants(one.after_comma)})\b)", re.IGNORECASE)
+    for language, one in _PHRASES.items()
 }
 """The comma of "my exam is soon, what is osmosis"."""
+_ABOUT_READER = {
+    language: re.compile(rf"\W{{0,3}}(?:{_with_variants(one.reader)})\b", re.IGNORECASE)
+    for language, one in _PHRASES.items()
+}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n")
 _BEFORE_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)")
 """The blank of "Qu'est-ce que l'osmose ?", which makes the question mark a term."""
@@ -245,18 +265,24 @@ def _clauses(question: str, language: str) -> list[str]:
     return _SENTENCE_END.split(_COMMA_BEFORE.get(language, _NEVER).sub(".", question))
 
 
-def asking_sentences(question: str, language: str) -> str:
-    """Return the sentences that ask, without "I have an exam tomorrow."; all if none asks.
+def without_context(question: str, language: str) -> str:
+    """Return the question without sentences about the reader ("I have an exam tomorrow.").
 
-    A sentence asks if it ends with a question mark or begins with a question word.
+    Unchanged unless another sentence asks, with a question mark or a question word, and has no
+    anaphor, which would refer to them.
     """
+    sentences = _clauses(question.strip(), language)
     asks = _ASKS.get(language, _NEVER)
-    asking = [
+    asking = [one.rstrip().endswith(_QUESTION_MARKS) or bool(asks.match(one)) for one in sentences]
+    about_reader = _ABOUT_READER.get(language, _NEVER)
+    kept = [
         one
-        for one in _clauses(question.strip(), language)
-        if one.rstrip().endswith(_QUESTION_MARKS) or asks.match(one)
+        for one, is_asking in zip(sentences, asking, strict=True)
+        if is_asking or not about_reader.match(one)
     ]
-    return " ".join(asking) or question
+    rest = "\n".join(kept)
+    is_complete = any(asking) and not has_anaphor(rest, language)
+    return rest if is_complete and len(kept) < len(sentences) else question
 
 
 _SHORT_WORD = 3
@@ -273,19 +299,23 @@ def search_text(question: str, language: str) -> str:
     """
     question = _BEFORE_MARK.sub("", question)
     sentences = [" ".join(one.split()) for one in _clauses(question, language)]
-    sentences = [one.lower() if _in_capitals(one, language) else one for one in sentences]
+    sentences = [_in_lower_case(one, language) for one in sentences]
     pattern = _PATTERNS.get(language)
     kept = [pattern.sub(" ", one) if pattern else one for one in sentences]
     searched = " ".join(" ".join(kept).split())
     return searched if any(words(searched)) else " ".join(sentences).strip()
 
 
-def _in_capitals(sentence: str, language: str) -> bool:
-    """Whether it is in capitals, or all longer words and a common one after the first have one."""
+def _in_lower_case(sentence: str, language: str) -> str:
+    """Lower the words of a sentence in capitals or in title case; "HashMap" and "DNA" keep theirs.
+
+    In title case all longer words, and a common one after the first, have a capital.
+    """
     said = sentence.split()
     if sentence.isupper():
-        return sum(map(str.isupper, said)) > 1
-    if any(word[0].islower() for word in said if len(word) > _SHORT_WORD):
-        return False
+        return sentence.lower() if sum(map(str.isupper, said)) > 1 else sentence
     common = COMMON_WORDS.get(language, frozenset())
-    return any(word.istitle() and len(word) > 1 and word.lower() in common for word in said[1:])
+    titled = not any(word[0].islower() for word in said if len(word) > _SHORT_WORD) and any(
+        word.istitle() and len(word) > 1 and word.lower() in common for word in said[1:]
+    )
+    return " ".join(word.lower() if titled and word.istitle() else word for word in said)

@@ -30,7 +30,7 @@ from app.domain.languages import language_of_words
 from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
-from app.domain.search_text import asking_sentences, search_text
+from app.domain.search_text import search_text, without_context
 from app.domain.terms import words
 from app.services.book_scope import books_asked
 from app.services.cognates import FindCognates
@@ -132,15 +132,12 @@ class AnalyseQuestion:
             return self.lexical.terms(text, language)
 
         bounds = await self.bounds.of(terms(search_text(searched_for, language)), books)
-        asking = question if selected else asking_sentences(question, language)
-        searched, asked_for = search_text(question, language), search_text(asking, language)
-        if not terms(asked_for):  # "Osmosis makes no sense. Why?"
-            asked_for = searched
-        said = tuple(words(question))
-        found = analyse(question, searched, asked_for, searched_for, language, said, terms, bounds)
+        said, searched = tuple(words(question)), search_text(question, language)
+        found = analyse(question, searched, searched_for, language, said, terms, bounds)
         readings = [await self._reading(one, language, books) for one in found.wordings]
-        if asked_for != searched:
-            readings.append(await self._reading(asked_for, language, books, searched))
+        rest = question if selected else without_context(question, language)
+        if rest != question and terms(search_text(rest, language)):
+            readings.append(await self._reading(rest, language, books, context=question))
         # The first wording is the question, the second one is the standalone question.
         about = 0 if selected or searched_for == question else 1
         return replace(
@@ -167,15 +164,15 @@ class AnalyseQuestion:
         return replace(asked, rescoring={**asked.rescoring, **added})
 
     async def _reading(
-        self, text: str, language: str, books: Sequence[BookId], question: str = ""
+        self, text: str, language: str, books: Sequence[BookId], context: str = ""
     ) -> Reading:
         """Return the terms and vector of a wording.
 
-        Terms that only `question` has, of which `text` is a part, count as those of earlier turns.
+        Terms that only the context has count as those of earlier turns do.
         """
         text = search_text(text, language)
         own = self.lexical.terms(text, language)
-        every = own | self.lexical.terms(search_text(question, language), language)
+        every = own | self.lexical.terms(search_text(context, language), language)
         bounds = await self.bounds.of(every, books)
         letters: frozenset[int] = frozenset()
         if language not in BY_CHARACTERS:

@@ -239,7 +239,7 @@ class ConsultChapters:
         language = chunks[0].language
         terms = partial(self.consult.analysis.lexical.terms, language=language)
         asked = request.question
-        analysis = analyse(asked, asked, asked, asked, language, tuple(words(asked)), terms, {})
+        analysis = analyse(asked, asked, asked, language, tuple(words(asked)), terms, {})
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         return Consultation(

@@ -19,8 +19,7 @@ from app.domain.retrieval.query import Vector
 from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5
-"""Factor on the weight of a term that only an earlier turn, the selected text or a sentence that
-asks nothing has."""
+"""Factor on the weight of a term that only an earlier turn or the selected text has."""
 
 _LONGEST_TERM = 4
 """Maximum number of words of X in "what is X?"; a longer X is not a term."""
@@ -67,7 +66,6 @@ class QuestionAnalysis:
 def analyse(
     question: str,
     searched: str,
-    asked_for: str,
     standalone: str,
     language: str,
     said: Sequence[str],
@@ -76,21 +74,21 @@ def analyse(
 ) -> QuestionAnalysis:
     """Analyse a question for a book in `language`.
 
-    `searched` is the question as it is searched for (`search_text`), `asked_for` the part of it
-    that asks. `said` are its words as they were written. `standalone` is the question with its
-    earlier turns; `upper_bounds` has the BM25 upper bound of each of its terms.
+    `searched` is the question as it is searched for (`search_text`), `said` are its words as they
+    were written. `standalone` is the question with its earlier turns; `upper_bounds` has the BM25
+    upper bound of each of its terms.
     """
-    own, asked = terms(searched), terms(asked_for)
+    own = terms(searched)
     asked_in = language_of_question(said, language)
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
     weights = {
-        term: bound if term in asked else EARLIER_TURN * bound
+        term: bound if term in own else EARLIER_TURN * bound
         for term, bound in upper_bounds.items()
         if term in content or term not in own
     }
     total = sum(weights.values()) or 1.0
-    name = name_asked(asked_for, terms, language)
+    name = name_asked(searched, terms, language)
     features = QuestionFeatures(
         terms=terms,
         language=language,

@@ -83,7 +83,7 @@ def standalone(
     answers = [one.content[:ANSWER_CHARS] for one in history if one.role != "user"][-1:]
 
     def is_dependent(text: str, most_terms: int) -> bool:
-        return _has_anaphor(text, language) or count_terms(text.rstrip(_END)) <= most_terms
+        return has_anaphor(text, language) or count_terms(text.rstrip(_END)) <= most_terms
 
     first = _first_antecedent(questions, lambda text: is_dependent(text, 0))
     antecedents = questions[first:]
@@ -122,7 +122,8 @@ def rewritten_by_model(rewritten: str, question: str) -> Standalone:
     return Standalone(rewritten, rewritten, rewritten, ((question, 1.0),))
 
 
-def _has_anaphor(question: str, language: str) -> bool:
+def has_anaphor(question: str, language: str) -> bool:
+    """Whether a word refers to an earlier sentence, in the languages that are known here."""
     pattern = _ANAPHOR_PATTERNS.get(language)
     return pattern is not None and pattern.search(question) is not None
 
