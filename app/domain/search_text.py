@@ -242,19 +242,20 @@ _PATTERNS = {
 }
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _NEVER = re.compile(r"(?!)")
-_ASKS = {
-    language: re.compile(rf"\W{{0,3}}(?:{_with_variants(one.question_words)})\b", re.IGNORECASE)
-    for language, one in _PHRASES.items()
-}
+
+
+def _beginning(words: str) -> re.Pattern[str]:
+    """Match one of these words at the beginning of a sentence."""
+    return re.compile(rf"\W{{0,3}}(?:{_with_variants(words)})\b", re.IGNORECASE)
+
+
+_ASKS = {language: _beginning(one.question_words) for language, one in _PHRASES.items()}
+_ABOUT_READER = {language: _beginning(one.reader) for language, one in _PHRASES.items()}
 _COMMA_BEFORE = {
     language: re.compile(rf",(?=\s+(?:{_with_variants(one.after_comma)})\b)", re.IGNORECASE)
     for language, one in _PHRASES.items()
 }
 """The comma of "my exam is soon, what is osmosis"."""
-_ABOUT_READER = {
-    language: re.compile(rf"\W{{0,3}}(?:{_with_variants(one.reader)})\b", re.IGNORECASE)
-    for language, one in _PHRASES.items()
-}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n")
 _BEFORE_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)")
 """The blank of "Qu'est-ce que l'osmose ?", which makes the question mark a term."""
