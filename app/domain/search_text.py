@@ -282,8 +282,9 @@ def without_context(question: str, language: str) -> str:
         if is_asking or not about_reader.match(one)
     ]
     rest = "\n".join(kept)
-    is_complete = any(asking) and not has_anaphor(rest, language)
-    return rest if is_complete and len(kept) < len(sentences) else question
+    if len(kept) == len(sentences) or not any(asking) or has_anaphor(rest, language):
+        return question
+    return rest
 
 
 _SHORT_WORD = 3
