@@ -53,8 +53,7 @@ class ShardCopy:
 
 def copy_if_needed(shard: Path) -> ShardCopy | None:
     """Return a copy of a shard on a read-only or full disk; None if it can be opened in place."""
-    files = shard.rglob("*")
-    why = disk_fault(shard) or ("" if all(os.access(f, os.W_OK) for f in files) else "read-only")
+    why = disk_fault(shard) or ("" if _is_writable(shard) else "read-only")
     if not why:
         return None
     try:
@@ -67,6 +66,18 @@ def copy_if_needed(shard: Path) -> ShardCopy | None:
         "index.opened_from_copy", extra={"folder": str(shard), "disk": why, "copy": str(copy.path)}
     )
     return copy
+
+
+def _is_writable(shard: Path) -> bool:
+    """Whether all files can be written.
+
+    Files and folders that vanish meanwhile do not count: another process that opens the shard makes
+    temporary ones. `os.walk` ignores vanished folders, `Path.rglob` does not.
+    """
+    paths = (
+        Path(root) / name for root, folders, names in os.walk(shard) for name in folders + names
+    )
+    return all(os.access(path, os.W_OK) or not path.exists() for path in paths)
 
 
 def disk_fault(folder: Path) -> str:
