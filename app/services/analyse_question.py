@@ -113,7 +113,10 @@ class AnalyseQuestion:
         dense, failed = await self._embed(asked.embedded, query.mode)
         scope = _by_language(books)
         dense_only = query.mode is SearchMode.DENSE
-        sparse = {one: None if dense_only else self._sparse(asked, one) for one in scope}
+        sparse = {
+            one: None if dense_only else await self._sparse(asked, one, query.filter.books)
+            for one in scope
+        }
         found = AnalysedQuery(query, asked, dense, sparse, scope, degraded=(*degraded, *failed))
         return await self.in_languages(found, scope) if query.mode is SearchMode.HYBRID else found
 
@@ -154,9 +157,12 @@ class AnalyseQuestion:
         terms = {language: ordered(text, language)[:MOST_TERMS] for language in missing}
         every = {term for found in terms.values() for term in found}
         weights = await self.bounds.of(every, asked.query.filter.books)
+        absent = await self.bounds.missing(every, asked.query.filter.books)
         added = {
             language: RescoringInput(
-                QuestionTerms(found, weights, self.lexical.definition_targets(text, language)),
+                QuestionTerms(
+                    found, weights, self.lexical.definition_targets(text, language, absent)
+                ),
                 await self.similarity.question(asked.texts.embedded, language),
             )
             for language, found in terms.items()
@@ -253,11 +259,15 @@ class AnalyseQuestion:
             return None, (failed,)
         return vector, ()
 
-    def _sparse(self, asked: Standalone, language: str) -> SparseVector | None:
+    async def _sparse(
+        self, asked: Standalone, language: str, books: Sequence[BookId]
+    ) -> SparseVector | None:
         background = [
             (self.lexical.query_vector(turn, language), weight) for turn, weight in asked.background
         ]
-        terms = blend(self.lexical.question_vector(asked.lexical, language), background)
+        said = self.lexical.ordered_terms(asked.lexical, language)[:MOST_TERMS]
+        absent = await self.bounds.missing(said, books)
+        terms = blend(self.lexical.question_vector(asked.lexical, language, absent), background)
         return terms if terms.indices else None
 
 

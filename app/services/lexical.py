@@ -59,20 +59,26 @@ class LexicalEncoder:
         """Return the BM25 vector of a text that is searched for."""
         return self.sparse.encode_query(text, language)
 
-    def question_vector(self, question: str, language: str) -> SparseVector:
+    def question_vector(
+        self, question: str, language: str, absent: Collection[int] = ()
+    ) -> SparseVector:
         """Return the BM25 vector of a question, with its definition terms."""
         words = self.query_vector(question, language)
-        return _with_definitions(words, self.definition_targets(question, language))
+        return _with_definitions(words, self.definition_targets(question, language, absent))
 
-    def definition_targets(self, question: str, language: str) -> dict[tuple[int, ...], float]:
+    def definition_targets(
+        self, question: str, language: str, absent: Collection[int] = ()
+    ) -> dict[tuple[int, ...], float]:
         """Return the terms whose definition the question may ask for, as `question_targets`.
 
-        A sentence of the question may ask for one, too.
+        A sentence of the question may ask for one, too. Terms that are `absent` from the book are
+        no part of a term that it defines.
         """
         framing = (QUESTION_FRAME_WORDS, COMPARISON_WORDS)
-        frame_words = self.ordered_terms(
-            " ".join(one.get(language, "") for one in framing), language
-        )
+        frame_words = {
+            *self.ordered_terms(" ".join(one.get(language, "") for one in framing), language),
+            *absent,
+        }
         terms = [self.ordered_terms(one, language) for one in _SENTENCE_END.split(question)]
         of_sentences = (definition_targets(one, frame_words) for one in terms)
         whole = question_targets(self.ordered_terms(question, language), frame_words)

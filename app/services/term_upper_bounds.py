@@ -36,7 +36,7 @@ class TermUpperBounds:
         scores = await self._best_scores(terms, books)
         return {term: scores[term] or unknown for term in terms}
 
-    async def missing(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> set[int]:
+    async def missing(self, terms: Collection[int], books: Sequence[BookId] = ()) -> set[int]:
         """Return the terms that are in no chunk of these books, or of any. Raises StorageError."""
         scores = await self._best_scores(terms, books)
         return {term for term in terms if not scores[term]}

@@ -127,6 +127,22 @@ FRAMES = {
     ),
     "zh": ("{}", "什么是{}", "{}是什么意思？", "请问{}怎么用", "为什么需要{}？"),
 }
+UNLISTED = {
+    "en": (
+        "lol what even is {}",
+        "my teacher kept going on about {} yesterday and i zoned out, what was that",
+        "give me the gist of {}",
+        "can u break down {} for a noob",
+        "been reading for hours and still no clue about {}",
+        "whats the point of {}",
+        "in one sentence, {}",
+        "somebody walk me through {} step by step",
+        "Good morning! Would it be possible to clarify {}?",
+        "{}?? totally lost here",
+        "I keep hearing about {}, should I care?",
+    ),
+}
+"""Written after the phrases that are left out of questions, none of which may be added for them."""
 COMPARISONS = {
     "de": ("Was ist der Unterschied zwischen {} und {}?",),
     "en": ("difference between {} and {}", "{} vs {}", "how is {} different from {}"),
@@ -168,7 +184,7 @@ def is_in_section(hit: Hit, title: str, file: str) -> bool:
 async def measure(app: Application, book: BookId, asked: Sequence[tuple[str, str]]) -> None:
     manifest = await app.index.manifest(book)
     language = manifest.language if manifest else ""
-    for frame in FRAMES[language]:
+    for frame in (*FRAMES[language], *UNLISTED.get(language, ())):
         first = five = answered = 0
         for title, file in asked:
             of_book = SearchFilter(books=(book,))

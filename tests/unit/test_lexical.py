@@ -31,6 +31,15 @@ def test_italian_question_words_may_frame_a_term_or_belong_to_it() -> None:
     assert asked[whole] == asked[bare] == 1.0
 
 
+def test_words_that_the_book_lacks_are_no_part_of_the_term() -> None:
+    question = "my teacher went on about cells yesterday"
+    absent = SPARSE.terms("teacher yesterday", "en")
+    cell = tuple(SPARSE.terms("cells", "en"))
+
+    assert cell not in LexicalEncoder(SPARSE).definition_targets(question, "en")
+    assert LexicalEncoder(SPARSE).definition_targets(question, "en", absent)[cell] == 0.5
+
+
 @pytest.mark.parametrize(
     ("question", "meets"),
     [

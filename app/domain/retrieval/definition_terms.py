@@ -43,7 +43,7 @@ COMPARISON_WORDS = {
 The Italian ones contain question words, because the index leaves out no Italian stop words.
 """
 
-LEAST_SHARE = 0.5
+LEAST_SHARE = 0.4
 """Least share of a question's terms that may be the term to define."""
 LONGEST_PART = 4
 """Maximum number of terms in such a part."""
@@ -107,7 +107,7 @@ def question_targets(
 ) -> dict[tuple[int, ...], float]:
     """Return the candidates for the term to define in a question, with the share of its terms.
 
-    Besides those of `definition_targets` they are the parts of at least `LEAST_SHARE`: in "pros and
+    `frame_words` also hold the question's words that the book lacks. Besides those of `definition_targets` they are the parts of at least `LEAST_SHARE`: in "pros and
     cons of natural selection" the term is "natural selection".
     """
     bare = [term for term in terms if term not in frame_words]
