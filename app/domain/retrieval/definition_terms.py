@@ -107,8 +107,9 @@ def question_targets(
 ) -> dict[tuple[int, ...], float]:
     """Return the candidates for the term to define in a question, with the share of its terms.
 
-    `frame_words` also hold the question's words that the book lacks. Besides those of `definition_targets` they are the parts of at least `LEAST_SHARE`: in "pros and
-    cons of natural selection" the term is "natural selection".
+    `frame_words` also hold the question's words that the book lacks. Besides those of
+    `definition_targets` the candidates are the parts of at least `LEAST_SHARE`: in "pros and cons
+    of natural selection" the term is "natural selection".
     """
     bare = [term for term in terms if term not in frame_words]
     parts = {
