@@ -326,6 +326,38 @@ def test_references_to_documented_code_are_links(plugin: str, text: str, tmp_pat
     assert block.text == text
 
 
+def test_a_chapter_on_references_is_no_bibliography() -> None:
+    prose = "A reference borrows a value.\n\nThe caller keeps it."
+    works = "- [The Move paper](https://example.org/move-a-language-with-resources)"
+    page = read_text(f"# References\n\n{prose}\n\n## Further Reading\n\n{works}\n")
+    kinds = [block.kind for block in page.blocks if block.kind is not BlockKind.HEADING]
+    assert kinds == [BlockKind.PARAGRAPH, BlockKind.PARAGRAPH, BlockKind.REFERENCE]
+
+
+@pytest.mark.parametrize(
+    ("extension", "shown"),
+    [
+        ("mdx_include: {base_path: code}", ["wick = 1", "trim(wick)\ndouse()", "Lamps burn oil."]),
+        (
+            "tables: {}",
+            ["{!lamp.py[ln:1]!}", "{! lamp.py [ln:4,5] | utf-8 !}", "{!oil.md!}"],
+        ),
+    ],
+)
+def test_a_file_or_lines_of_it_are_included(
+    extension: str, shown: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "code").mkdir()
+    (tmp_path / "mkdocs.yml").write_text(f"markdown_extensions:\n  {extension}\n")
+    (tmp_path / "code/lamp.py").write_text("wick = 1\n\n\ntrim(wick)\ndouse()\n")
+    (tmp_path / "code/oil.md").write_text("Lamps burn oil.\n")
+    code = ("{!lamp.py[ln:1]!}", "{! lamp.py [ln:4,5] | utf-8 !}")
+    fences = "".join(f"```python\n{line}\n```\n\n" for line in code)
+    (tmp_path / "docs/index.md").write_text(f"{fences}{{!oil.md!}}\n")
+    assert [block.text for block in read_book(tmp_path).blocks()] == shown
+
+
 @pytest.mark.parametrize(
     ("source", "text"),
     [

@@ -165,6 +165,9 @@ def folder_of(file: str) -> str:
 
 
 _NEVER = re.compile(r"(?!)")
+_RANGE = r"(?:\d{1,9}:?|(?:\d{1,9})?:(?:\d{1,9})?)"
+_RANGES = re.compile(rf"{_RANGE}(?:,{_RANGE}){{0,99}}", re.A)
+"""Line numbers and ranges of lines."""
 _SECTION_MARKS = (
     re.compile(r"ANCHOR:\s*(?P<name>[\w-]+)"),
     re.compile(r"ANCHOR_END:\s*(?P<name>[\w-]+)"),
@@ -175,12 +178,12 @@ _SECTION_MARKS = (
 class IncludeStyle:
     """How a site generator writes an include of text."""
 
-    begins: str = ""
-    """Characters in every directive inside text; "" if text holds none."""
+    begins: tuple[str, ...] = ()
+    """Characters of which every directive inside text has some; empty if text holds none."""
     directive: re.Pattern[str] = _NEVER
     """A directive inside text, with the groups `argument` and `escape`."""
-    several: re.Pattern[str] | None = None
-    """A directive that lists `paths`, one a line."""
+    rewrite: Callable[[str], str] | None = None
+    """Rewrites the other kinds of directives as those that `directive` matches."""
     sections: tuple[re.Pattern[str], re.Pattern[str]] = _SECTION_MARKS
     """The marks that begin and end a section of an included file, with the group `name`."""
     bases: tuple[str, ...] = ()
@@ -250,8 +253,8 @@ class TextIncludes:
             included.append(path)
             return self._expand(chosen, path, (*chain, path), warn_here, included)
 
-        if self._style.several is not None and self._style.begins in text:
-            text = self._style.several.sub(_one_by_one, text)
+        if self._style.rewrite is not None:
+            text = self._style.rewrite(text)
         return self._style.directive.sub(replace, text)
 
     def section(self, argument: str, file: str, warn: Warn) -> tuple[str, str]:
@@ -304,13 +307,6 @@ def not_included(target: str, refusal: str) -> str:
     return f"included file {target} {refusal}" if refusal else f"included file not found: {target}"
 
 
-def _one_by_one(match: re.Match[str]) -> str:
-    """Rewrite a directive with several snippets as one directive per snippet."""
-    return "\n".join(
-        f'--8<-- "{path.strip()}"' for path in match["paths"].splitlines() if path.strip()
-    )
-
-
 def is_number(text: str) -> bool:
     """Whether a selector's text is a line number."""
     return text.isdecimal() and len(text) < 10
@@ -319,19 +315,21 @@ def is_number(text: str) -> bool:
 def select_lines(
     lines: list[str], selector: str, marks: tuple[re.Pattern[str], re.Pattern[str]]
 ) -> list[str] | None:
-    """Return the lines that `N`, `N:`, `:M`, `N:M` or a section's name selects.
+    """Return the lines that `N`, `N:`, `:M`, `N:M`, several of these, or a section's name selects.
 
     Lines count from 1, both ends included. None if there is no such section.
     """
     if not selector:
         return lines
-    first, colon, last = selector.partition(":")
-    if all(not bound or is_number(bound) for bound in (first, last)):
+    if not _RANGES.fullmatch(selector):
+        return _section_lines(lines, selector, *marks)
+    chosen: list[str] = []
+    for part in selector.split(","):
+        first, colon, last = part.partition(":")
         start = max(int(first) - 1, 0) if first else 0
-        if not colon:
-            return lines[start : start + 1]
-        return lines[start : int(last)] if last else lines[start:]
-    return _section_lines(lines, selector, *marks)
+        stop = int(last) if last else len(lines)
+        chosen += lines[start : stop if colon else start + 1]
+    return chosen
 
 
 def _section_lines(

@@ -27,10 +27,14 @@ def is_bibliographic(passage: Passage) -> bool:
     Prose in a section of references, such as advice on what to read first, does not count.
     """
     if passage.kind is BlockKind.REFERENCE:
-        linked = len(passage.text) < _LINKED * (passage.end - passage.start)
-        return linked or _NAMES_WORK.search(passage.text) is not None
+        return names_work(passage.text, passage.end - passage.start)
     if passage.kind not in (BlockKind.PARAGRAPH, BlockKind.LIST):
         return False
     lines = passage.text.split("\n")
     entries = [line for line in lines if _BEGINS_ENTRY.match(line) and _YEAR.search(line)]
     return len(entries) > _LEAST_SHARE * len(lines)
+
+
+def names_work(text: str, written: int) -> bool:
+    """Whether a text names or links a work; `written` is the length of its source."""
+    return len(text) < _LINKED * written or _NAMES_WORK.search(text) is not None

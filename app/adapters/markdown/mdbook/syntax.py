@@ -61,7 +61,7 @@ DIALECT = Dialect(
     block_rules=(("{", _BRACES),),
     visible_code=VisibleCode(),
     includes=IncludeStyle(
-        begins="{{",
+        begins=("{{",),
         directive=re.compile(
             r"(?P<escape>\\?)\{\{[ \t]*#(?:include|rustdoc_include|playground|playpen)"
             r"[ \t]+(?P<argument>(?:[^{}\n]|\{(?!\{))+)\}\}"

@@ -15,7 +15,13 @@ from markdown_it.common.utils import normalizeReference
 from app.adapters.markdown.folder_files import markdown_files
 from app.adapters.markdown.includes import Library, TextIncludes, folder_of
 from app.adapters.markdown.mkdocs.locales import Locales, read_locales
-from app.adapters.markdown.mkdocs.syntax import DIALECT, PYMDOWNX, STYLE, dialect_with
+from app.adapters.markdown.mkdocs.syntax import (
+    DIALECT,
+    FILE_INCLUDES,
+    PYMDOWNX,
+    STYLE,
+    dialect_with,
+)
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
@@ -61,6 +67,8 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     extensions = _extensions(config)
     snippets = extensions.get("snippets", {})
     bases = tuple(map(_folder, names(snippets.get("base_path")))) or ("",)
+    for name_of_extension in FILE_INCLUDES & extensions.keys():
+        bases += (_folder(extensions[name_of_extension].get("base_path") or "."),)
     plugins = {"autorefs"} if _CODE_REFERENCES & set(_plugins(config)) else set()
     dialect = dialect_with(frozenset(extensions) | plugins, bases)
     references, files = _appended_references(library, snippets, dialect, warnings)

@@ -132,6 +132,13 @@ _ADMONITION = re.compile(
 _TAB = re.compile(r"===[!+]?[ \t]+\"[^\n]*?\"[ \t]*$", re.M)
 _SNIPPET = re.compile(r";*-+8<-+[ \t]+\"(?P<argument>[^\"\n]+)\"[ \t]*$", re.M)
 _SNIPPETS = re.compile(r"-+8<-+[ \t]*\n(?P<paths>(?:[^\n]*\n)*?)[ \t]*-+8<-+[ \t]*$", re.M)
+_INCLUDED = re.compile(
+    r"\{![+-]?>?[ \t]*+(?P<path>[^\s\[\]|!\"][^\[\]|!\"\n]*+)"
+    r"(?:\[ln:(?P<lines>[\d,-]++)\])?+[ \t]*+(?:\|[^!\n]*+)?+!\}[ \t]*$",
+    re.M,
+)
+"""`{!path!}` and `{!path[ln:1-4,7] | encoding!}` of the extensions in `FILE_INCLUDES`."""
+FILE_INCLUDES = frozenset({"mdx_include", "include"})
 _ABBREVIATION = re.compile(r"\*\[[^\]\n]+\]:[^\n]*$", re.M)
 _TABLE_OF_CONTENTS = re.compile(r"\[TOC\][ \t]*$", re.M)
 
@@ -160,6 +167,41 @@ def _snippets(state: StateBlock, position: int, start: int, end: int, silent: bo
     paths = "\n".join(line.strip() for line in match["paths"].splitlines() if line.strip())
     mark = Markup(MarkupClass.INCLUDE, position, match.end(), name="snippet", argument=paths)
     return silent or emit(state, mark, start, end)
+
+
+def _included(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    match = _INCLUDED.match(state.src, position)
+    if match is None:
+        return False
+    argument = _as_snippet(match)
+    mark = Markup(MarkupClass.INCLUDE, position, match.end(), name="snippet", argument=argument)
+    return silent or emit(state, mark, start, end)
+
+
+def _as_snippet(match: re.Match[str]) -> str:
+    """Return the path and lines of `{!path[ln:1-4]!}` as a snippet has them: `path:1:4`."""
+    lines = (match["lines"] or "").replace("-", ":")
+    return f"{match['path'].strip()}:{lines}"
+
+
+def _one_by_one(text: str) -> str:
+    """Rewrite a directive with several snippets as one directive per snippet."""
+    return _SNIPPETS_IN_TEXT.sub(
+        lambda match: "\n".join(
+            f'--8<-- "{path.strip()}"' for path in match["paths"].splitlines() if path.strip()
+        ),
+        text,
+    )
+
+
+def _as_snippets(text: str) -> str:
+    """Rewrite includes of files and directives with several snippets as single snippets."""
+    text = _INCLUDED_IN_TEXT.sub(lambda match: f'--8<-- "{_as_snippet(match)}"', text)
+    return _one_by_one(text)
+
+
+_SNIPPETS_IN_TEXT = re.compile(rf"^[ \t]*{_SNIPPETS.pattern}", re.M)
+_INCLUDED_IN_TEXT = re.compile(rf"^[ \t]*{_INCLUDED.pattern}", re.M)
 
 
 def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> None:
@@ -362,11 +404,11 @@ DIALECT = Dialect(
         (":", first_of(_autodoc, stray_definition)),
     ),
     includes=IncludeStyle(
-        begins="8<",
+        begins=("8<",),
         directive=re.compile(
             r"^[ \t]*(?P<escape>;?)-+8<-+[ \t]+\"(?P<argument>[^\"\n]+)\"[ \t]*$", re.M
         ),
-        several=re.compile(rf"^[ \t]*{_SNIPPETS.pattern}", re.M),
+        rewrite=_one_by_one,
         sections=(
             re.compile(r"-+8<-+[ \t]*\[start:[ \t]*(?P<name>[\w-]+)"),
             re.compile(r"-+8<-+[ \t]*\[end:[ \t]*(?P<name>[\w-]+)"),
@@ -378,14 +420,19 @@ STYLE = SlugStyle(mkdocs_slug, _unique_mkdocs, SlugPolicy(raw_math=True), regist
 PYMDOWNX = replace(STYLE, slug=pymdownx_slug)
 
 
-def dialect_with(extensions: frozenset[str], snippet_folders: tuple[str, ...]) -> Dialect:
-    """Return the dialect of a site with these PyMdown extensions, or `autorefs`.
+def dialect_with(extensions: frozenset[str], include_folders: tuple[str, ...]) -> Dialect:
+    """Return the dialect of a site with these Markdown extensions, or `autorefs`.
 
-    `snippet_folders` are the folders and files that snippets are relative to.
+    `include_folders` are the folders and files that included files are relative to.
     """
-    return replace(
+    dialect = replace(
         DIALECT,
-        includes=replace(DIALECT.includes, bases=snippet_folders),
+        includes=replace(DIALECT.includes, bases=include_folders),
         inline_rules=inline_rules(extensions & _INLINE_EXTENSIONS),
         rewrite_code_spans=without_languages if "inlinehilite" in extensions else None,
     )
+    if not extensions & FILE_INCLUDES:
+        return dialect
+    includes = replace(dialect.includes, begins=("8<", "{!"), rewrite=_as_snippets)
+    rules = (*dialect.block_rules, ("{", _included))
+    return replace(dialect, includes=includes, block_rules=rules)

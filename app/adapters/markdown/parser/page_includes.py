@@ -97,7 +97,7 @@ class PageIncludes:
 
     def code(self, text: str, offset: int) -> tuple[str, str]:
         """Expand include directives in a text whose first line is at `offset`."""
-        if not self._begins or self._begins not in text:
+        if not any(characters in text for characters in self._begins):
             return text, ""
         breaks: array[int] | None = None
 

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from app.adapters.markdown.parser.drafts import BlockDraft, merge, split_list
 from app.adapters.markdown.parser.running_text import MAX_TERM_WORDS
+from app.domain.answering.bibliography import names_work
 from app.domain.document import BlockKind
 
 _NUMBER = r"(?:\d[\d.]*[.:)]?\s+)?"
@@ -186,6 +187,8 @@ def _settle(run: list[BlockDraft], section: _Section) -> list[BlockDraft]:
     if section.item is not None:
         return _as_items(run, section.item, section.term)
     convert = _BY_ROLE.get(section.role)
+    if convert is _as_references and not _names_works(run):
+        return run
     return [item for draft in run for item in convert(draft)] if convert else run
 
 
@@ -207,6 +210,17 @@ def _as_items(run: list[BlockDraft], kind: BlockKind, term: str) -> list[BlockDr
         if draft is not None:
             result.append(draft)
     return result
+
+
+def _names_works(run: Iterable[BlockDraft]) -> bool:
+    """Whether blocks are mostly works, not the prose of a chapter on references, say, in code."""
+    prose = [draft for draft in run if draft.kind in (BlockKind.PARAGRAPH, BlockKind.LIST)]
+    works = [
+        draft
+        for draft in prose
+        if draft.kind is BlockKind.LIST or names_work(draft.text, draft.end - draft.start)
+    ]
+    return 2 * len(works) >= len(prose)
 
 
 def _as_references(draft: BlockDraft) -> list[BlockDraft]:
