@@ -26,6 +26,7 @@ def test_who_asks_for_the_objectives_gets_them() -> None:
     ("text", "kind", "heading", "shown"),
     [
         ("- osmosis\n- membranes", BlockKind.LIST, "Learning Objectives", False),
+        ("- osmosis\n- membranes", BlockKind.LIST, "Chapter learning objectives", False),
         ("- osmosis\n- membranes", BlockKind.LIST, "Kinds", True),
         ("What You'll Learn\n\n- What osmosis is", BlockKind.ADMONITION, "Kinds", False),
         ("Osmosis was hard. You will learn why.", BlockKind.PARAGRAPH, "Kinds", True),

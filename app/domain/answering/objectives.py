@@ -26,7 +26,7 @@ def states_objectives(passage: Passage, before: Passage | None) -> bool:
 
     `before` is the paragraph before it, which may announce a list.
     """
-    if any(map(_OBJECTIVES.fullmatch, passage.heading_path[-1:])):
+    if any(map(_OBJECTIVES.search, passage.heading_path[-1:])):
         return True
     if passage.kind is BlockKind.LIST and before is not None and _announces(before):
         return True

@@ -67,8 +67,8 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     extensions = _extensions(config)
     snippets = extensions.get("snippets", {})
     bases = tuple(map(_folder, names(snippets.get("base_path")))) or ("",)
-    for name_of_extension in FILE_INCLUDES & extensions.keys():
-        bases += (_folder(extensions[name_of_extension].get("base_path") or "."),)
+    for extension in sorted(FILE_INCLUDES & extensions.keys()):
+        bases += (_folder(extensions[extension].get("base_path") or "."),)
     plugins = {"autorefs"} if _CODE_REFERENCES & set(_plugins(config)) else set()
     dialect = dialect_with(frozenset(extensions) | plugins, bases)
     references, files = _appended_references(library, snippets, dialect, warnings)
