@@ -45,6 +45,7 @@ def test_a_heading_that_asks_is_taken_as_it_is() -> None:
     [
         "Summary",
         "Review Questions",
+        "Chapter learning objectives",
         "1. The",
         "x" * 90 + " yz",
         "3D",

@@ -9,6 +9,7 @@ from app.domain.answering.definitions import has_defining_sentence, names_term
 from app.domain.answering.exercises import TASKS
 from app.domain.answering.invisible import without_invisible
 from app.domain.answering.notices import SECTION_QUESTION, TERM_QUESTION, in_language
+from app.domain.answering.objectives import names_objectives
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import Hit
@@ -33,9 +34,8 @@ _NO_SUBJECT = re.compile(
     r"|(?:\S+ )?(?:exercise|quiz)(?:s|zes)?(?::.*)?"
     r"|test your (?:knowledge|understanding)|check your (?:understanding|answers)"
     r"|(?:key|new) (?:terms?|concepts?|ideas?)|(?:section|chapter|lesson) (?:summary|goals|review)"
-    r"|learning (?:objectives|outcomes|goals)|further (?:reading|resources|information)"
-    r"|what you.(?:ve learned|ll learn)|what.s next|next steps|table of contents|see also"
-    r"|faqs?|frequently asked questions|tl;?dr)$",
+    r"|further (?:reading|resources|information)|what you.ve learned|what.s next|next steps"
+    r"|table of contents|see also|faqs?|frequently asked questions|tl;?dr)$",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -86,7 +86,8 @@ def _subjects(chunk: Chunk, terms: Terms) -> Iterator[tuple[str, dict[str, str],
                 yield term, TERM_QUESTION, passage
     for heading in chunk.heading_path[-1:]:
         subject = _NUMBER.sub("", " ".join(heading.split()))
-        if len(terms(subject)) >= _MIN_HEADING_TERMS and not _NO_SUBJECT.match(subject):
+        none = _NO_SUBJECT.match(subject) or names_objectives(subject)
+        if len(terms(subject)) >= _MIN_HEADING_TERMS and not none:
             yield subject, SECTION_QUESTION, None
 
 

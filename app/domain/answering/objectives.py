@@ -26,11 +26,16 @@ def states_objectives(passage: Passage, before: Passage | None) -> bool:
 
     `before` is the paragraph before it, which may announce a list.
     """
-    if any(map(_OBJECTIVES.search, passage.heading_path[-1:])):
+    if any(map(names_objectives, passage.heading_path[-1:])):
         return True
     if passage.kind is BlockKind.LIST and before is not None and _announces(before):
         return True
     return _announces(passage)
+
+
+def names_objectives(heading: str) -> bool:
+    """Whether a section with this heading states objectives."""
+    return _OBJECTIVES.search(heading) is not None
 
 
 def _announces(passage: Passage) -> bool:
