@@ -15,7 +15,7 @@ from app.domain.answering.verification import QUOTE_CONTEXT
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import RagError
-from app.domain.page_text import PageText
+from app.domain.page_text import PageText, leads_to
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_scope import books_asked
 from app.services.ports import BookManifest, VectorIndex
@@ -51,6 +51,8 @@ class LinkQuotes:
         return _with_links(event, linked)
 
     async def _linked(self, citation: Citation) -> Citation:
+        if leads_to(citation.url, citation.quote):
+            return citation
         if citation.quote.count("\n") > 1:
             return citation  # a listing or table, which a text fragment cannot quote
         try:
