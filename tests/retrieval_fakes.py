@@ -148,7 +148,9 @@ class FakeSparse:
         self.languages.append(language)
         return self.encode_document(text, language)
 
-    def terms(self, text: str, language: str) -> list[int]:
+    def terms(self, text: str, language: str, *, query: bool = False) -> list[int]:
+        if query:
+            self.languages.append(language)
         return _words(text)
 
 

@@ -267,7 +267,7 @@ class Bm25Encoder:
 
     def encode_document(self, text: str, language: str) -> SparseVector:
         """Weights of all terms. `language` is an ISO 639-1 code; "pt-BR" counts as "pt"."""
-        ids = self._terms(language).ids(text, query=False)
+        ids = self.terms(text, language)
         damping = _K1 * (1 - _B + _B * len(ids) / _AVERAGE_LENGTH)
         counts = Counter(ids)
         weights = {tf: tf * (_K1 + 1) / (tf + damping) for tf in set(counts.values())}
@@ -276,12 +276,12 @@ class Bm25Encoder:
 
     def encode_query(self, text: str, language: str) -> SparseVector:
         """Weight 1 for each distinct term."""
-        ids = sorted(set(self._terms(language).ids(text, query=True)))
+        ids = sorted(set(self.terms(text, language, query=True)))
         return SparseVector(tuple(ids), (1.0,) * len(ids))
 
-    def terms(self, text: str, language: str) -> list[int]:
-        """Term ids of a document in the text's order, with repeats."""
-        return self._terms(language).ids(text, query=False)
+    def terms(self, text: str, language: str, *, query: bool = False) -> list[int]:
+        """Term ids of a document or a query in the text's order, with repeats."""
+        return self._terms(language).ids(text, query=query)
 
     def _terms(self, language: str) -> _Terms:
         known = self._languages.get(language)

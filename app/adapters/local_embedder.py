@@ -12,9 +12,8 @@ import hashlib
 import importlib.util
 import re
 from array import array
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,10 +63,7 @@ class LocalEmbedder:
     def __init__(self, token_vectors: NDArray[np.float32], tokenizer: Tokenizer) -> None:
         """`token_vectors` has the shape (vocabulary size, 256)."""
         self._token_vectors = token_vectors
-        self._tokenizer = tokenizer
-        self._model = tokenizer.model
-        self._tokens: dict[str, list[int]] = {}
-        """By word with the blanks before it."""
+        self._tokens = _Tokens(tokenizer)
         self._question = lru_cache(_QUESTIONS)(self._embed_question)
 
     @classmethod
@@ -105,39 +101,43 @@ class LocalEmbedder:
         return self._embed([text])[0]
 
     def _embed(self, texts: Sequence[str]) -> list[Vector]:
-        split = [_words(text) for text in texts]
-        tokens = self._tokens_of({word for words in split for word in words})
-        return [self._vector([*chain.from_iterable(map(tokens.__getitem__, one))]) for one in split]
+        return [self._vector(self._tokens.of(text)) for text in texts]
 
-    def _tokens_of(self, words: Collection[str]) -> dict[str, list[int]]:
-        found = {word: tokens for word in words if (tokens := self._tokens.get(word))}
-        fresh = {word: self._tokenized(word) for word in words if word not in found}
-        if len(self._tokens) > _WORDS:
-            self._tokens.clear()
-        self._tokens.update({word: fresh[word] for word in fresh if len(word) <= _LONGEST})
-        return found | fresh
-
-    def _tokenized(self, word: str) -> list[int]:
-        if _WHOLE.search(word):
-            # The tokenizer itself puts one blank in front.
-            return self._tokenizer.encode(word.removeprefix(" "), add_special_tokens=False).ids
-        # The model alone takes a third of the time for a word.
-        return [one.id for one in self._model.tokenize(word.replace(" ", _BLANK))]
-
-    def _vector(self, ids: list[int]) -> Vector:
+    def _vector(self, ids: bytes) -> Vector:
         """Mean of the tokens' vectors, length 1; zeros if there are no tokens."""
         if not ids:
             return array("f", bytes(4 * DIMENSION))
-        mean = np.add.reduce(self._token_vectors.take(ids, axis=0)) / np.float32(len(ids))
+        vectors = self._token_vectors.take(np.frombuffer(ids, np.int64), axis=0)
+        mean = np.add.reduce(vectors) / np.float32(len(vectors))
         length = float(np.sqrt(mean.dot(mean))) or 1.0
         return array("f", (mean / np.float32(length)).tobytes())
 
 
-def _words(text: str) -> list[str]:
-    """Split into words, each with the blanks before it; the first one gets a further blank."""
-    if not text:
-        return []
-    return [f" {text}"] if _WHOLE.search(text) else _WORD.findall(f" {text}")
+class _Tokens(dict[str, bytes]):
+    """Token ids of words with the blanks before them, as 64-bit integers; cached."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+        self._model = tokenizer.model
+
+    def of(self, text: str) -> bytes:
+        """Return the ids of a text's tokens."""
+        if _WHOLE.search(text):
+            ids = self._tokenizer.encode(text, add_special_tokens=False).ids
+            return array("q", ids).tobytes()
+        # The tokenizer puts a blank in front.
+        return b"".join(map(self.__getitem__, _WORD.findall(f" {text}"))) if text else b""
+
+    def __missing__(self, word: str) -> bytes:
+        # The model alone takes a third of the time for a word.
+        tokens = self._model.tokenize(word.replace(" ", _BLANK))
+        found = array("q", [one.id for one in tokens]).tobytes()
+        if len(word) <= _LONGEST:
+            if len(self) >= _WORDS:
+                self.clear()
+            self[word] = found
+        return found
 
 
 def _package_folder() -> Path:

@@ -6,8 +6,7 @@ Used by the routes of `/v1/chat` and by the other protocols.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
 
 from fastapi import Request
@@ -23,7 +22,10 @@ from app.api.readers import reader_of
 from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
 from app.domain.answer import Answer
-from app.domain.answering.request import AskRequest
+from app.domain.answering.exercises import Solutions
+from app.domain.answering.request import AskRequest, Selection
+from app.domain.book_id import BookId
+from app.domain.retrieval.query import SearchFilter, Turn
 from app.services.resilience import in_time, stream_with_deadline
 from app.settings import Settings
 
@@ -52,16 +54,32 @@ class EventStream(StreamingResponse):
             await self._run.leave()
 
 
-def ask_request(body: ChatRequest, request: Request, settings: Settings) -> AskRequest:
-    """Convert the body to the use case's request. BookNotAllowed."""
-    ask = body.to_ask(books_for(request, body.book), settings.solutions)
-    return replace(ask, reader=reader_of(request))
+def ask_request(
+    body: ChatRequest, books: Iterable[BookId], settings: Settings, reader: str = ""
+) -> AskRequest:
+    """Convert the body to the use case's request to these books."""
+    chosen = body.selection
+    return AskRequest(
+        question=body.question,
+        filter=SearchFilter(books=tuple(books)),
+        history=tuple(Turn(one.role, one.content) for one in body.history),
+        page_url=body.page_url,
+        scope=body.scope,
+        selection=Selection(chosen.text, chosen.paragraph_id) if chosen else None,
+        solutions=body.solutions or Solutions(settings.solutions),
+        reader=reader,
+    )
+
+
+def _of_reader(body: ChatRequest, request: Request, settings: Settings) -> AskRequest:
+    """Convert the body with the request's key and reader. BookNotAllowed."""
+    return ask_request(body, books_for(request, body.book), settings, reader_of(request))
 
 
 async def answered(body: ChatRequest, request: Request) -> Answer:
     """Return the whole answer. Overloaded, ClientDisconnect, and the errors of the use case."""
     rag: Application = request.app.state.application
-    ask = ask_request(body, request, rag.settings)
+    ask = _of_reader(body, request, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
     return await in_search_slot(
         request, lambda: in_time(rag.answer_for_reader(ask), seconds, "the answer")
@@ -88,7 +106,7 @@ async def streamed(
     """
     rag: Application = request.app.state.application
     runs: AnswerRuns = request.app.state.answer_runs
-    ask = ask_request(body, request, rag.settings)
+    ask = _of_reader(body, request, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
     with client_slot(capacity_of(request).searches, request):
         events = stream_with_deadline(rag.asked_by_reader(ask), seconds, "the answer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -17,10 +17,10 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import NEEDS_PAGE, AskRequest, Scope, Selection
+from app.domain.answering.request import NEEDS_PAGE, Scope
 from app.domain.book_id import PATTERN, BookId
 from app.domain.errors import InputError
-from app.domain.retrieval.query import SearchFilter, SearchMode, Turn
+from app.domain.retrieval.query import SearchMode
 
 MAX_TURNS = 40
 MAX_TURN_CHARS = 8_000
@@ -166,19 +166,6 @@ class ChatRequest(RequestBody):
             message = f"the history has over {MAX_HISTORY_CHARS:,} characters: send fewer turns"
             raise ValueError(message)
         return self
-
-    def to_ask(self, books: Iterable[BookId], solutions: str) -> AskRequest:
-        """Return the use case's request to these books; `solutions` is the server's default."""
-        chosen = self.selection
-        return AskRequest(
-            question=self.question,
-            filter=SearchFilter(books=tuple(books)),
-            history=tuple(Turn(one.role, one.content) for one in self.history),
-            page_url=self.page_url,
-            scope=self.scope,
-            selection=Selection(chosen.text, chosen.paragraph_id) if chosen else None,
-            solutions=self.solutions or Solutions(solutions),
-        )
 
 
 class SearchRequest(RequestBody):

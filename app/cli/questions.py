@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from app.api.asking import ask_request
 from app.api.requests import ChatRequest
 from app.api.responses import answer_json, hit_json
 from app.bootstrap.application import application
@@ -39,7 +40,7 @@ async def search(arguments: argparse.Namespace, settings: Settings) -> None:
 
 async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
     body = _checked(arguments)
-    request = replace(body.to_ask(arguments.book, settings.solutions), k=arguments.k)
+    request = replace(ask_request(body, arguments.book, settings), k=arguments.k)
     async with application(settings) as app:
         answer = await app.answer.answer(request)
     if arguments.json:

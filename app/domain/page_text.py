@@ -58,9 +58,7 @@ class PageText:
         The words are between two punctuation marks, since the page may show more at a mark, such as
         a footnote's number.
         """
-        address, _, own = url.partition(TEXT_DIRECTIVE)
-        if own and "&" not in own and folded_words(unquote(own)) in folded_words(quote):
-            return url
+        address = url.partition(TEXT_DIRECTIVE)[0]
         run = self._unique_run(quote)
         found = FragmentText(run) if run else self._end_with_suffix(quote, following)
         return deep_link(address.removesuffix("#"), found.text, found.suffix) if found.text else url
@@ -87,6 +85,12 @@ class PageText:
                     if self.words.count(folded_words(run)) == 1:
                         return run
         return ""
+
+
+def leads_to(url: str, quote: str) -> bool:
+    """Whether the link's text fragment is words of the quote."""
+    own = url.partition(TEXT_DIRECTIVE)[2]
+    return bool(own) and "&" not in own and folded_words(unquote(own)) in folded_words(quote)
 
 
 @dataclass(frozen=True, slots=True)

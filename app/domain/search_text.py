@@ -291,7 +291,13 @@ _SHORT_WORD = 3
 """Letters of words that may be in lower case in a title: "of", "the"."""
 
 
-def search_text(question: str, language: str) -> str:
+@dataclass(frozen=True, slots=True)
+class SearchText:
+    text: str
+    words: tuple[str, ...]
+
+
+def search_text(question: str, language: str) -> SearchText:
     """Return the text to search for instead of a question about a book in `language`.
 
     It lacks these phrases, in the languages that are known here, unless it has no other words.
@@ -305,7 +311,10 @@ def search_text(question: str, language: str) -> str:
     pattern = _PATTERNS.get(language)
     kept = [pattern.sub(" ", one) if pattern else one for one in sentences]
     searched = " ".join(" ".join(kept).split())
-    return searched if any(words(searched)) else " ".join(sentences).strip()
+    if found := tuple(words(searched)):
+        return SearchText(searched, found)
+    whole = " ".join(sentences).strip()
+    return SearchText(whole, tuple(words(whole)))
 
 
 def _in_lower_case(sentence: str, language: str) -> str:

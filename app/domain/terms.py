@@ -11,11 +11,10 @@ Terms: TypeAlias = Callable[[str], frozenset[int]]
 """Maps a text to the ids of its index terms: stems, without stop words."""
 
 # Python's \w leaves out the vowel signs of Arabic and of the scripts of South and South-East Asia.
-_LETTER = (
-    "(?:[^\\W_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff])"
-)
-_WORD = re.compile(f"{_LETTER}+")
-_NAME = re.compile(f"{_LETTER}+(?:[-'\u2019]{_LETTER}+)*")
+_MARKS = "[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff]"
+_LETTERS = rf"(?:[^\W_]++(?:{_MARKS}++[^\W_]*+)*+|(?:{_MARKS}++[^\W_]*+)++)"
+_WORD = re.compile(_LETTERS)
+_NAME = re.compile(f"{_LETTERS}(?:[-'\u2019]{_LETTERS})*")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,\u00a0\u202f]\d+)*(?!\w)")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;]|[-*#>|]|\n)[\s\"'(\[*_`\u201c\u2018]*$")
 _POSSESSIVE = re.compile("['\u2019]s\\b")

@@ -30,7 +30,7 @@ from app.domain.languages import language_of_words
 from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
-from app.domain.search_text import search_text, without_context
+from app.domain.search_text import SearchText, search_text, without_context
 from app.domain.terms import words
 from app.services.book_scope import books_asked
 from app.services.cognates import FindCognates
@@ -103,8 +103,8 @@ class AnalyseQuestion:
         embedded, lexical = (
             search_text(text, books[0].language) for text in (asked.embedded, asked.lexical)
         )
-        asked = replace(asked, embedded=embedded, lexical=lexical)
-        language = language_of_words(tuple(words(lexical)), books[0].language)
+        asked = replace(asked, embedded=embedded.text, lexical=lexical.text)
+        language = language_of_words(lexical.words, books[0].language)
         if language != books[0].language:
             if self.multilingual and query.mode is SearchMode.HYBRID:
                 query = replace(query, mode=SearchMode.DENSE)
@@ -134,13 +134,17 @@ class AnalyseQuestion:
         def terms(text: str) -> frozenset[int]:
             return self.lexical.terms(text, language)
 
-        bounds = await self.bounds.of(terms(search_text(searched_for, language)), books)
-        said, searched = tuple(words(question)), search_text(question, language)
+        @cache
+        def search(text: str) -> SearchText:
+            return search_text(text, language)
+
+        bounds = await self.bounds.of(terms(search(searched_for).text), books)
+        said, searched = tuple(words(question)), search(question)
         found = analyse(question, searched, searched_for, language, said, terms, bounds)
-        readings = [await self._reading(one, language, books) for one in found.wordings]
+        readings = [await self._reading(search(one), language, books) for one in found.wordings]
         rest = question if selected else without_context(question, language)
-        if rest != question and terms(search_text(rest, language)):
-            readings.append(await self._reading(rest, language, books, context=question))
+        if rest != question and terms(search(rest).text):
+            readings.append(await self._reading(search(rest), language, books, context=searched))
         # The first wording is the question, the second one is the standalone question.
         about = 0 if selected or searched_for == question else 1
         return replace(
@@ -170,19 +174,22 @@ class AnalyseQuestion:
         return replace(asked, rescoring={**asked.rescoring, **added})
 
     async def _reading(
-        self, text: str, language: str, books: Sequence[BookId], context: str = ""
+        self,
+        searched: SearchText,
+        language: str,
+        books: Sequence[BookId],
+        context: SearchText | None = None,
     ) -> Reading:
         """Return the terms and vector of a wording.
 
         Terms that only the context has count as those of earlier turns do.
         """
-        text = search_text(text, language)
-        own = self.lexical.terms(text, language)
-        every = own | self.lexical.terms(search_text(context, language), language)
+        text, own = searched.text, self.lexical.terms(searched.text, language)
+        every = own | self.lexical.terms(context.text, language) if context else own
         bounds = await self.bounds.of(every, books)
         letters: frozenset[int] = frozenset()
         if language not in BY_CHARACTERS:
-            found = single_letters(words(text))
+            found = single_letters(searched.words)
             letters = letters.union(*(self.lexical.terms(one, language) for one in found))
         return Reading(
             terms=self.lexical.ordered_terms(text, language),

@@ -13,6 +13,7 @@ from app.domain.answer import (
     Answer,
     AnswerEvent,
     AnswerMode,
+    Citation,
     Finished,
     Source,
     Started,
@@ -141,11 +142,12 @@ class AnswerQuestion:
             for event in _reply(read.text, AnswerMode.CLARIFICATION, read.sources):
                 yield event
             return
+        linked: dict[Citation, Citation] = {}
         async with aclosing(self._answered(read)) as events:
             async for event in events:
                 with stage("links"):
-                    linked = await self.links.event(event)
-                yield _completed(linked, read)
+                    shown = await self.links.event(event, linked)
+                yield _completed(shown, read)
 
     async def _consult(
         self, request: AskRequest, intent: Intent | None

@@ -43,6 +43,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
+from app.domain.search_text import SearchText
 from app.domain.terms import words
 from app.services.book_scope import books_asked
 from app.services.consultation import Consultation, ConsultBook
@@ -238,8 +239,9 @@ class ConsultChapters:
     ) -> Consultation:
         language = chunks[0].language
         terms = partial(self.consult.analysis.lexical.terms, language=language)
-        asked = request.question
-        analysis = analyse(asked, asked, asked, language, tuple(words(asked)), terms, {})
+        asked, said = request.question, tuple(words(request.question))
+        searched = SearchText(asked, said)
+        analysis = analyse(asked, searched, asked, language, said, terms, {})
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         return Consultation(

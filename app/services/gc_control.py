@@ -6,6 +6,11 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_NEW_OBJECTS = 10_000
+"""New objects before a collection. A question leaves about 2,000 in caches; with Python's default
+of 700, a collection of all of them paused a new server for 60 ms six times in 234 questions.
+"""
+
 
 @contextmanager
 def paused_gc() -> Iterator[None]:
@@ -25,12 +30,15 @@ def paused_gc() -> Iterator[None]:
 
 @contextmanager
 def frozen_heap() -> Iterator[None]:
-    """Exclude objects that already exist from collection inside the block.
+    """Exclude objects that already exist from collection inside the block, and collect less often.
 
     A server never frees its modules and models; scanning them takes a tenth of a search's time.
     """
+    before = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
     gc.freeze()
     try:
         yield
     finally:
         gc.unfreeze()
+        gc.set_threshold(*before)

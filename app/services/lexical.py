@@ -85,7 +85,7 @@ class LexicalEncoder:
         return whole | dict.fromkeys(frozenset().union(*of_sentences), 1.0)
 
     def _encoded(self, text: str, language: str) -> frozenset[int]:
-        return frozenset(self.sparse.encode_query(text, language).indices)
+        return frozenset(self.sparse.terms(text, language, query=True))
 
 
 def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:

@@ -133,8 +133,11 @@ class SparseEncoder(Protocol):
 
     def encode_query(self, text: str, language: str) -> SparseVector: ...
 
-    def terms(self, text: str, language: str) -> list[int]:
-        """Return the ids that `encode_document` counts, in the order of the text, with repeats."""
+    def terms(self, text: str, language: str, *, query: bool = False) -> list[int]:
+        """Return the ids that `encode_document` counts, in the order of the text, with repeats.
+
+        With `query`, those that `encode_query` counts.
+        """
         ...
 
 

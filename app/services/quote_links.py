@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from app.domain.answer import Answer, AnswerEvent, Citation, CitationFound, Finished
+from app.domain.answer import AnswerEvent, Citation, CitationFound, Finished
 from app.domain.answering.verification import QUOTE_CONTEXT
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import RagError
-from app.domain.page_text import PageText
+from app.domain.page_text import PageText, leads_to
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_scope import books_asked
 from app.services.ports import BookManifest, VectorIndex
@@ -40,18 +40,19 @@ class LinkQuotes:
         default_factory=lambda: LRUCache(_CACHED_PAGES), init=False, compare=False, repr=False
     )
 
-    async def event(self, event: AnswerEvent) -> AnswerEvent:
-        """Return the event with its citations' links pointing to their quotes."""
-        if isinstance(event, CitationFound):
-            return CitationFound(await self._linked(event.citation))
-        if isinstance(event, Finished) and event.answer.citations:
-            return Finished(await self._all_linked(event.answer))
-        return event
+    async def event(self, event: AnswerEvent, linked: dict[Citation, Citation]) -> AnswerEvent:
+        """Return the event with its citations' links pointing to their quotes.
 
-    async def _all_linked(self, answer: Answer) -> Answer:
-        return replace(answer, citations=tuple([await self._linked(c) for c in answer.citations]))
+        `linked` are the citations of the answer's earlier events; those of this one are added.
+        """
+        for one in _citations(event):
+            if one not in linked:
+                linked[one] = await self._linked(one)
+        return _with_links(event, linked)
 
     async def _linked(self, citation: Citation) -> Citation:
+        if leads_to(citation.url, citation.quote):
+            return citation
         if citation.quote.count("\n") > 1:
             return citation  # a listing or table, which a text fragment cannot quote
         try:
@@ -79,7 +80,7 @@ class LinkQuotes:
         blocks: list[_Block] = []
         above: set[tuple[str, ...]] = set()
         reached = 0
-        for one in sorted(set(passages), key=lambda one: (one.start, -one.end)):
+        for one in sorted(passages, key=lambda one: (one.start, -one.end)):
             for end in range(1, len(one.heading_path) + 1):
                 path = one.heading_path[:end]
                 if path not in above:
@@ -91,6 +92,21 @@ class LinkQuotes:
             if one.kind is not BlockKind.HEADING:
                 blocks.append(_Block(one.paragraph_id, one.text))
         return blocks
+
+
+def _citations(event: AnswerEvent) -> tuple[Citation, ...]:
+    if isinstance(event, CitationFound):
+        return (event.citation,)
+    return event.answer.citations if isinstance(event, Finished) else ()
+
+
+def _with_links(event: AnswerEvent, linked: Mapping[Citation, Citation]) -> AnswerEvent:
+    if isinstance(event, CitationFound):
+        return CitationFound(linked[event.citation])
+    if isinstance(event, Finished):
+        citations = tuple(map(linked.__getitem__, event.answer.citations))
+        return Finished(replace(event.answer, citations=citations))
+    return event
 
 
 class _Block(NamedTuple):

@@ -27,6 +27,7 @@ from app.domain.answering.units import (
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.search_text import search_text
+from app.domain.terms import words
 from tests.answer_fakes import analysed, context_of, extracted, in_order, passage, terms
 
 CELL = passage(
@@ -111,7 +112,7 @@ def test_a_long_entry_that_has_no_sentence_stays_whole() -> None:
     ],
 )
 def test_a_term_may_be_asked_for_in_many_ways(question: str) -> None:
-    asked = " ".join(name_asked(search_text(question, "en"), terms, "en"))
+    asked = " ".join(name_asked(search_text(question, "en").words, terms, "en"))
     assert terms(asked) == terms("mitochondrion")
 
 
@@ -151,7 +152,7 @@ def test_of_terms_with_one_stem_the_one_that_was_asked_for_is_explained(
 )  # fmt: skip
 def test_a_term_and_its_plural_are_one(one: str, another: str) -> None:
     for asked, told in ((one, another), (another, one)):
-        name = name_asked(f"What are {asked}?", terms, "en")
+        name = name_asked(words(f"What are {asked}?"), terms, "en")
         assert term_match_score(asked, name) == 2
         assert term_match_score(told, name) == 1
         assert term_match_score(f"{told} (XY)", name) == 1

@@ -57,3 +57,11 @@ def test_what_was_set_aside_is_collected_again_afterwards() -> None:
     with pytest.raises(ValueError, match="inside"):
         fail()
     assert not gc.get_freeze_count()
+
+
+def test_a_server_collects_less_often() -> None:
+    """Only inside the block: a command that ends soon keeps Python's thresholds."""
+    before = gc.get_threshold()
+    with frozen_heap():
+        assert gc.get_threshold()[0] > before[0]
+    assert gc.get_threshold() == before

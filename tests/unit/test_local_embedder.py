@@ -7,6 +7,7 @@ import logging
 import math
 import subprocess
 import sys
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -60,9 +61,9 @@ def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) -> Non
     ],
 )
 def test_tokens_by_word_are_those_of_the_whole_text(embedder: LocalEmbedder, text: str) -> None:
-    whole = embedder._tokenizer.encode(text, add_special_tokens=False).ids
+    whole = embedder._tokens._tokenizer.encode(text, add_special_tokens=False).ids
     vector = asyncio.run(embedder.embed_documents([text]))
-    assert vector == [embedder._vector(whole)]
+    assert vector == [embedder._vector(array("q", whole).tobytes())]
     assert asyncio.run(embedder.embed_documents([text])) == vector
 
 

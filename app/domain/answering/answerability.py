@@ -150,8 +150,10 @@ def phrases(asked: Sequence[int], hit: ChunkTerms, bounds: Mapping[int, float]) 
 
 def _shared_pairs(asked: Sequence[int], hit: ChunkTerms) -> set[tuple[int, int]]:
     """Return the pairs of adjacent terms that question and hit have in common."""
-    held = {pair for sentence in hit.sentences for pair in pairwise(sentence.terms)}
-    return held.intersection(pairwise(asked))
+    wanted = set(pairwise(asked))
+    return {
+        pair for sentence in hit.sentences for pair in pairwise(sentence.terms) if pair in wanted
+    }
 
 
 def defined_share(hit: ChunkTerms, bounds: Mapping[int, float]) -> float:

@@ -90,7 +90,7 @@ class CitedAnswerBuilder:
         before it: a blank, a list marker, a code fence. Link policy and prompt guard do not apply
         to the book's own words.
         """
-        if [*words(shown)] != [*words(quote.text)]:
+        if shown != quote.text and words(shown) != words(quote.text):
             return "", []
         self.text += before
         span = (len(self.text), len(self.text) + len(shown))

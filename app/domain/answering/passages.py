@@ -9,8 +9,9 @@ repeats earlier passages is left out. Passages that continue each other in the b
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeAlias
 
 from app.domain.answering.relevance import ScoredParagraph
@@ -56,12 +57,17 @@ class PassageSelector:
     """Whether blocks and their lead-ins stay together."""
     ranges: list[tuple[int, int]] = field(default_factory=list, init=False)
     """First and last position of each passage, in the order of addition."""
-    _sizes: list[int] = field(init=False)
+    _size_of: Callable[[int], int] = field(init=False)
+    """Number of words of a paragraph of the context."""
+    _ngrams_of: Callable[[int], set[_Ngram]] = field(init=False)
+    """Word n-grams of a paragraph of the context."""
     _shown: set[_Ngram] = field(default_factory=set, init=False)
     """The word n-grams of the passages."""
 
     def __post_init__(self) -> None:
-        self._sizes = [word_count(one.passage.text) for one in self.context]
+        texts = [one.passage.text for one in self.context]
+        self._size_of = cache(lambda at: word_count(texts[at]))
+        self._ngrams_of = cache(lambda at: _ngrams(texts[at]))
 
     def take(self, at: int) -> None:
         """Add the paragraph at this index to the passages.
@@ -69,6 +75,8 @@ class PassageSelector:
         Not if there is no room, if the block it announces is missing, or if it repeats a passage.
         """
         if any(first <= at <= last for first, last in self.ranges):
+            return
+        if self.ranges and self._size([*self.ranges, (at, at)]) > MAX_ANSWER_WORDS:
             return
         begin, end = self._whole(at)
         if self.grows and self._announces(end):
@@ -102,7 +110,7 @@ class PassageSelector:
         return not apart and all(map(self._follows, range(first + 1, last + 1)))
 
     def _size(self, ranges: Collection[tuple[int, int]]) -> int:
-        return sum(sum(self._sizes[first : last + 1]) for first, last in ranges)
+        return sum(self._size_of(at) for first, last in ranges for at in range(first, last + 1))
 
     def _follows(self, at: int) -> bool:
         """Whether the paragraph follows the one before it in the book, in the same section."""
@@ -154,7 +162,7 @@ class PassageSelector:
 
     def _ngrams(self, first: int, last: int) -> set[_Ngram]:
         """Return the word n-grams of these paragraphs."""
-        return set().union(*(_ngrams(one.passage.text) for one in self.context[first : last + 1]))
+        return set().union(*map(self._ngrams_of, range(first, last + 1)))
 
     def _is_block(self, at: int) -> bool:
         return self.context[at].passage.kind in BLOCKS

@@ -16,6 +16,7 @@ from app.domain.languages import (
 )
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Vector
+from app.domain.search_text import SearchText
 from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5
@@ -65,7 +66,7 @@ class QuestionAnalysis:
 
 def analyse(
     question: str,
-    searched: str,
+    searched: SearchText,
     standalone: str,
     language: str,
     said: Sequence[str],
@@ -78,7 +79,7 @@ def analyse(
     were written. `standalone` is the question with its earlier turns; `upper_bounds` has the BM25
     upper bound of each of its terms.
     """
-    own = terms(searched)
+    own = terms(searched.text)
     asked_in = language_of_question(said, language)
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
@@ -88,7 +89,7 @@ def analyse(
         if term in content or term not in own
     }
     total = sum(weights.values()) or 1.0
-    name = name_asked(searched, terms, language)
+    name = name_asked(searched.words, terms, language)
     features = QuestionFeatures(
         terms=terms,
         language=language,
@@ -107,14 +108,14 @@ def analyse(
     )
 
 
-def name_asked(searched: str, terms: Terms, language: str) -> Name:
+def name_asked(searched: Iterable[str], terms: Terms, language: str) -> Name:
     """Return the words of X in "what is X?" as written; empty if there are more than a term has.
 
-    They are all words but stop words and those that frame a term; so they are no term in many
-    questions ("why is X slow?"), which no text defines.
+    They are all words of the searched text but stop words and those that frame a term; so they are
+    no term in many questions ("why is X slow?"), which no text defines.
     """
     frame = terms(QUESTION_FRAME_WORDS.get(language, ""))
-    name = tuple(word for word in words(searched) if terms(word) - frame)
+    name = tuple(word for word in searched if terms(word) - frame)
     return name if len(name) <= _LONGEST_TERM else ()
 
 

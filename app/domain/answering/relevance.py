@@ -156,7 +156,7 @@ class Relevance:
     def _weight(self, terms: Set[int]) -> float:
         """Return the weighted share of the question's terms that are among these."""
         weights = self.given.question.weights
-        return sum(weight for term, weight in weights.items() if term in terms)
+        return sum([weight for term, weight in weights.items() if term in terms])
 
     def _matches(self, terms: Set[int]) -> bool:
         """Whether a text with these terms has one of the question's, or needs none."""
@@ -228,11 +228,5 @@ def _best_match(entry: Passage, name: Name) -> int:
 def _share(term: int, own: frozenset[int], around: tuple[Set[int], ...]) -> float:
     if term in own:
         return 1.0
-    return max(
-        (
-            share
-            for share, terms in zip((PREVIOUS, HEADING, PASSAGE), around, strict=True)
-            if term in terms
-        ),
-        default=0.0,
-    )
+    shares = zip((PREVIOUS, HEADING, PASSAGE), around, strict=True)
+    return max([share for share, terms in shares if term in terms], default=0.0)

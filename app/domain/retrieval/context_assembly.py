@@ -89,7 +89,7 @@ def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> l
         hit = Hit(chunk, 1.0)
         for passage in chunk.passages:
             place = (chunk.position, passage.start, -passage.end)
-            placed.setdefault(place, _found_in(passage, hit))
+            placed.setdefault(place, _found_in(passage, hit, 0))
     found: list[ContextPassage] = []
     for _, one in sorted(placed.items(), key=lambda item: item[0]):
         # One chunk may hold a part of a long block, another chunk the whole block.
@@ -167,14 +167,18 @@ class _Context:
 
     def offer(self, passage: Passage, hit: Hit, section_budget: int) -> bool:
         """Keep the passage if it fits both budgets; return whether it is in the context."""
-        offered = _found_in(passage, hit)
-        kept = self.by_paragraph.setdefault((offered.book, offered.file, passage.paragraph_id), [])
+        place = (hit.chunk.book, hit.chunk.file, passage.paragraph_id)
+        kept = self.by_paragraph.setdefault(place, [])
         for at, holder in enumerate(kept):
             if _contains(holder.passage, passage):
-                kept[at] = _with_hits_of(holder, offered)
+                kept[at] = replace(
+                    holder,
+                    score=max(holder.score, hit.score),
+                    chunk_ids=_joined(holder.chunk_ids, (hit.chunk.chunk_id,)),
+                )
                 return True
-        related = [one for one in kept if self._related(one, offered)]
-        merged = self._merge(offered, related)
+        related = [one for one in kept if self._related(one, passage)]
+        merged = self._merge(passage, hit, related)
         if merged is None or not self._fits(merged, related, section_budget):
             return False
         kept[:] = sorted(
@@ -198,9 +202,9 @@ class _Context:
         self.used += growth
         return True
 
-    def _related(self, one: ContextPassage, other: ContextPassage) -> bool:
+    def _related(self, one: ContextPassage, other: Passage) -> bool:
         """Whether two parts of a paragraph overlap or are adjacent."""
-        first, second = sorted((one.passage, other.passage), key=lambda piece: piece.start)
+        first, second = sorted((one.passage, other), key=lambda piece: piece.start)
         if _same_span(first, second):
             return first.text in second.text or second.text in first.text
         if second.start < first.end:
@@ -209,19 +213,26 @@ class _Context:
         return second.start - first.end <= 1 or boundary in self.boundaries
 
     def _merge(
-        self, offered: ContextPassage, related: Sequence[ContextPassage]
+        self, passage: Passage, hit: Hit, related: Sequence[ContextPassage]
     ) -> ContextPassage | None:
         """Merge all into one passage; None if the text of their overlap is not known."""
-        merged: ContextPassage = offered
         for one in related:
-            passage = _union(one.passage, merged.passage)
-            if passage is None:
+            joined = _union(one.passage, passage)
+            if joined is None:
                 return None
-            merged = replace(_with_hits_of(one, merged), passage=passage)
-        return replace(merged, tokens=self.count_tokens(merged.passage.text))
+            passage = joined
+        merged = _found_in(passage, hit, self.count_tokens(passage.text))
+        for one in related:
+            merged = replace(
+                merged,
+                section=one.section,
+                score=max(one.score, merged.score),
+                chunk_ids=_joined(one.chunk_ids, merged.chunk_ids),
+            )
+        return merged
 
 
-def _found_in(passage: Passage, hit: Hit) -> ContextPassage:
+def _found_in(passage: Passage, hit: Hit, tokens: int) -> ContextPassage:
     return ContextPassage(
         passage=passage,
         book=hit.chunk.book,
@@ -229,16 +240,12 @@ def _found_in(passage: Passage, hit: Hit) -> ContextPassage:
         section=passage.heading_path[-1] if passage.heading_path else hit.chunk.section,
         score=hit.score,
         chunk_ids=(hit.chunk.chunk_id,),
-        tokens=0,
+        tokens=tokens,
     )
 
 
-def _with_hits_of(one: ContextPassage, other: ContextPassage) -> ContextPassage:
-    return replace(
-        one,
-        score=max(one.score, other.score),
-        chunk_ids=tuple(dict.fromkeys(one.chunk_ids + other.chunk_ids)),
-    )
+def _joined(ids: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(ids + more))
 
 
 def _same_span(one: Passage, other: Passage) -> bool:

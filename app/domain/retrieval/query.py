@@ -75,7 +75,7 @@ class Hit:
     sparse_score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@fast_dataclass(frozen=True, slots=True)
 class ContextPassage:
     """A paragraph in the assembled context, where each source character occurs at most once."""
 
