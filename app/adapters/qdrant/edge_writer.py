@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import fcntl
 import logging
@@ -35,6 +34,7 @@ from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
+from app.services.threads import in_thread
 
 
 class BookLock:
@@ -136,16 +136,8 @@ class EdgeWriter:
             require_space(self._building, _EMPTY_SHARD)
             self._shard = create_shard(self._path, dimension)
 
-    async def write(self, points: Sequence[IndexPoint]) -> None:
-        await asyncio.to_thread(self._write, points)
-
-    async def publish(self, manifest: BookManifest) -> BookManifest:
-        return await asyncio.to_thread(self._publish, manifest)
-
-    async def abandon(self) -> None:
-        await asyncio.to_thread(self._abandon)
-
-    def _write(self, points: Sequence[IndexPoint]) -> None:
+    @in_thread
+    def write(self, points: Sequence[IndexPoint]) -> None:
         with self._running() as shard:
             for point in points:
                 check_dimension(self._book, "of this run", self._dimension, len(point.dense))
@@ -163,7 +155,8 @@ class EdgeWriter:
         self._shard = seal(shard, self._path)
         self._open_chunks = self._open_bytes = 0
 
-    def _publish(self, manifest: BookManifest) -> BookManifest:
+    @in_thread
+    def publish(self, manifest: BookManifest) -> BookManifest:
         with self._running() as shard:
             self._check_count(shard, manifest)
             shard.flush()
@@ -180,10 +173,12 @@ class EdgeWriter:
             self._folder.finish(self._number, published)
             self._folder.switch(Current(self._number, before))
             self._on_switch()
-        self._abandon()
+        with self._step:
+            self._end()
         return published
 
-    def _abandon(self) -> None:
+    @in_thread
+    def abandon(self) -> None:
         with self._step:
             self._end()
 
