@@ -111,7 +111,9 @@ class Bench:
         return await self.app.index.fetch({book: list(await self.app.index.chunks(book))})
 
     async def points(self, book: BookId = BOOK) -> list[IndexPoint]:
-        return [point async for page in self.app.index.points(book) for point in page]
+        return [
+            point async for page in (await self.app.index.snapshot(book)).pages for point in page
+        ]
 
 
 @asynccontextmanager

@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Protocol
 
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.chunk import Chunk
 from app.domain.edition import default_editions
 from app.domain.ledger import Ledger, Located
 from app.domain.retrieval.query import (
@@ -247,7 +247,7 @@ class Snapshot:
 
     manifest: BookManifest
     pages: AsyncIterator[list[IndexPoint]]
-    """All points in pages, in reading order, as an ingest writes them.
+    """All points in pages, in reading order; dense vectors as stored: scaled to length 1.
 
     On a server, pages lack points if the generation was replaced twice while it was read: compare
     their number with the manifest's.
@@ -283,11 +283,8 @@ class BookCatalogue(Protocol):
 class BookSource(BookCatalogue, Protocol):
     """An index whose books are copied to another one."""
 
-    def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Yield all points of the current generation in pages, in reading order.
-
-        Dense vectors are as stored: scaled to length 1. BookNotFound if there is no such book.
-        """
+    async def snapshot(self, book: BookId) -> Snapshot:
+        """Return the current generation to read. Raises BookNotFound, StorageError."""
         ...
 
 
@@ -341,10 +338,6 @@ class VectorIndex(BookCatalogue, Protocol):
         """Return the first later position in another chapter; None if there is none."""
         ...
 
-    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
-        """Return the whole paragraph with this id; None if no chunk has it."""
-        ...
-
 
 class BookStore(VectorIndex, BookSource, Protocol):
     """The index for the operator's commands and for ingests."""
@@ -362,10 +355,6 @@ class BookStore(VectorIndex, BookSource, Protocol):
 
     async def check(self) -> None:
         """Check every book and record the damage. StorageError if the index is unavailable."""
-        ...
-
-    async def snapshot(self, book: BookId) -> Snapshot:
-        """Return the current generation to read. Raises BookNotFound, StorageError."""
         ...
 
     async def manifest(self, book: BookId) -> BookManifest | None:

@@ -22,6 +22,7 @@ from app.domain.retrieval.query import (
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.book_scope import degraded_books
 from app.services.feature_reranker import DEPTH, FeatureReranker
+from app.services.page_locator import find_paragraph
 from app.services.ports import Reranker, VectorIndex
 from app.services.provider_failures import degraded_by
 from app.services.recording import stage
@@ -87,7 +88,7 @@ class Retrieve:
         best = sorted(hits, key=lambda hit: -hit.score)[:COMPLETED_HITS]
         parts = [(part, hit) for hit in best for part in edge_passages(hit.chunk)]
         found = await asyncio.gather(
-            *(self.index.find_paragraph(part.paragraph_id, hit.chunk.book) for part, hit in parts)
+            *(find_paragraph(self.index, part.paragraph_id, hit.chunk.book) for part, hit in parts)
         )
         wholes = [(one, hit) for one, (_, hit) in zip(found, parts, strict=True) if one]
         return assemble(hits, token_budget, self.count_tokens, wholes)

@@ -119,7 +119,7 @@ async def restore(index: BookStore, home: Path, file: Path) -> Restored:
 
 
 async def stored(index: BookStore) -> list[IndexPoint]:
-    return [point async for page in index.points(BOOK) for point in page]
+    return [point async for page in (await index.snapshot(BOOK)).pages for point in page]
 
 
 def bits(some: Sequence[IndexPoint]) -> list[tuple[object, ...]]:

@@ -23,6 +23,7 @@ from app.domain.ledger import Ledger, LedgerParagraph
 from app.domain.ledger_renewal import renew
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
+from app.services.page_locator import find_paragraph
 from app.services.phases import Advance
 from app.services.ports import BookManifest
 from tests.ingesting import BOOK, Bench, bench, edit, make_book, page, prose, state_of
@@ -178,11 +179,11 @@ def test_removed_paragraphs_leave_the_index(home: Path, book: Path) -> None:
             for passage in held[0].passages
             if passage.text.startswith(gone[:40])
         )
-        assert await run.app.index.find_paragraph(paragraph_id, BookId(BOOK))
+        assert await find_paragraph(run.app.index, paragraph_id, BookId(BOOK))
         edit(book / "page3.md", gone, "")
         assert (await run.ingest(book)).removed > 0
         assert not any(gone[:40] in one.text_content for one in await run.chunks())
-        assert await run.app.index.find_paragraph(paragraph_id, BookId(BOOK)) is None
+        assert await find_paragraph(run.app.index, paragraph_id, BookId(BOOK)) is None
         hits = (await run.app.retrieve.search(SearchQuery("page3 part1", k=20))).hits
         assert not any(gone[:40] in hit.chunk.text_content for hit in hits)
 

@@ -27,9 +27,9 @@ from app.adapters.qdrant.edge_shard import (
 from app.adapters.qdrant.edge_writer import BookLock, EdgeWriter
 from app.adapters.qdrant.folder import BookFolder, Current
 from app.adapters.qdrant.frequencies import PooledFrequencies
-from app.adapters.qdrant.payload import best, check_dimension, find_passage
+from app.adapters.qdrant.payload import best, check_dimension
 from app.domain.book_id import BookId, is_book_id
-from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, InputError, StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
 from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
@@ -126,10 +126,6 @@ class EdgeIndex:
     def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
         return self._ask(self._folder(book), lambda one: next_chapter(one.shard, chapter, position))
 
-    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
-        wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
-        return find_passage(await self.matching(wanted), paragraph_id)
-
     @in_thread
     def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
@@ -180,10 +176,6 @@ class EdgeIndex:
             folder.switch(Current(number, folder.beside(number)))
         self._books.look_again(folder.book)
         return manifest
-
-    async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        async for page in (await self.snapshot(book)).pages:
-            yield page
 
     @in_thread
     def snapshot(self, book: BookId) -> Snapshot:

@@ -1,4 +1,4 @@
-"""What the embedded index and the server share: the payload of a point, ranking, joining passages.
+"""What the embedded index and the server share: the payload of a point, and ranking.
 
 A payload is the JSON form of a `Chunk`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from operator import itemgetter
 from typing import Any
 
@@ -133,9 +133,6 @@ def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:
     return [(name, list(values)) for name, values in fields if values]
 
 
-_FLOWING = {BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE}
-
-
 def best(found: Sequence[Candidates], limit: int) -> Candidates:
     """Merge results; keep the best `limit` hits of each list, ties by book and chunk id."""
 
@@ -146,40 +143,3 @@ def best(found: Sequence[Candidates], limit: int) -> Candidates:
         ranked(hit for one in found for hit in one.dense),
         ranked(hit for one in found for hit in one.sparse),
     )
-
-
-def find_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
-    """Return the whole paragraph: its pieces from all chunks, joined in reading order.
-
-    A piece that repeats another piece or lies inside it (overlap) is left out. None if there is no
-    piece.
-    """
-    kept: list[Passage] = []
-    for piece in _pieces(chunks, paragraph_id):
-        if not any(_covers(other, piece) for other in kept):
-            kept.append(piece)
-    if not kept:
-        return None
-    joint = " " if kept[0].kind in _FLOWING else "\n"
-    return replace(
-        kept[0],
-        text=joint.join(piece.text for piece in kept),
-        end=max(piece.end for piece in kept),
-    )
-
-
-def _pieces(chunks: Iterable[Chunk], paragraph_id: str) -> list[Passage]:
-    pieces = [
-        passage
-        for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)
-        for passage in chunk.passages
-        if passage.paragraph_id == paragraph_id
-    ]
-    return sorted(pieces, key=lambda piece: (piece.start, -piece.end))
-
-
-def _covers(outer: Passage, inner: Passage) -> bool:
-    if (outer.start, outer.end) == (inner.start, inner.end):
-        # Pieces of an included file all have the span of the directive that includes it.
-        return outer.text == inner.text
-    return outer.start <= inner.start and inner.end <= outer.end

@@ -16,7 +16,6 @@ from app.adapters.qdrant.payload import (
     ORDER_FIELDS,
     best,
     check_dimension,
-    find_passage,
     from_payload,
     in_reading_order,
 )
@@ -37,7 +36,7 @@ from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Rec
 from app.adapters.qdrant.server_schema import BATCH, Schema, ServerOptions, match_any
 from app.adapters.qdrant.server_writer import BookStorage, ServerWriter
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
 from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
@@ -201,10 +200,6 @@ class ServerIndex:
         )
         return (records[0].payload or {})["position"] if records else None
 
-    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
-        wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
-        return find_passage(await self.matching(wanted), paragraph_id)
-
     async def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
         await self._record(book)
@@ -223,10 +218,6 @@ class ServerIndex:
         """
         await self._swap(book)
         return (await self._catalogue.get(book)).manifest
-
-    async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        async for page in (await self.snapshot(book)).pages:
-            yield page
 
     async def snapshot(self, book: BookId) -> Snapshot:
         served = await self._catalogue.get(book)
