@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from app.adapters.cohere.client import Calls, open_client
+from app.adapters.cohere.client import open_client
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.cohere.generator import CohereGenerator
 from app.adapters.cohere.limiter import (
@@ -22,6 +22,7 @@ from app.adapters.cohere.limiter import (
     default_limits,
 )
 from app.adapters.cohere.reranker import CohereReranker
+from app.adapters.cohere.retries import Calls
 from app.adapters.e5_embedder import CrossLingualScorer, E5Embedder
 from app.adapters.late_interaction import LateInteractionScorer
 from app.adapters.local_embedder import LocalEmbedder

@@ -13,16 +13,10 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from app.adapters.cohere.client import (
-    INGEST,
-    READER,
-    Calls,
-    Patience,
-    TextsRefused,
-    provider_errors,
-    request_options,
-)
+from app.adapters.cohere.client import request_options
+from app.adapters.cohere.errors import TextsRefused, provider_errors
 from app.adapters.cohere.limiter import Slot
+from app.adapters.cohere.retries import INGEST, READER, Calls, Patience
 from app.domain.cost import Bill, EmbedderLimits, Units, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected
 from app.domain.retrieval.query import Vector

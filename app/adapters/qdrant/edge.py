@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from app.adapters.qdrant.edge_books import OpenBooks
 from app.adapters.qdrant.edge_generation import Generation, faults
+from app.adapters.qdrant.edge_lock import BookLock
 from app.adapters.qdrant.edge_shard import (
     PAGE,
     SEGMENT,
@@ -24,7 +25,7 @@ from app.adapters.qdrant.edge_shard import (
     search_shard,
     storage_errors,
 )
-from app.adapters.qdrant.edge_writer import BookLock, EdgeWriter
+from app.adapters.qdrant.edge_writer import EdgeWriter
 from app.adapters.qdrant.folder import BookFolder, Current
 from app.adapters.qdrant.frequencies import PooledFrequencies
 from app.adapters.qdrant.payload import best, check_dimension

@@ -33,8 +33,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.api.answer_runs import AnswerRuns
 from app.api.asking import unless_disconnected
-from app.api.keys import books_for, is_page_of_this_machine, key_of
+from app.api.keys import books_for, key_of
 from app.api.limits import CHARGES, capacity_of, charge_address, client_slot
+from app.api.origins import allowed_origins, is_page_of_this_machine
 from app.api.problems import (
     Refused,
     error_event,
@@ -46,7 +47,6 @@ from app.api.problems import (
 from app.api.protocols.book_tools import INSTRUCTIONS, TOOLS, Admission
 from app.api.quotas import answer_charged, charge_search
 from app.api.readers import reader_of
-from app.api.security import allowed_origins
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 from app.services.recording import current, recording
