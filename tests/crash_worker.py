@@ -63,7 +63,7 @@ def warm_up() -> None:
     """Load and build once what every child would."""
     with TemporaryDirectory() as folder:
         request = IngestRequest(make_book(Path(folder), pages=1))
-        assert chunk_book(read_source(request), request)
+        assert list(chunk_book(read_source(request), request))
     source_stamp(request, Path())
 
 

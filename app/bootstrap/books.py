@@ -164,18 +164,6 @@ def chunk_book(
     embed: EmbedTexts | None = None,
     embeds_tokens: bool = False,
     longest_text: int | None = None,
-) -> list[Chunk]:
-    """Return all chunks of `stream_book` as a list."""
-    return list(stream_book(book, request, advance, embed, embeds_tokens, longest_text))
-
-
-def stream_book(
-    book: Book,
-    request: IngestRequest,
-    advance: Advance = ignore,
-    embed: EmbedTexts | None = None,
-    embeds_tokens: bool = False,
-    longest_text: int | None = None,
 ) -> Iterator[Chunk]:
     """Yield the chunks of one document after the other.
 

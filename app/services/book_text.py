@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from cachetools import LRUCache
 
-from app.domain.answering.chapters import chapters_of
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound
 from app.domain.llms_text import ChapterList, contents_of, full_text, short_text
@@ -37,8 +36,7 @@ class DescribeBook:
         found = self._contents.get(key)
         if found is None:
             chunks = await self.index.matching(SearchFilter(books=(book,)))
-            title, language = manifest.title, manifest.language
-            found = contents_of(title, language, chapters_of(chunks), chunks)
+            found = contents_of(manifest.title, manifest.language, chunks)
             self._contents[key] = found
         return found
 

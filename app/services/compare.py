@@ -14,7 +14,7 @@ from app.domain.document import Book
 from app.domain.evaluation.gold_question import Question
 from app.services.evaluate import Evaluate, EvaluationRequest
 from app.services.ingest import ChunkBook, IngestBook, IngestRequest, ReadBook
-from app.services.phases import Advance, ProgressReporter, ignore
+from app.services.phases import Advance, Phases, ProgressReporter, ignore
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +85,15 @@ class CompareStrategies:
         progress: ProgressReporter,
     ) -> StrategyResult:
         started = process_time()
-        chunks = await asyncio.to_thread(self.chunk_book, book, request, ignore)
+        chunks = await asyncio.to_thread(lambda: [*self.chunk_book(book, request, ignore)])
         seconds = process_time() - started
         report = self.report(book, chunks, request)
         async with self.workbench() as bench:
             await _with_chunks(bench.ingest, book, chunks).run(request, progress)
-            progress.start(request.strategy, len(questions), "questions")
-            evaluation = await bench.evaluate.run(
-                questions,
-                EvaluationRequest(book=book.id, k=5),
-                lambda done: progress.advance(request.strategy, done),
-            )
-            progress.finish(request.strategy)
+            asking = Phases(progress).phase(request.strategy, len(questions), "questions")
+            with asking as advance:
+                asked = EvaluationRequest(book=book.id, k=5)
+                evaluation = await bench.evaluate.run(questions, asked, advance)
         scores = evaluation.summary()
         return StrategyResult(
             strategy=request.strategy,

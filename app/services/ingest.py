@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,7 +58,7 @@ WRITE_BATCH = 256
 
 ReadBook: TypeAlias = Callable[[IngestRequest, Advance], Book]
 """Reads a book; calls `Advance` with the number of files read since the last call."""
-ChunkBook: TypeAlias = Callable[[Book, IngestRequest, Advance], Sequence[Chunk]]
+ChunkBook: TypeAlias = Callable[[Book, IngestRequest, Advance], Iterable[Chunk]]
 """Chunks a book; calls `Advance` with the number of documents done since the last call."""
 
 
@@ -156,7 +156,7 @@ class IngestBook:
 
     async def _chunk(self, book: Book, request: IngestRequest, phases: Phases) -> Sequence[Chunk]:
         with phases.phase("chunk", len(book.documents), "files") as advance:
-            chunks = await asyncio.to_thread(self.chunk_book, book, request, advance)
+            chunks = await asyncio.to_thread(lambda: [*self.chunk_book(book, request, advance)])
         if not chunks:
             message = "nothing to index: every block of the book has an excluded kind"
             raise BookError(message, str(request.folder))

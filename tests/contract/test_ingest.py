@@ -339,7 +339,7 @@ def test_a_ledger_that_was_replaced_meanwhile_is_not_overwritten(home: Path, boo
         def chunk_slowly(book: Book, request: IngestRequest, advance: Advance) -> Sequence[Chunk]:
             saving = run.app.ledgers.save(BookId(BOOK), imported)
             asyncio.run_coroutine_threadsafe(saving, loop).result()
-            return quick.chunk_book(book, request, advance)
+            return [*quick.chunk_book(book, request, advance)]
 
         _, imported = renew(Ledger(), [paragraph(LONG)])
         run.use_case = replace(quick, chunk_book=chunk_slowly)

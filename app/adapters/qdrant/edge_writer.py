@@ -25,7 +25,7 @@ from app.adapters.qdrant.edge_shard import (
 )
 from app.adapters.qdrant.folder import BookFolder, Current, require_space, size_on_disk
 from app.adapters.qdrant.payload import check_dimension
-from app.adapters.qdrant.samples import LIMIT, Samples
+from app.adapters.qdrant.samples import LIMIT, Samples, check_count
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
@@ -100,7 +100,7 @@ class EdgeWriter:
     @in_thread
     def publish(self, manifest: BookManifest) -> BookManifest:
         with self._running() as shard:
-            self._check_count(shard, manifest)
+            check_count(self._book, count(shard), manifest.chunks)
             shard.flush()
             shard.close()
             self._shard = None
@@ -151,19 +151,10 @@ class EdgeWriter:
             self._lock.release()
             self._lock = None
 
-    def _check_count(self, shard: edge.EdgeShard, manifest: BookManifest) -> None:
-        found = count(shard)
-        if found != manifest.chunks:
-            message = (
-                f"book {self._book!r}: {found} chunks are in the new index, but the book has "
-                f"{manifest.chunks}: not published"
-            )
-            raise StorageError(message)
-
     def _check_readable(self, manifest: BookManifest) -> None:
         """Open the shard as a reader does, look up sample chunks and search for them."""
         shard, samples = load_shard(self._path), self._samples
-        self._check_count(shard, manifest)
+        check_count(self._book, count(shard), manifest.chunks)
         samples.check_stored(str(self._path), retrieve_points(shard, samples.ids))
         samples.check_found(str(self._path), [self._search(shard, one) for one in samples.points])
         # Closing writes files, which must be complete before they are hashed.

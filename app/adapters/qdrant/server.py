@@ -160,11 +160,7 @@ class ServerIndex:
         return [best[term] for term in terms]
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        """Return chunks of the current generation, or else of the one that it replaced.
-
-        So a question that searched before a switch still gets its chunks after it. One request for
-        each dimension, and one more if a book was switched meanwhile.
-        """
+        """One request for each dimension, and one more if a book was switched meanwhile."""
         served = await self._catalogue.served(list(wanted)) if wanted else []
         books = {one.manifest.book: one for one in served}
         found = await self._retrieve([(one.current, wanted[book]) for book, one in books.items()])
@@ -211,11 +207,6 @@ class ServerIndex:
         self._catalogue.look_again()
 
     async def rollback(self, book: BookId) -> BookManifest:
-        """Switch readers to the previous generation; a second rollback switches back.
-
-        BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
-        while it is being written.
-        """
         await self._swap(book)
         return (await self._catalogue.get(book)).manifest
 
