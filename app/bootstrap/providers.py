@@ -31,7 +31,7 @@ from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.openai_generator import OpenAIGenerator, open_server
 from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.tokens import token_counter
-from app.domain.chunking import StrategyName
+from app.domain.chunking.config import StrategyName
 from app.domain.cost import Price, Tariff
 from app.domain.errors import ConfigError, StorageError
 from app.services.budget import (

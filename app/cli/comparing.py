@@ -15,7 +15,7 @@ from app.bootstrap.books import chunk_report, read_source
 from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
 from app.cli.output import TerminalProgress, markdown_table, remark, require_writable, write_text
 from app.cli.reading_commands import source_request
-from app.domain.chunking import StrategyName, strategy_name
+from app.domain.chunking.config import StrategyName, strategy_name
 from app.services.compare import CompareStrategies, StrategyResult, Workbench
 from app.settings import Settings
 

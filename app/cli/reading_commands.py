@@ -15,8 +15,8 @@ from app.bootstrap.books import (
     strategy_of,
 )
 from app.cli.output import print_json, remark
-from app.domain.chunking import StrategyName
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import StrategyName
 from app.domain.chunking.report import Report
 from app.domain.document import Block, Book
 from app.domain.edition import ONLY

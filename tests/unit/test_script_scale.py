@@ -11,8 +11,13 @@ import pytest
 from app.adapters.markdown import read_book
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import chunk_book, chunk_report
-from app.domain.chunking import ChunkingConfig, StrategyName
-from app.domain.chunking.config import FixedConfig, RecursiveConfig, script_scale
+from app.domain.chunking.config import (
+    ChunkingConfig,
+    FixedConfig,
+    RecursiveConfig,
+    StrategyName,
+    script_scale,
+)
 from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.query import Hit
 from app.services.ingest import IngestRequest
