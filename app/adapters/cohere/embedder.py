@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from app.adapters.cohere.client import request_options
 from app.adapters.cohere.errors import TextsRefused, provider_errors
 from app.adapters.cohere.limiter import Slot
-from app.adapters.cohere.retries import INGEST, READER, Calls, Patience
+from app.adapters.cohere.retries import INGEST, READER, Calls, RetryPolicy
 from app.domain.cost import Bill, EmbedderLimits, Units, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected
 from app.domain.retrieval.query import Vector
@@ -215,7 +215,7 @@ class CohereEmbedder:
         return _Outcome(((batch.start, vectors),), None)
 
     async def _call(
-        self, texts: Sequence[str], tokens: int, input_type: InputType, patience: Patience
+        self, texts: Sequence[str], tokens: int, input_type: InputType, policy: RetryPolicy
     ) -> list[Vector]:
         async def send(slot: Slot) -> list[Vector]:
             with provider_errors("embed"):
@@ -229,7 +229,7 @@ class CohereEmbedder:
             return self._vectors(response, len(texts))
 
         estimate = math.ceil(tokens * self._billed_per_counted())
-        return await self._calls.run(send, patience, inputs=len(texts), tokens=estimate)
+        return await self._calls.run(send, policy, inputs=len(texts), tokens=estimate)
 
     def _billed_per_counted(self) -> float:
         if not self._counted_tokens:

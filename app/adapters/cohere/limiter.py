@@ -50,7 +50,7 @@ def default_limits(tier: Tier, endpoint: Endpoint) -> RateLimits:
     return _LIMITS[tier, endpoint]
 
 
-class CallLedger:
+class MonthlyCalls:
     """Counts this month's calls, of all endpoints and processes.
 
     One file per month grows by a byte per call: atomic between processes, crash-safe.
@@ -102,12 +102,12 @@ class RateLimiter:
     def __init__(
         self,
         limits: RateLimits,
-        ledger: CallLedger | None = None,
+        monthly: MonthlyCalls | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.limits = limits
-        self._ledger = ledger
+        self._monthly = monthly
         self._clock = clock
         self._sleep = sleep
         self._slots: deque[Slot] = deque()
@@ -135,8 +135,8 @@ class RateLimiter:
         except BaseException:
             self._slots.remove(slot)
             raise
-        if self._ledger is not None:
-            self._ledger.add()
+        if self._monthly is not None:
+            self._monthly.add()
         return slot
 
     def pause(self, seconds: float) -> None:
@@ -179,7 +179,7 @@ class RateLimiter:
 
     def _check_month(self) -> None:
         allowed = self.limits.calls_per_month
-        if allowed is None or self._ledger is None or self._ledger.used() < allowed:
+        if allowed is None or self._monthly is None or self._monthly.used() < allowed:
             return
         message = (
             f"this month's {allowed:,} calls to Cohere are used up; with a production key set "

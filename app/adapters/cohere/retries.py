@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How often and how long to retry after temporary failures. Times in seconds."""
 
     attempts: int
@@ -29,10 +29,10 @@ class Patience:
     """Longest wait for the rate limiter; None for no limit."""
 
 
-INGEST = Patience(10, first_backoff=1.0, longest_backoff=60.0, longest_retry_after=300.0)
+INGEST = RetryPolicy(10, first_backoff=1.0, longest_backoff=60.0, longest_retry_after=300.0)
 """For ingests: no reader waits, and a failed batch ends the run. Two minutes on average."""
 
-READER = Patience(
+READER = RetryPolicy(
     2, first_backoff=0.2, longest_backoff=1.0, longest_retry_after=1.0, longest_queue=1.0
 )
 """For calls with a waiting reader; if they fail, an answer is still possible without them."""
@@ -54,11 +54,11 @@ class Calls:
     async def run(
         self,
         send: Callable[[Slot], Awaitable[T]],
-        patience: Patience,
+        policy: RetryPolicy,
         inputs: int = 1,
         tokens: int = 0,
     ) -> T:
-        """Return the result of `send`, retried as `patience` allows.
+        """Return the result of `send`, retried as `policy` allows.
 
         ProviderRateLimited or ProviderUnavailable when the retries are used up; other errors of
         `send` at once.
@@ -66,12 +66,12 @@ class Calls:
         attempt = 0
         while True:
             attempt += 1
-            slot = await self.limiter.acquire(inputs, tokens, patience.longest_queue)
+            slot = await self.limiter.acquire(inputs, tokens, policy.longest_queue)
             try:
                 return await send(slot)
             except (ProviderRateLimited, ProviderUnavailable) as error:
-                wait = self._wait(attempt, patience, error.retry_after)
-                if attempt == patience.attempts or wait is None:
+                wait = self._wait(attempt, policy, error.retry_after)
+                if attempt == policy.attempts or wait is None:
                     raise
                 fields = {"attempt": attempt, "wait": wait, "error": error.code}
                 failed = {"status": error.status, "reason": error.reason}
@@ -81,16 +81,16 @@ class Calls:
                 else:
                     await self._sleep(wait)
 
-    def _wait(self, attempt: int, patience: Patience, retry_after: float | None) -> float | None:
+    def _wait(self, attempt: int, policy: RetryPolicy, retry_after: float | None) -> float | None:
         """Seconds of exponential back-off with full jitter, added to the provider's Retry-After.
 
         None if Retry-After is too long. Source: AWS Architecture Blog, "Exponential Backoff And
         Jitter" (2015).
         """
-        most = min(patience.longest_backoff, patience.first_backoff * 2 ** (attempt - 1))
+        most = min(policy.longest_backoff, policy.first_backoff * 2 ** (attempt - 1))
         jitter = self._rng.uniform(0.0, most)
         if retry_after is None:
             return jitter
-        if retry_after > patience.longest_retry_after:
+        if retry_after > policy.longest_retry_after:
             return None
-        return retry_after + min(jitter, patience.first_backoff)
+        return retry_after + min(jitter, policy.first_backoff)

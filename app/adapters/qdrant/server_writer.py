@@ -63,7 +63,7 @@ class BookStorage:
         if written is None:
             # The read after the first write may have come from a stale replica: look again.
             found = await self.records.read(old.book)
-            written = found if found.says_what(new) else None
+            written = found if found.has_content_of(new) else None
         if written is None:
             message = (
                 f"book {old.book!r} was taken over by another run, because this one did not renew "
