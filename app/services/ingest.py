@@ -36,7 +36,7 @@ from app.services.ingest_plan import (
     fingerprint,
 )
 from app.services.lexical import chunk_vector
-from app.services.phases import Advance, Phases, ProgressReporter
+from app.services.phases import Advance, Phases
 from app.services.ports import (
     BookManifest,
     BookStore,
@@ -86,14 +86,13 @@ class IngestBook:
     encoder: str = ""
     billed: Callable[[], int] = lambda: 0
 
-    async def run(self, request: IngestRequest, progress: ProgressReporter) -> IngestReport:
+    async def run(self, request: IngestRequest, phases: Phases) -> IngestReport:
         """Update the index from the folder. Raises BookError, IndexBusy, ProviderError and others.
 
         Readers see the old generation until the last step. On an error the index is unchanged;
         vectors received so far stay in the cache.
         """
         started = perf_counter()
-        phases = Phases(progress)
         source = await asyncio.to_thread(self.stamp, request)
         report = await self._recall(request, source)
         if report is None:

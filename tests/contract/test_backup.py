@@ -357,7 +357,7 @@ def test_fifty_questions_get_the_same_answers_byte_for_byte(
     async def run() -> None:
         request = IngestRequest(sample_book, base_url="https://book")
         async with application(settings("a")) as rag:
-            await rag.ingest.run(request, Silent())
+            await rag.ingest.run(request, Phases(Silent()))
             before = await _answers(rag, questions)
             await back_up(rag.index, home / "a", home / "backup")
         async with application(settings("b")) as rag:

@@ -24,7 +24,7 @@ from app.domain.ledger_renewal import renew
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.page_locator import find_paragraph
-from app.services.phases import Advance
+from app.services.phases import Advance, Phases
 from app.services.ports import BookManifest
 from tests.ingesting import BOOK, Bench, bench, edit, make_book, page, prose, state_of
 from tests.serving import Silent
@@ -318,7 +318,7 @@ def test_a_run_that_was_overtaken_while_it_read_does_not_undo_the_other(
         def read_slowly(request: IngestRequest, advance: Advance) -> Book:
             read = quick.read_book(request, advance)
             edit(book / "page0.md", "Page0 part1", "Newer words")
-            newer = asyncio.run_coroutine_threadsafe(quick.run(request, Silent()), loop)
+            newer = asyncio.run_coroutine_threadsafe(quick.run(request, Phases(Silent())), loop)
             versions.append(newer.result().book_version)
             return read
 
