@@ -20,7 +20,6 @@ from typing import Protocol
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.edition import default_editions
 from app.domain.ledger import Ledger, Located
 from app.domain.retrieval.query import (
     Candidates,
@@ -201,7 +200,7 @@ class BookList(Mapping[BookId, BookManifest]):
     @cached_property
     def defaults(self) -> Sequence[BookId]:
         """The default editions."""
-        return default_editions(self._known)
+        return [book for book in self._known if book == book.name]
 
     @cached_property
     def with_editions(self) -> Mapping[BookId, Sequence[BookManifest]]:

@@ -175,7 +175,7 @@ def _failed(message: str) -> types.CallToolResult:
 @contextmanager
 def _recorded() -> Iterator[None]:
     """Over stdio, give a call an id and log its failure. A request over HTTP has them already."""
-    if current() is not None:
+    if current().request_id:
         yield
         return
     with recording(uuid4().hex[:16]) as record:
