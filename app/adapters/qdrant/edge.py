@@ -28,7 +28,7 @@ from app.adapters.qdrant.edge_shard import (
 from app.adapters.qdrant.edge_writer import EdgeWriter
 from app.adapters.qdrant.folder import BookFolder, Current
 from app.adapters.qdrant.frequencies import PooledFrequencies
-from app.adapters.qdrant.payload import best, check_dimension
+from app.adapters.qdrant.payload import check_dimension
 from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, InputError, StorageError
@@ -96,7 +96,7 @@ class EdgeIndex:
             weighted = sparse and pooled.weighted(manifest.book, sparse)
             return search_shard(one.shard, manifest.book, dense, weighted, limit, filter)
 
-        return best(list(self._each(filter.books, ask)), limit)
+        return Candidates.best(list(self._each(filter.books, ask)), limit)
 
     @in_thread
     def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:

@@ -1,4 +1,4 @@
-"""What the embedded index and the server share: the payload of a point, and ranking.
+"""What the embedded index and the server share: the payload of a point, and conditions on it.
 
 A payload is the JSON form of a `Chunk`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from operator import itemgetter
 from typing import Any
@@ -17,7 +17,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import IndexMismatch, IndexUnreadable, InputError
 from app.domain.links import page_key
-from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector
+from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.ports import IndexPoint
 
 DENSE = "dense"
@@ -131,15 +131,3 @@ def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:
         ("paragraph_ids", filter.paragraph_ids),
     )
     return [(name, list(values)) for name, values in fields if values]
-
-
-def best(found: Sequence[Candidates], limit: int) -> Candidates:
-    """Merge results; keep the best `limit` hits of each list, ties by book and chunk id."""
-
-    def ranked(hits: Iterable[ScoredId]) -> tuple[ScoredId, ...]:
-        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.book, hit.chunk_id))[:limit])
-
-    return Candidates(
-        ranked(hit for one in found for hit in one.dense),
-        ranked(hit for one in found for hit in one.sparse),
-    )

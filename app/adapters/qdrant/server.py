@@ -14,7 +14,6 @@ from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.old_collections import OldCollections
 from app.adapters.qdrant.payload import (
     ORDER_FIELDS,
-    best,
     check_dimension,
     from_payload,
     in_reading_order,
@@ -254,7 +253,7 @@ class ServerIndex:
                     self._client, collection, scope, dense, sparse, limit, filter, options
                 )
             )
-        return best(found, limit)
+        return Candidates.best(found, limit)
 
     async def _record(self, book: BookId) -> BookRecord:
         """Read the book's record. BookNotFound if it is not published, StorageError."""
