@@ -18,7 +18,6 @@ from app.adapters.cohere.limiter import (
     Endpoint,
     MonthlyCalls,
     RateLimiter,
-    RateLimits,
     default_limits,
 )
 from app.adapters.cohere.reranker import CohereReranker
@@ -32,7 +31,7 @@ from app.adapters.openai_generator import OpenAIGenerator, open_server
 from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.tokens import token_counter
 from app.domain.chunking.config import StrategyName
-from app.domain.cost import Price, Tariff
+from app.domain.cost import Price, RateLimits, Tariff
 from app.domain.errors import ConfigError, StorageError
 from app.services.budget import (
     Budget,

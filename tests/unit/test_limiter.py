@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from app.adapters.cohere.limiter import (
     MonthlyCalls,
     RateLimiter,
-    RateLimits,
     default_limits,
 )
+from app.domain.cost import RateLimits
 from app.domain.errors import ProviderRateLimited, StorageError
 from tests.cohere_world import InstantClock
 from tests.virtual_clock import VirtualClock

@@ -131,15 +131,11 @@ class CohereEmbedder:
 
     @property
     def limits(self) -> EmbedderLimits:
-        """How texts are packed into calls, and the key's limits."""
-        limits = self._calls.limiter.limits
         return EmbedderLimits(
             texts_per_call=self._batch_texts,
             tokens_per_call=self._batch_tokens,
             tokens_per_text=self._facts.max_tokens if self._facts.truncate == "END" else None,
-            calls_per_minute=limits.calls_per_minute,
-            inputs_per_minute=limits.inputs_per_minute,
-            tokens_per_minute=limits.tokens_per_minute,
+            rates=self._calls.limiter.limits,
         )
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from app.domain.cost import RateLimits
 from app.domain.errors import ProviderRateLimited, StorageError
 
 Tier: TypeAlias = Literal["trial", "production"]
@@ -20,17 +21,6 @@ _MINUTE = 60.0
 # Seconds added to the minute. Calls reach the server with varying delay, so two calls may be closer
 # together there than here. The margin costs 2.5 % of the throughput.
 _SLACK = 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class RateLimits:
-    """Limits of a key for one endpoint; None means no limit."""
-
-    calls_per_minute: int | None = None
-    inputs_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    calls_per_month: int | None = None
-    """For all endpoints together."""
 
 
 # https://docs.cohere.com/docs/rate-limits (2026). The trial key's limit of 100,000 tokens a minute
