@@ -16,7 +16,9 @@ from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
 from app.cli.output import markdown_table, phases, remark, require_writable, write_text
 from app.cli.reading_commands import source_request
 from app.domain.chunking.config import StrategyName, strategy_name
-from app.services.compare import CompareStrategies, StrategyResult, Workbench
+from app.services.compare import CompareStrategies, StrategyResult
+from app.services.evaluate import Evaluate
+from app.services.ingest import IngestBook
 from app.settings import Settings
 
 _COLUMNS = {
@@ -46,11 +48,11 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     request = source_request(arguments, settings)
 
     @asynccontextmanager
-    async def workbench() -> AsyncIterator[Workbench]:
+    async def workbench() -> AsyncIterator[tuple[IngestBook, Evaluate]]:
         with TemporaryDirectory() as home:
             temporary = settings.model_copy(update={"home": Path(home)})
             async with application(temporary, embedded_for) as app:
-                yield Workbench(app.ingest, app.evaluate)
+                yield app.ingest, app.evaluate
 
     async with application(settings, embedded_for) as app:
         remark(f"embedder: {app.embedder.model}; {len(questions)} questions")

@@ -249,7 +249,7 @@ def _removed_text(matching: _Matching) -> None:
 def _pair_under_headings(matching: _Matching, *, live: bool) -> None:
     """Pair equal texts on a page: under the same headings, the same heading, any heading.
 
-    Under the same headings, a page is also the one with its name, whatever of it went elsewhere.
+    Under the same headings, the page of the same name counts too, even if parts of it moved.
     Under any heading, only if there are as many as before: otherwise one is as likely as another.
     """
     _pair_on_page(matching, [*matching.pages(), (_same, _same)], _whole, live=live)

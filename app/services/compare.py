@@ -43,21 +43,13 @@ class StrategyResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Workbench:
-    """A temporary index to ingest into and search."""
-
-    ingest: IngestBook
-    evaluate: Evaluate
-
-
-@dataclass(frozen=True, slots=True)
 class CompareStrategies:
-    """The use case. `workbench` opens an empty index."""
+    """The use case. `workbench` opens an empty, temporary index to ingest into and search."""
 
     read_book: ReadBook
     chunk_book: ChunkBook
     report: Callable[[Book, Sequence[Chunk], IngestRequest], Report]
-    workbench: Callable[[], AbstractAsyncContextManager[Workbench]]
+    workbench: Callable[[], AbstractAsyncContextManager[tuple[IngestBook, Evaluate]]]
 
     async def run(
         self,
@@ -86,11 +78,11 @@ class CompareStrategies:
         chunks = await asyncio.to_thread(lambda: [*self.chunk_book(book, request, ignore)])
         seconds = process_time() - started
         report = self.report(book, chunks, request)
-        async with self.workbench() as bench:
-            await _with_chunks(bench.ingest, book, chunks).run(request, phases)
+        async with self.workbench() as (ingest, evaluate):
+            await _with_chunks(ingest, book, chunks).run(request, phases)
             with phases.phase(request.strategy, len(questions), "questions") as advance:
                 asked = EvaluationRequest(book=book.id, k=5)
-                evaluation = await bench.evaluate.run(questions, asked, advance)
+                evaluation = await evaluate.run(questions, asked, advance)
         scores = evaluation.summary()
         return StrategyResult(
             strategy=request.strategy,
