@@ -1,4 +1,4 @@
-"""A cache of what was made from a book."""
+"""Caches what is made from books: chapters, glossaries, texts, words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Made = TypeVar("_Made")
 
 
 class BookCache(Generic[_Made]):
-    """Keeps values until another generation of their book, or the same one anew, is indexed."""
+    """Keeps values until their book is indexed again."""
 
     def __init__(self, size: int) -> None:
         self._known: LRUCache[tuple[str, str, int, str], _Made] = LRUCache(size)
