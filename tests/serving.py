@@ -13,9 +13,9 @@ from pathlib import Path
 
 from starlette.routing import BaseRoute
 
-from app.api.connections import server
 from app.api.demo import sample_site
 from app.api.pages import BOOK_LIST_ROUTES
+from app.api.server import server
 from app.bootstrap.application import Application, application
 from app.domain.answer import AnswerMode, Usage
 from app.domain.retrieval.query import Turn

@@ -75,8 +75,8 @@ async def _serve(
 ) -> None:
     # These imports take half a second, so only these commands pay for them.
     from app.api import demo  # noqa: PLC0415
-    from app.api.connections import server  # noqa: PLC0415
     from app.api.pages import BOOK_LIST_ROUTES  # noqa: PLC0415
+    from app.api.server import server  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
     if listener is None:

@@ -45,8 +45,8 @@ from app.api.problems import (
     status_of,
 )
 from app.api.protocols.book_tools import INSTRUCTIONS, TOOLS, Admission
+from app.api.pseudonyms import reader_of
 from app.api.quotas import answer_charged, charge_search
-from app.api.readers import reader_of
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 from app.services.recording import current, recording
