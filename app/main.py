@@ -1,4 +1,4 @@
-"""The web application. `textbook-rag serve` runs it in `app.api.connections.server`.
+"""The web application. `textbook-rag serve` runs it in `app.api.server`.
 
 Another ASGI server may run it (`uvicorn --factory app.main:create_app --no-proxy-headers`). That
 server must then limit connections and end streams at shutdown.
@@ -27,8 +27,8 @@ from app.api.docs import docs_routes
 from app.api.limits import Capacity, FairSlots, RateLimit, RequestCost, daily
 from app.api.pages import BOOK_LIST_ROUTES
 from app.api.protocols import mount
+from app.api.pseudonyms import Pseudonyms
 from app.api.quotas import quotas
-from app.api.readers import Pseudonyms
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.key_store import site_keys

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_valid
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
-from app.domain.chunking import OverlapScope, StrategyName
+from app.domain.chunking.config import OverlapScope, StrategyName
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fusion
 from app.domain.urls import is_web_address
 

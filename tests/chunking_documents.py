@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
-from app.domain.chunking import ChunkingTools
+from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Part, Site
 
 _WORDS = {

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import cohere
 import httpx
 
-from app.adapters.cohere.client import Calls, open_client
+from app.adapters.cohere.client import open_client
 from app.adapters.cohere.embedder import CohereEmbedder
-from app.adapters.cohere.limiter import RateLimiter, RateLimits
+from app.adapters.cohere.limiter import RateLimiter
+from app.adapters.cohere.retries import Calls
+from app.domain.cost import RateLimits
 from tests.cohere_double import CohereDouble
 from tests.virtual_clock import VirtualClock
 

@@ -22,6 +22,7 @@ from app.bootstrap.application import application
 from app.bootstrap.books import chunk_book, read_source, source_stamp
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
+from app.services.phases import Phases
 from app.settings import Settings
 from tests.ingesting import BOOK, URL, make_book
 
@@ -44,7 +45,7 @@ def say(word: object) -> None:
 async def ingest(folder: str, settings: dict[str, object]) -> None:
     request = IngestRequest(Path(folder), book=BookId(BOOK), base_url=URL)
     async with application(Settings.model_validate(settings)) as app:
-        await app.ingest.run(request, Telling())
+        await app.ingest.run(request, Phases(Telling()))
 
 
 def child(command: dict[str, object]) -> int:
@@ -63,7 +64,7 @@ def warm_up() -> None:
     """Load and build once what every child would."""
     with TemporaryDirectory() as folder:
         request = IngestRequest(make_book(Path(folder), pages=1))
-        assert chunk_book(read_source(request), request)
+        assert list(chunk_book(read_source(request), request))
     source_stamp(request, Path())
 
 

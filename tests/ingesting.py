@@ -16,6 +16,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import ProviderUnavailable
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestBook, IngestReport, IngestRequest
+from app.services.phases import Phases
 from app.services.ports import Embedder, IndexPoint
 from app.settings import Settings
 from tests.serving import Silent, offline_settings
@@ -105,13 +106,15 @@ class Bench:
             IngestRequest(folder, book=BOOK, base_url=URL),
             **options,  # type: ignore[arg-type]
         )
-        return await self.use_case.run(request, Silent())
+        return await self.use_case.run(request, Phases(Silent()))
 
     async def chunks(self, book: BookId = BOOK) -> list[Chunk]:
         return await self.app.index.fetch({book: list(await self.app.index.chunks(book))})
 
     async def points(self, book: BookId = BOOK) -> list[IndexPoint]:
-        return [point async for page in self.app.index.points(book) for point in page]
+        return [
+            point async for page in (await self.app.index.snapshot(book)).pages for point in page
+        ]
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import sqrt
 
 from app.adapters.vectors import inner_products
@@ -221,12 +221,6 @@ class FakeIndex:
     async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
         others = [one for one in self.stored if one.book == book and one.chapter != chapter]
         return min((one.position for one in others if one.position > position), default=None)
-
-    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
-        every = (one for chunk in self.stored if chunk.book == book for one in chunk.passages)
-        pieces = [one for one in every if one.paragraph_id == paragraph_id]
-        text = "\n".join(piece.text for piece in pieces)
-        return replace(pieces[0], text=text, end=pieces[-1].end) if pieces else None
 
 
 def _dot(vector: Vector, chunk: Chunk) -> float:

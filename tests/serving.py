@@ -13,15 +13,16 @@ from pathlib import Path
 
 from starlette.routing import BaseRoute
 
-from app.api.connections import server
 from app.api.demo import sample_site
 from app.api.pages import BOOK_LIST_ROUTES
+from app.api.server import server
 from app.bootstrap.application import Application, application
 from app.domain.answer import AnswerMode, Usage
 from app.domain.retrieval.query import Turn
 from app.main import OpenApplication, create_app
 from app.services.generators import GeneratedEnd, GeneratedText, GenerationRequest, GeneratorEvent
 from app.services.ingest import IngestRequest
+from app.services.phases import Phases
 from app.settings import Settings
 
 
@@ -51,7 +52,7 @@ def offline_settings(home: Path, **changes: object) -> Settings:
 def ingest(settings: Settings, request: IngestRequest) -> None:
     async def run() -> None:
         async with application(settings) as rag:
-            await rag.ingest.run(request, Silent())
+            await rag.ingest.run(request, Phases(Silent()))
 
     # In a thread: playwright's synchronous interface keeps a loop running in this one.
     with ThreadPoolExecutor(1) as pool:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.domain.chunking import ChunkingConfig, StrategyName, strategy_name
+from app.domain.chunking.config import ChunkingConfig, StrategyName, strategy_name
 from app.domain.errors import BookError, SettingError, UnknownStrategy
 from app.domain.reading_budget import read_toml
 from app.services.safe_paths import file_inside

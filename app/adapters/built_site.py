@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +11,7 @@ import httpx
 
 from app.domain.errors import InputError
 from app.domain.page_text import BuiltPage, PageText
+from app.services.threads import in_thread
 
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt"
@@ -31,12 +31,10 @@ class FolderSite:
     folder: Path
     base_url: str
 
-    async def page(self, url: str) -> BuiltPage | None:
+    @in_thread
+    def page(self, url: str) -> BuiltPage | None:
         """Return the page that a static host serves at this URL; None if there is no file."""
-        return await asyncio.to_thread(self._page, unquote(_inside(url, self.base_url)))
-
-    def _page(self, path: str) -> BuiltPage | None:
-        name = path.rstrip("/")
+        name = unquote(_inside(url, self.base_url)).rstrip("/")
         tries = [name, f"{name}.html", f"{name}/index.html"] if name else ["index.html"]
         for file in ((self.folder / one).resolve() for one in tries):
             if file.is_relative_to(self.folder.resolve()) and file.is_file():

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from app.domain.cost import EmbedderLimits
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
+from app.services.threads import in_thread
 
 MODEL = "multilingual-e5-small-4bit"
 DIMENSION = 384
@@ -90,10 +91,8 @@ class E5Embedder:
         for start in range(0, len(texts), _TEXTS):
             yield start, await asyncio.to_thread(self._passages, texts[start : start + _TEXTS])
 
-    async def embed_query(self, text: str) -> Vector:
-        return await asyncio.to_thread(self._query, text)
-
-    def _query(self, text: str) -> Vector:
+    @in_thread
+    def embed_query(self, text: str) -> Vector:
         with self._lock:
             return array("f", self._engine.query(_c_string(text)).tobytes())
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import logging
 import os
@@ -17,6 +16,7 @@ from pathlib import Path
 from app.domain.book_id import BookId
 from app.domain.errors import BookError
 from app.services.safe_paths import file_inside
+from app.services.threads import in_thread
 
 _PROGRAM = Path(__file__).resolve().parent.parent
 
@@ -90,19 +90,15 @@ class FileLastRunStore:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def recall(self, book: BookId) -> str:
-        return await asyncio.to_thread(self._recall, book)
-
-    async def remember(self, book: BookId, text: str) -> None:
-        await asyncio.to_thread(self._remember, book, text)
-
-    def _recall(self, book: BookId) -> str:
+    @in_thread
+    def recall(self, book: BookId) -> str:
         try:
             return (self._folder / f"{book}.json").read_text("utf-8")
         except (OSError, UnicodeDecodeError):
             return ""
 
-    def _remember(self, book: BookId, text: str) -> None:
+    @in_thread
+    def remember(self, book: BookId, text: str) -> None:
         new = self._folder / f"{book}.{os.getpid()}.new"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,6 @@ two mean vectors. On students' questions the sum chose more gold paragraphs than
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
+
+from app.services.threads import in_thread
 
 Matrix: TypeAlias = NDArray[np.float32]
 
@@ -61,10 +62,8 @@ class LateInteractionScorer:
     def reads(self, asked_in: str, language: str) -> bool:
         return asked_in == language == MODEL_LANGUAGE
 
-    async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
-        return await asyncio.to_thread(self._scores, question, paragraphs)
-
-    def _scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
+    @in_thread
+    def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
         asked, _ = self.model.read(question)
         if not len(asked):
             return [0.0] * len(paragraphs)

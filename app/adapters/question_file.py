@@ -16,8 +16,8 @@ from typing import TypeAlias, TypeVar
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question
-from app.domain.long_text import is_well_formed
 from app.domain.retrieval.query import Turn
+from app.domain.surrogates import is_well_formed
 
 _Record: TypeAlias = Mapping[str, object]
 

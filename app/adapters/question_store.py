@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import sqlalchemy as sql
 from sqlalchemy.engine import URL, make_url
@@ -27,13 +26,13 @@ from app.domain.logged_answer import (
     Rating,
 )
 from app.services.question_log import Selected
+from app.services.threads import in_thread
 
 CONNECT_SECONDS = 5
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CREATION_LOCK = 7_236_114_905
 """An arbitrary number for PostgreSQL's advisory lock."""
 
-T = TypeVar("T")
 Row: TypeAlias = Mapping[str, Any]
 
 _tables = sql.MetaData()
@@ -87,25 +86,22 @@ class SqlQuestionStore:
         self._ready = False
         self._lock = Lock()
 
-    async def add(self, answers: Sequence[LoggedAnswer]) -> None:
-        rows = [_row(answer) for answer in answers]
+    @in_thread
+    def add(self, answers: Sequence[LoggedAnswer]) -> None:
         marks = [
             {"answer_id": answer.id, "paragraph_id": mark.paragraph_id, "kind": mark.kind}
             for answer in answers
             for mark in answer.marks
         ]
-
-        def work(connection: sql.Connection) -> None:
-            connection.execute(sql.insert(_answers), rows)
+        with self._transaction() as connection:
+            connection.execute(sql.insert(_answers), [_row(answer) for answer in answers])
             if marks:
                 connection.execute(sql.insert(_marks), marks)
 
-        await self._run(work)
-
-    async def find(self, selected: Selected) -> list[LoggedAnswer]:
+    @in_thread
+    def find(self, selected: Selected) -> list[LoggedAnswer]:
         where = _where(selected)
-
-        def work(connection: sql.Connection) -> list[LoggedAnswer]:
+        with self._transaction() as connection:
             query = sql.select(_answers).where(*where).order_by(_answers.c.asked_at, _answers.c.id)
             rows = connection.execute(query).mappings().all()
             ids = sql.select(_answers.c.id).where(*where)
@@ -115,13 +111,11 @@ class SqlQuestionStore:
                 marks.setdefault(answer_id, []).append(Mark(paragraph_id, MarkKind(kind)))
             return [_answer(dict(row), marks.get(row["id"], ())) for row in rows]
 
-        return await self._run(work)
-
-    async def give(self, feedback: Feedback) -> None:
+    @in_thread
+    def give(self, feedback: Feedback) -> None:
         said = {"rating": feedback.rating, "reason": feedback.reason}
         values = {name: _text(value) for name, value in said.items() if value is not None}
-
-        def work(connection: sql.Connection) -> None:
+        with self._transaction() as connection:
             if values:
                 one = _answers.c.id == feedback.answer_id
                 connection.execute(sql.update(_answers).where(one).values(values))
@@ -132,37 +126,28 @@ class SqlQuestionStore:
                 if connection.execute(sql.select(_marks).where(same)).first() is None:
                     connection.execute(sql.insert(_marks).values(row))
 
-        await self._run(work)
-
-    async def delete(self, selected: Selected) -> int:
+    @in_thread
+    def delete(self, selected: Selected) -> int:
         where = _where(selected)
-
-        def work(connection: sql.Connection) -> int:
+        with self._transaction() as connection:
             ids = sql.select(_answers.c.id).where(*where)
             connection.execute(sql.delete(_marks).where(_marks.c.answer_id.in_(ids)))
-            return connection.execute(sql.delete(_answers).where(*where)).rowcount
-
-        deleted = await self._run(work)
+            deleted = connection.execute(sql.delete(_answers).where(*where)).rowcount
         if self._sqlite:
-            await asyncio.to_thread(self._empty_wal)
+            # Deleted texts are removed from the write-ahead log, unless another process uses it.
+            with self._failures(), self._engine.connect() as connection:
+                connection.exec_driver_sql("pragma wal_checkpoint(truncate)")
         return deleted
-
-    def _empty_wal(self) -> None:
-        """Remove deleted texts from the write-ahead log, unless another process uses it."""
-        with self._failures(), self._engine.connect() as connection:
-            connection.exec_driver_sql("pragma wal_checkpoint(truncate)")
 
     def close(self) -> None:
         self._engine.dispose()
 
-    async def _run(self, work: Callable[[sql.Connection], T]) -> T:
-        return await asyncio.to_thread(self._in_transaction, work)
-
-    def _in_transaction(self, work: Callable[[sql.Connection], T]) -> T:
+    @contextmanager
+    def _transaction(self) -> Iterator[sql.Connection]:
         with self._failures():
             self._create()
             with self._engine.begin() as connection:
-                return work(connection)
+                yield connection
 
     @contextmanager
     def _failures(self) -> Iterator[None]:

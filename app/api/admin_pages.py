@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from app.api.keys import AdminKey, allowed
-from app.api.owner_pages import gap_issues, page_policy, report_csv, report_html, report_json
+from app.api.report_formats import gap_issues, page_policy, report_csv, report_html, report_json
 from app.api.requests import BookName
 from app.api.routes import Rag
 from app.bootstrap.application import Application

@@ -18,7 +18,7 @@ from app.api.answer_runs import AnswerRun, AnswerRuns
 from app.api.events import MEDIA_TYPE, STREAM_HEADERS, EventFormat
 from app.api.keys import books_for
 from app.api.limits import capacity_of, client_slot
-from app.api.readers import reader_of
+from app.api.pseudonyms import reader_of
 from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
 from app.domain.answer import Answer

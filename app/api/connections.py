@@ -1,4 +1,4 @@
-"""Limits on connections, and the shutdown; uvicorn has no settings for them.
+"""Limits on connections; uvicorn has no settings for them.
 
 A reverse proxy has similar limits (specs/001-textbook-rag/operations.md), but the server must
 withstand abuse without one.
@@ -7,37 +7,24 @@ withstand abuse without one.
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import resource
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from socket import socket
 from typing import Any, cast
 from uuid import uuid4
 
 import h11
 import uvicorn
-from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from app.api.answer_runs import AnswerRuns
-from app.api.limits import FairSlots, is_one_of, site, trusted_proxies
+from app.api.limits import FairSlots, is_one_of, site
 from app.api.problems import code_of, problem_response, title_of
-from app.api.security import CLOSE, MAX_HEAD_BYTES
+from app.api.security import CLOSE
 from app.services.recording import recording
-from app.settings import Settings
-
-_log = logging.getLogger(__name__)
 
 HEAD_SECONDS = 10.0
 """Time limit for a request's head, from the start of the connection or the head's first byte."""
-KEEP_ALIVE_SECONDS = 15
-"""Time limit between two requests of a connection."""
 READ_SECONDS = 30.0
 """Time limit for the client to read 64 KiB of the response, or its rest when closing."""
 LINGER_SECONDS = 2.0
@@ -45,10 +32,6 @@ LINGER_SECONDS = 2.0
 the connection and discard the response."""
 LINGER_BYTES = 2**20
 """Maximum bytes that are read and discarded during this time."""
-BACKLOG = 256
-"""Connections that the system queues until they are accepted."""
-EXIT_SECONDS = 5.0
-"""Time from the end of running answers to the end of the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,68 +194,3 @@ class BoundedConnection(H11Protocol):
         if self._read_timer is not None:
             self._read_timer.cancel()
         self._read_timer = self.loop.call_later(seconds, self._socket.abort)
-
-
-class StoppingServer(uvicorn.Server):
-    """On shutdown, ends running answers after a time limit."""
-
-    def __init__(self, config: uvicorn.Config, seconds: float, stop: Callable[[], None]) -> None:
-        """`stop` is called `seconds` after the shutdown began."""
-        super().__init__(config)
-        self._seconds = seconds
-        self._stop = stop
-
-    async def startup(self, sockets: list[socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            address = f"http://{self.config.host}:{self.config.port}"
-            _log.info("serve.started", extra={"address": address, "pid": os.getpid()})
-
-    async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        requests = len(self.server_state.tasks)
-        _log.info("serve.stopping", extra={"requests": requests, "seconds": self._seconds})
-        timer = asyncio.get_running_loop().call_later(self._seconds, self._stop)
-        try:
-            await super().shutdown(sockets)
-        finally:
-            timer.cancel()
-        _log.info("serve.stopped")
-
-
-def server(web: FastAPI, settings: Settings) -> StoppingServer:
-    """Return the server for the application of `app.main`. Raises ConfigError."""
-    descriptors = raised_descriptor_limit()
-    connections = FairSlots(max(2, min(settings.max_connections, descriptors // 2)))
-    limits = ConnectionLimits(connections, trusted_proxies(settings.trusted_proxies))
-    config = uvicorn.Config(
-        web,
-        host=settings.host,
-        port=settings.port,
-        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits=limits)),
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,  # `security.install` adds it with the trusted networks
-        # A refused connection keeps its file descriptor for some iterations of the event loop.
-        backlog=min(BACKLOG, max(1, descriptors // 8)),
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=int(settings.shutdown_seconds + EXIT_SECONDS),
-        h11_max_incomplete_event_size=2 * MAX_HEAD_BYTES,
-    )
-
-    def stop() -> None:
-        runs: AnswerRuns = web.state.answer_runs
-        runs.close()
-
-    return StoppingServer(config, settings.shutdown_seconds, stop)
-
-
-def raised_descriptor_limit() -> int:
-    """Raise the process's limit on open files to the maximum; return the limit."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS allows less than the hard limit
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        soft = hard
-    return soft if soft != resource.RLIM_INFINITY else sys.maxsize

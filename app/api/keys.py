@@ -5,17 +5,14 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Sequence
-from ipaddress import ip_address
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
-from starlette.datastructures import Headers
-from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.limits import client_of
+from app.api.origins import is_loopback, origin_of
 from app.api.problems import Refused, report, status_of
 from app.bootstrap.key_store import SqliteSiteKeys
 from app.domain.book_id import BookId
@@ -153,33 +150,8 @@ def _known_key(scheme: str, key: str, known: Sequence[SiteKey]) -> SiteKey | Non
 
 def is_local(request: Request) -> bool:
     """Whether the client is on this machine and no proxy forwarded the request."""
-    try:
-        loopback = ip_address(client_of(request)).is_loopback
-    except ValueError:
-        return False
-    return loopback and _FORWARDED.isdisjoint(request.headers.keys())
-
-
-def is_page_of_this_machine(origin: str) -> bool:
-    """Whether the origin's host is a loopback address or `localhost`."""
-    try:
-        return _is_loopback(urlsplit(origin).hostname or "")
-    except ValueError:
-        return False
-
-
-def origin_of(headers: Headers) -> str:
-    """Return the origin of the page that sent the request; "" if unknown.
-
-    In a same-origin GET, browsers send no `Origin`, but the page's address as `Referer`.
-    """
-    if "origin" in headers:
-        return headers["origin"]
-    try:
-        page = urlsplit(headers.get("referer", ""))
-    except ValueError:
-        return ""
-    return f"{page.scheme}://{page.netloc}" if page.netloc else ""
+    forwarded = not _FORWARDED.isdisjoint(request.headers.keys())
+    return is_loopback(client_of(request)) and not forwarded
 
 
 def key_of(request: Request) -> SiteKey | None:
@@ -206,45 +178,13 @@ def books_for(request: Request, book: BookId | None) -> tuple[BookId, ...]:
     return key.books if key else ()
 
 
-class SiteOrigins(CORSMiddleware):
-    """CORS for the origins of the settings and of the publishable keys."""
-
-    def __init__(self, app: ASGIApp, keys: SqliteSiteKeys, allow_origins: Sequence[str]) -> None:
-        super().__init__(
-            app,
-            allow_origins=allow_origins,
-            # The API has no cookies, so even `*` exposes nothing.
-            allow_credentials=False,
-            allow_methods=["GET", "HEAD", "POST"],
-            allow_headers=["Authorization", "Content-Type", "Accept", "Last-Event-ID"],
-            expose_headers=["X-Request-ID", "Retry-After"],
-            max_age=600,
-        )
-        self._keys = keys
-
-    def is_allowed_origin(self, origin: str) -> bool:
-        return super().is_allowed_origin(origin) or origin in self._of_keys()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.allow_all_origins or self.allow_origins or self._of_keys():
-            await super().__call__(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-
-    def _of_keys(self) -> frozenset[str]:
-        try:
-            return frozenset(origin for key in self._keys.all() for origin in key.origins)
-        except StorageError:
-            return frozenset()
-
-
 def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
     """ConfigError if other machines could ask without a key and the server is not set to open."""
     if settings.open or keys.all():
         return
     if settings.trusted_proxies:
         why = "RAG_TRUSTED_PROXIES is set"
-    elif not _is_loopback(settings.host):
+    elif not is_loopback(settings.host):
         why = f"RAG_HOST {settings.host!r} is not a loopback address"
     else:
         return
@@ -253,10 +193,3 @@ def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
         "everybody with --open or RAG_OPEN=true"
     )
     raise ConfigError(message)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -147,8 +147,7 @@ def code_of(status: int) -> str:
 
 def request_id() -> str:
     """Return the id of the request that runs; "" outside a request."""
-    record = current()
-    return record.request_id if record else ""
+    return current().request_id
 
 
 _STORAGE_RETRY_SECONDS = 5.0
@@ -167,9 +166,7 @@ def report(error: Exception) -> None:
         log.error("http.unexpected_error", extra={"request_id": request_id()}, exc_info=error)
     elif status_of(error).status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return
-    record = current()
-    if record is not None:
-        record.failed(REQUEST, error)
+    current().failed(REQUEST, error)
 
 
 def error_event(error: Exception) -> ErrorEvent:
@@ -189,7 +186,7 @@ def problem_response(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     record = current()
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and record is not None and not record.failure:
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and not record.failure:
         record.failures.append(Failure(REQUEST, code, None, detail))
     problem = Problem(
         title=title_of(status),

@@ -15,15 +15,15 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from app.api.keys import KeyRequired, SiteOrigins
+from app.api.keys import KeyRequired
 from app.api.limits import RateLimited, trusted_proxies
 from app.api.metrics import Metrics
+from app.api.origins import SiteOrigins, allowed_origins
 from app.api.problems import Refused
 from app.api.request_log import RecordedRequests
 from app.bootstrap.key_store import SqliteSiteKeys
 from app.bootstrap.traces import Traces
-from app.domain.errors import ConfigError, InputError
-from app.domain.site_key import checked_origin
+from app.domain.errors import ConfigError
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
@@ -200,16 +200,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
-
-
-def allowed_origins(setting: str) -> list[str]:
-    """Parse a comma-separated list of origins. ConfigError names an invalid one."""
-    given = [origin.strip() for origin in setting.split(",") if origin.strip()]
-    try:
-        return [one if one == "*" else checked_origin(one) for one in given]
-    except InputError as error:
-        message = f"RAG_ALLOWED_ORIGINS: {error}"
-        raise ConfigError(message) from None
 
 
 def allowed_hosts(setting: str) -> list[str]:

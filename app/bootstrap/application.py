@@ -20,16 +20,16 @@ from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_stamp
 from app.bootstrap.providers import (
+    LanguageModel,
     OwnEmbedder,
-    Writer,
-    asked_in_time,
     budget,
     local_embedder,
     metered,
     open_cohere,
     pick_embedder,
+    pick_language_model,
     pick_paragraph_scorer,
-    pick_writer,
+    question_embedder,
     tariff_of,
 )
 from app.bootstrap.question_logging import question_log, question_reports
@@ -151,7 +151,7 @@ class _Parts:
     settings: Settings
     index: BookStore
     embedder: OwnEmbedder
-    writer: Writer | None
+    language_model: LanguageModel | None
     reranker: Reranker | None
     paragraphs: ParagraphScorer | None
     sparse: Bm25Encoder
@@ -166,7 +166,7 @@ async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExit
         settings=settings,
         index=index,
         embedder=embedder,
-        writer=await pick_writer(settings, cohere, stack),
+        language_model=await pick_language_model(settings, cohere, stack),
         reranker=cohere.reranker if cohere else None,
         paragraphs=await pick_paragraph_scorer(settings, embedder),
         sparse=Bm25Encoder(),
@@ -185,7 +185,7 @@ async def application(
     """
     async with AsyncExitStack() as stack:
         parts = await _open_parts(settings, strategy, stack)
-        index, writer = parts.index, parts.writer
+        index, model = parts.index, parts.language_model
         retrieve, answer = _answering(parts)
         ledgers = ledger_store(settings)
         cite = CiteParagraph(index, ledgers)
@@ -205,27 +205,27 @@ async def application(
             suggestions=SuggestForPage(index, retrieve.analysis.lexical),
             describe=DescribeBook(index),
             paragraphs=ReadParagraph(index, cite),
-            check_model=writer.check if writer else None,
+            check_model=model.check if model else None,
             budget=budget(settings),
-            breakers=_breakers(retrieve, writer),
+            breakers=_breakers(retrieve, model),
             question_log=log,
             reports=question_reports(log.store, index) if log else None,
         )
 
 
-def _breakers(retrieve: Retrieve, writer: Writer | None) -> dict[str, CircuitBreaker]:
+def _breakers(retrieve: Retrieve, model: LanguageModel | None) -> dict[str, CircuitBreaker]:
     guarded = {
         "embedder": retrieve.analysis.embedder,
         "reranker": retrieve.reranker,
         "rewriter": retrieve.analysis.rewriter,
-        "generator": writer.generator if writer else None,
+        "generator": model.generator if model else None,
     }
     return {part: one.breaker for part, one in guarded.items() if isinstance(one, GUARDED)}
 
 
 def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
     """Build the use cases that search and answer."""
-    settings, index, writer = parts.settings, parts.index, parts.writer
+    settings, index, model = parts.settings, parts.index, parts.language_model
     lexical, bounds = LexicalEncoder(parts.sparse), TermUpperBounds(index)
     similarity = SimilarityEncoder(
         partial(local_embedder, parts.embedder), FUNCTION_WORDS, inner_products
@@ -233,11 +233,11 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
     vocabulary = BookVocabulary(index, lexical, bounds, parts.count_tokens)
     analysis = AnalyseQuestion(
         index,
-        asked_in_time(settings, metered(settings, parts.embedder)),
+        question_embedder(settings, metered(settings, parts.embedder)),
         lexical,
         bounds,
         similarity,
-        rewriter=writer.rewriter if writer else None,
+        rewriter=model.rewriter if model else None,
         cognates=FindCognates(vocabulary),
         multilingual=isinstance(parts.embedder, E5Embedder),
     )
@@ -254,7 +254,7 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
     )
     scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
     answer = _answer(parts, retrieve, scorer, vocabulary)
-    return retrieve, answer.written_by(writer.generator) if writer else answer
+    return retrieve, answer.written_by(model.generator) if model else answer
 
 
 def _answer(

@@ -20,16 +20,17 @@ from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
-from app.domain.chunking import (
-    ChunkingConfig,
-    ChunkingTools,
-    StructureConfig,
-    strategy_name,
-    stream_chunks,
-)
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import RecursiveConfig, script_scale
+from app.domain.chunking.config import (
+    ChunkingConfig,
+    RecursiveConfig,
+    StructureConfig,
+    script_scale,
+    strategy_name,
+)
 from app.domain.chunking.report import Report, guarantee_report
+from app.domain.chunking.strategies import stream_chunks
+from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Book, Document, Site, Span
 from app.domain.errors import RagError
 from app.domain.identity import keep_ids
@@ -158,18 +159,6 @@ def embed_from_thread(embedder: Embedder) -> EmbedTexts:
 
 
 def chunk_book(
-    book: Book,
-    request: IngestRequest,
-    advance: Advance = ignore,
-    embed: EmbedTexts | None = None,
-    embeds_tokens: bool = False,
-    longest_text: int | None = None,
-) -> list[Chunk]:
-    """Return all chunks of `stream_book` as a list."""
-    return list(stream_book(book, request, advance, embed, embeds_tokens, longest_text))
-
-
-def stream_book(
     book: Book,
     request: IngestRequest,
     advance: Advance = ignore,

@@ -26,6 +26,7 @@ from app.domain.errors import InputError, RagError, StorageError
 from app.domain.ledger import from_lines
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.ingest_jobs import Report
+from app.services.phases import Phases
 from app.settings import Settings
 
 _EVERY_SECONDS = 0.2
@@ -161,7 +162,7 @@ async def _ingest(settings: Settings, order: Order) -> None:
     if order.folder:  # an upload is never a part of a site of the server's
         request = in_its_site(request)
     async with application(settings, request.strategy) as app:
-        report = await app.ingest.run(request, _PrintedProgress())
+        report = await app.ingest.run(request, Phases(_PrintedProgress()))
     _line({"report": asdict(report)})
 
 

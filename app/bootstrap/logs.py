@@ -111,8 +111,7 @@ class Masking(logging.Formatter):
 
 
 def _with_request(_logger: object, _name: str, event: EventDict) -> EventDict:
-    record = current()
-    event.setdefault("request_id", record.request_id if record else "")
+    event.setdefault("request_id", current().request_id)
     return event
 
 

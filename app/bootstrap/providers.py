@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from app.adapters.cohere.client import Calls, open_client
+from app.adapters.cohere.client import open_client
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.cohere.generator import CohereGenerator
 from app.adapters.cohere.limiter import (
-    CallLedger,
     Endpoint,
+    MonthlyCalls,
     RateLimiter,
-    RateLimits,
     default_limits,
 )
 from app.adapters.cohere.reranker import CohereReranker
+from app.adapters.cohere.retries import Calls
 from app.adapters.e5_embedder import CrossLingualScorer, E5Embedder
 from app.adapters.late_interaction import LateInteractionScorer
 from app.adapters.local_embedder import LocalEmbedder
@@ -30,8 +30,8 @@ from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.openai_generator import OpenAIGenerator, open_server
 from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.tokens import token_counter
-from app.domain.chunking import StrategyName
-from app.domain.cost import Price, Tariff
+from app.domain.chunking.config import StrategyName
+from app.domain.cost import Price, RateLimits, Tariff
 from app.domain.errors import ConfigError, StorageError
 from app.services.budget import (
     Budget,
@@ -62,7 +62,7 @@ OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder | E5Emb
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class LanguageModel:
     """A language model for two tasks: generating answers and rewriting follow-up questions."""
 
     generator: Generator
@@ -76,7 +76,7 @@ class CohereParts:
     """Cohere's adapters; None for those that the settings turn off."""
 
     embedder: CohereEmbedder | None
-    writer: Writer | None
+    language_model: LanguageModel | None
     reranker: Reranker
 
 
@@ -97,7 +97,7 @@ async def open_cohere(settings: Settings, stack: AsyncExitStack) -> CohereParts 
             settings.cohere_timeout_seconds,
         )
     )
-    months = CallLedger(settings.home)
+    months = MonthlyCalls(settings.home)
 
     def calls(endpoint: Endpoint) -> Calls:
         return Calls(RateLimiter(_limits(settings, endpoint), months))
@@ -106,7 +106,7 @@ async def open_cohere(settings: Settings, stack: AsyncExitStack) -> CohereParts 
     writes = settings.generator in {"auto", "cohere"}
     return CohereParts(
         embedder=None if local else _cohere_embedder(settings, client, calls("embed")),
-        writer=_cohere_writer(settings, client, calls("chat")) if writes else None,
+        language_model=_cohere_language_model(settings, client, calls("chat")) if writes else None,
         reranker=_cohere_reranker(settings, client, calls("rerank")),
     )
 
@@ -123,11 +123,13 @@ def _cohere_embedder(settings: Settings, client: AsyncClientV2, calls: Calls) ->
     )
 
 
-def _cohere_writer(settings: Settings, client: AsyncClientV2, calls: Calls) -> Writer:
+def _cohere_language_model(
+    settings: Settings, client: AsyncClientV2, calls: Calls
+) -> LanguageModel:
     model = CohereGenerator(
         client, calls, settings.cohere_chat_model, settings.cohere_timeout_seconds
     )
-    return _writer(settings, model, "Cohere's chat", settings.first_token_timeout_seconds)
+    return _language_model(settings, model, "Cohere's chat", settings.first_token_timeout_seconds)
 
 
 def _cohere_reranker(settings: Settings, client: AsyncClientV2, calls: Calls) -> Reranker:
@@ -140,18 +142,18 @@ def _cohere_reranker(settings: Settings, client: AsyncClientV2, calls: Calls) ->
     return GuardedReranker(MeteredReranker(model, meter), breaker, seconds)
 
 
-def _writer(
+def _language_model(
     settings: Settings,
     model: CohereGenerator | OpenAIGenerator,
     name: str,
     first_seconds: float,
-) -> Writer:
+) -> LanguageModel:
     seconds = settings.rewrite_timeout_seconds
     found = settings.chat_price(model.model)
     price = Price(*_known(settings, found, model.model, "RAG_CHAT_PRICES", (0.0, 0.0)))
     generator = MeteredGenerator(model, budget(settings), price, model.max_tokens)
     rewriter = MeteredRewriter(model, Meter(budget(settings), price, model.rewrites))
-    return Writer(
+    return LanguageModel(
         GuardedGenerator(generator, _breaker(settings, name), first_seconds),
         GuardedRewriter(rewriter, _breaker(settings, f"{name} for questions"), seconds),
         model.check if isinstance(model, OpenAIGenerator) else None,
@@ -182,7 +184,7 @@ def metered(settings: Settings, embedder: OwnEmbedder) -> Embedder:
     return MeteredEmbedder(embedder, Meter(budget(settings), Price(usd), embedder.bill))
 
 
-def asked_in_time(settings: Settings, embedder: Embedder) -> QuestionEmbedder:
+def question_embedder(settings: Settings, embedder: Embedder) -> QuestionEmbedder:
     """Return the embedder for questions, with a time limit and a circuit breaker."""
     if not isinstance(embedder, MeteredEmbedder):
         return embedder
@@ -271,12 +273,12 @@ async def pick_paragraph_scorer(
     return CrossLingualScorer(embedder) if isinstance(embedder, E5Embedder) else None
 
 
-async def pick_writer(
+async def pick_language_model(
     settings: Settings, cohere: CohereParts | None, stack: AsyncExitStack
-) -> Writer | None:
+) -> LanguageModel | None:
     """Return the model that generates answers; None if answers are extractive."""
     if settings.generator != "openai":
-        return cohere.writer if cohere else None
+        return cohere.language_model if cohere else None
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     timeout = settings.openai_timeout_seconds
     client = await stack.enter_async_context(open_server(settings.openai_base_url, key, timeout))
@@ -295,4 +297,4 @@ async def pick_writer(
         min_context_tokens=settings.openai_min_context_tokens,
     )
     # Longer than the adapter's limit, so that the adapter's error, which names settings, is raised.
-    return _writer(settings, model, "the model server", speed.most_limit + 1)
+    return _language_model(settings, model, "the model server", speed.most_limit + 1)

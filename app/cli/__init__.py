@@ -21,7 +21,7 @@ from pydantic_settings import SettingsError
 from app.bootstrap.logs import logging_to
 from app.cli.arguments import parser
 from app.domain.errors import ConfigError, InputError, RagError
-from app.domain.long_text import is_well_formed
+from app.domain.surrogates import is_well_formed
 from app.services.safe_paths import shown_name
 from app.settings import Settings, unknown_variables, variable
 

@@ -28,7 +28,7 @@ from app.cli.options import (
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import Scope
 from app.domain.book_id import BookId
-from app.domain.chunking import StrategyName
+from app.domain.chunking.config import StrategyName
 from app.domain.document import Site
 from app.domain.edition import ONLY, Edition
 

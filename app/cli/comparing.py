@@ -13,10 +13,12 @@ from tempfile import TemporaryDirectory
 from app.bootstrap.application import application
 from app.bootstrap.books import chunk_report, read_source
 from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
-from app.cli.output import TerminalProgress, markdown_table, remark, require_writable, write_text
+from app.cli.output import markdown_table, phases, remark, require_writable, write_text
 from app.cli.reading_commands import source_request
-from app.domain.chunking import StrategyName, strategy_name
-from app.services.compare import CompareStrategies, StrategyResult, Workbench
+from app.domain.chunking.config import StrategyName, strategy_name
+from app.services.compare import CompareStrategies, StrategyResult
+from app.services.evaluate import Evaluate
+from app.services.ingest import IngestBook
 from app.settings import Settings
 
 _COLUMNS = {
@@ -46,17 +48,17 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     request = source_request(arguments, settings)
 
     @asynccontextmanager
-    async def workbench() -> AsyncIterator[Workbench]:
+    async def workbench() -> AsyncIterator[tuple[IngestBook, Evaluate]]:
         with TemporaryDirectory() as home:
             temporary = settings.model_copy(update={"home": Path(home)})
             async with application(temporary, embedded_for) as app:
-                yield Workbench(app.ingest, app.evaluate)
+                yield app.ingest, app.evaluate
 
     async with application(settings, embedded_for) as app:
         remark(f"embedder: {app.embedder.model}; {len(questions)} questions")
         use_case = CompareStrategies(read_source, app.ingest.chunk_book, chunk_report, workbench)
-        with TerminalProgress() as progress:
-            rows = await use_case.run(request, questions, arguments.strategies, progress)
+        with phases() as shown:
+            rows = await use_case.run(request, questions, arguments.strategies, shown)
     _write_rows(arguments, rows)
 
 

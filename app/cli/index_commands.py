@@ -13,7 +13,6 @@ from app.bootstrap.application import application
 from app.bootstrap.books import requests_by_edition
 from app.bootstrap.storage import index_only, ledger_store, migration, verifying
 from app.cli.output import (
-    TerminalProgress,
     confirmed,
     duration,
     phases,
@@ -43,8 +42,8 @@ async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
             remark(f"embedder: {app.embedder.model}, {app.embedder.dimension} dimensions")
         kept: list[BookId] = []
         for request in requests:
-            with TerminalProgress(quiet=arguments.quiet) as progress:
-                report = await app.ingest.run(request, progress)
+            with phases(quiet=arguments.quiet) as shown:
+                report = await app.ingest.run(request, shown)
             _print_report(report, arguments)
             kept.append(BookId(report.book))
         if not arguments.dry_run and arguments.edition == ONLY:

@@ -7,9 +7,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -112,7 +111,7 @@ def asking(questions: Sequence[object]) -> Iterator[Advance]:
         yield advance
 
 
-class TerminalProgress(AbstractContextManager["TerminalProgress"]):
+class TerminalProgress:
     """Progress bars on a terminal; otherwise a line every ten seconds and after each phase."""
 
     def __init__(self, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
@@ -137,12 +136,7 @@ class TerminalProgress(AbstractContextManager["TerminalProgress"]):
         self._bars.start()
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
     def start(self, phase: str, total: int, unit: str) -> None:

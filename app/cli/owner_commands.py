@@ -11,7 +11,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
-from app.api.owner_pages import gap_issues, report_csv, report_html, report_json
+from app.api.report_formats import gap_issues, report_csv, report_html, report_json
 from app.bootstrap.question_logging import reports
 from app.cli.output import print_json, remark, require_writable, write_text
 from app.domain.errors import AnswerNotFound, InputError

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from app.bootstrap.books import (
+    chunk_book,
     chunk_report,
     in_its_site,
     read_identified,
     strategy_of,
-    stream_book,
 )
 from app.cli.output import print_json, remark
-from app.domain.chunking import StrategyName
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import StrategyName
 from app.domain.chunking.report import Report
 from app.domain.document import Block, Book
 from app.domain.edition import ONLY
@@ -97,12 +97,12 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
     of_documents = (document.settings.get("rag_strategy") for document in book.documents)
     # Late chunking needs a model only to embed, not to cut the text.
     if StrategyName.SEMANTIC not in {request.strategy, *of_documents}:
-        return stream_book(book, request, embeds_tokens=True)
+        return chunk_book(book, request, embeds_tokens=True)
     # Only `semantic` needs providers and stores.
     from app.bootstrap.application import application  # noqa: PLC0415
 
     async with application(settings, request.strategy) as app:
-        return list(await asyncio.to_thread(app.ingest.chunk_book, book, request, ignore))
+        return await asyncio.to_thread(lambda: [*app.ingest.chunk_book(book, request, ignore)])
 
 
 def _report(report: Report) -> dict[str, object]:

@@ -16,7 +16,7 @@ from app.bootstrap.application import Application, application
 from app.bootstrap.books import sample_request
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.storage import storage_warnings
-from app.cli.output import TerminalProgress, remark
+from app.cli.output import phases, remark
 from app.cli.workers import end_with_parent, require_server, run_workers
 from app.domain.errors import ConfigError
 from app.settings import Settings
@@ -52,8 +52,8 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
         _require_free_port(settings)
     settings = settings.model_copy(update={"workers": 1})
     async with application(settings, settings.strategy) as app:
-        with TerminalProgress() as progress:
-            report = await app.ingest.run(sample_request(settings), progress)
+        with phases() as shown:
+            report = await app.ingest.run(sample_request(settings), shown)
     remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
     if not arguments.no_serve:
         await _serve(settings, sample=True)
@@ -75,8 +75,8 @@ async def _serve(
 ) -> None:
     # These imports take half a second, so only these commands pay for them.
     from app.api import demo  # noqa: PLC0415
-    from app.api.connections import server  # noqa: PLC0415
     from app.api.pages import BOOK_LIST_ROUTES  # noqa: PLC0415
+    from app.api.server import server  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
     if listener is None:

@@ -58,19 +58,25 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbedderLimits:
-    """How an embedder packs texts into calls, and its rate limits.
+class RateLimits:
+    """Limits of a provider's key for one endpoint; None means no limit."""
 
-    None means no limit. The defaults are those of a model in this process.
-    """
+    calls_per_minute: int | None = None
+    inputs_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    calls_per_month: int | None = None
+    """For all endpoints together."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderLimits:
+    """How an embedder packs texts into calls; None means no limit."""
 
     texts_per_call: int | None = None
     tokens_per_call: int | None = None
     tokens_per_text: int | None = None
     """Longer texts are cut at the end."""
-    calls_per_minute: int | None = None
-    inputs_per_minute: int | None = None
-    tokens_per_minute: int | None = None
+    rates: RateLimits = RateLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +97,9 @@ class Tariff:
         limits, tokens = self.limits, sum(counts)
         batches = sum(1 for _ in pack(counts, limits.texts_per_call, limits.tokens_per_call))
         amounts = (
-            (batches, limits.calls_per_minute),
-            (len(counts), limits.inputs_per_minute),
-            (tokens, limits.tokens_per_minute),
+            (batches, limits.rates.calls_per_minute),
+            (len(counts), limits.rates.inputs_per_minute),
+            (tokens, limits.rates.tokens_per_minute),
         )
         minutes = max(amount / limit if limit else 0.0 for amount, limit in amounts)
         return Cost(len(counts), tokens, batches, minutes, self.price(tokens))

@@ -14,12 +14,8 @@ from typing import TypeAlias
 from app.domain.book_id import BookId
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.framed_text import without_fences
-from app.domain.long_text import Text
 
 Span: TypeAlias = tuple[int, int]
-
-_AT_ONCE = 1 << 20
-"""Characters that are counted at once."""
 
 RUN_BOUNDARY = "\x1f"
 """Separates two runs of a block's text (ASCII unit separator)."""
@@ -138,7 +134,7 @@ class Document:
     """Title of the chapter that the page belongs to in the table of contents."""
     url: str
     """The page's permalink without anchor, percent-encoded."""
-    source: Text
+    source: str
     """The file's text, with hidden parts replaced by blanks."""
     blocks: tuple[Block, ...]
     position: int = 0
@@ -165,9 +161,8 @@ class Document:
         )
 
 
-def _count_nonblank(text: Text) -> int:
-    starts = range(0, len(text), _AT_ONCE)
-    return sum(len("".join(text[start : start + _AT_ONCE].split())) for start in starts)
+def _count_nonblank(text: str) -> int:
+    return len("".join(text.split()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import takewhile
@@ -55,11 +55,6 @@ ONLY = Edition()
 def _label(text: str) -> str:
     plain = re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:_LENGTH]
     return plain or (text and sha256(text.encode(errors="replace")).hexdigest()[:8])
-
-
-def default_editions(books: Iterable[BookId]) -> list[BookId]:
-    """Return the ids of default editions."""
-    return [book for book in books if book == book.name]
 
 
 def edition_at(page_url: str, editions: Sequence[tuple[BookId, str]]) -> BookId | None:

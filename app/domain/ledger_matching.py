@@ -115,8 +115,8 @@ def _size(paragraph: LedgerParagraph) -> int:
     return len(paragraph.text.encode("utf-8", "surrogatepass"))
 
 
-def tells_alone(paragraph: LedgerParagraph) -> bool:
-    """Whether the text is long enough to tell which paragraph it is, wherever it stands."""
+def is_distinctive(paragraph: LedgerParagraph) -> bool:
+    """Whether the text is long enough to identify the paragraph anywhere in the book."""
     return _size(paragraph) >= SHORT
 
 
@@ -130,7 +130,7 @@ def _author(matching: _Matching) -> None:
 def _same_unique_text(matching: _Matching) -> None:
     """Pair long texts that occur once on both sides; short ones only tell where a page went."""
     for new, entry in _unique_texts(matching, [entry for entry in matching.old if entry.live]):
-        if tells_alone(matching.paragraphs[new]):
+        if is_distinctive(matching.paragraphs[new]):
             matching.take(new, entry, 1.0)
         else:
             matching.vote(entry, matching.paragraphs[new])
@@ -241,7 +241,7 @@ def _same_page_and_text(matching: _Matching) -> None:
 
 def _removed_text(matching: _Matching) -> None:
     for new, entry in _unique_texts(matching, matching.old):
-        if tells_alone(matching.paragraphs[new]):
+        if is_distinctive(matching.paragraphs[new]):
             matching.take(new, entry, 1.0)
     _pair_under_headings(matching, live=False)
 
@@ -249,7 +249,7 @@ def _removed_text(matching: _Matching) -> None:
 def _pair_under_headings(matching: _Matching, *, live: bool) -> None:
     """Pair equal texts on a page: under the same headings, the same heading, any heading.
 
-    Under the same headings, a page is also the one with its name, whatever of it went elsewhere.
+    Under the same headings, the page of the same name counts too, even if parts of it moved.
     Under any heading, only if there are as many as before: otherwise one is as likely as another.
     """
     _pair_on_page(matching, [*matching.pages(), (_same, _same)], _whole, live=live)
@@ -315,14 +315,14 @@ def _similar_anywhere(matching: _Matching) -> None:
     old = [entry for entry in matching.old if entry.live]
     once = _unique((entry.paragraph.content_id, entry.paragraph_id) for entry in old)
     alone = _unique((paragraph.content_id, paragraph) for paragraph in matching.paragraphs)
-    olds = [e for e in matching.free_old(live=True) if _tells(e.paragraph, once)]
-    news = [(new, p) for new, p in matching.free_new() if _tells(p, alone)]
+    olds = [e for e in matching.free_old(live=True) if _is_identified(e.paragraph, once)]
+    news = [(new, p) for new, p in matching.free_new() if _is_identified(p, alone)]
     _take_similar(matching, news, olds, ANYWHERE_DICE)
 
 
-def _tells(paragraph: LedgerParagraph, once: Container[str]) -> bool:
-    """Whether the text alone tells which paragraph it is: long, and not repeated in the book."""
-    return tells_alone(paragraph) and paragraph.content_id in once
+def _is_identified(paragraph: LedgerParagraph, once: Container[str]) -> bool:
+    """Whether the text alone identifies the paragraph: long, and not repeated in the book."""
+    return is_distinctive(paragraph) and paragraph.content_id in once
 
 
 def _take_similar(

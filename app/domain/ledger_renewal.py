@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.domain.ledger import Alias, Entry, Ledger, LedgerParagraph, unused_id
-from app.domain.ledger_matching import Match, match, tells_alone
+from app.domain.ledger_matching import Match, is_distinctive, match
 
 NEAR = 8
 """Paragraphs before and after the place of one that is gone, which may contain its text."""
@@ -32,7 +32,7 @@ def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[s
         ids.append(paragraph_id)
         entries[paragraph_id] = Entry(paragraph_id, paragraph, order)
         # The hash of a short text that is gone does not stand for its next use.
-        known = paragraph.content_id in entries and not tells_alone(paragraph)
+        known = paragraph.content_id in entries and not is_distinctive(paragraph)
         for alias in {"" if known else paragraph.content_id, former} - {paragraph_id, ""}:
             aliases.setdefault(alias, Alias(alias, paragraph_id, round(score, 4)))
     for merged in _merged(ledger, entries, paragraphs, ids):
@@ -85,7 +85,7 @@ def _merged(
     """Yield aliases for paragraphs that are now part of another one near their place."""
     for old in ledger.entries.values():
         entry, text = entries[old.paragraph_id], old.paragraph.text
-        if not old.live or entry.live or not tells_alone(old.paragraph):
+        if not old.live or entry.live or not is_distinctive(old.paragraph):
             continue
         around = range(max(0, entry.order - NEAR), min(len(ids), entry.order + NEAR + 1))
         for place in sorted(around, key=lambda place: abs(place - entry.order)):

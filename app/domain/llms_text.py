@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 
-from app.domain.answering.chapters import Chapter
+from app.domain.answering.chapters import chapters_of
 from app.domain.answering.passage_text import framed_block
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -41,10 +41,8 @@ class ChapterList:
     """Names with their pages, in reading order."""
 
 
-def contents_of(
-    title: str, language: str, chapters: Sequence[Chapter], chunks: Sequence[Chunk]
-) -> ChapterList:
-    """Return the table of contents; `chunks` are all of the book, `chapters` are made of them."""
+def contents_of(title: str, language: str, chunks: Sequence[Chunk]) -> ChapterList:
+    """Return the table of contents; `chunks` are all of the book."""
     paragraphs: dict[str, str] = {}
     for chunk in sorted(chunks, key=lambda one: (one.position, one.chunk_index)):
         if text := _first_paragraph(chunk.own_passages):
@@ -54,7 +52,7 @@ def contents_of(
         language,
         tuple(
             (one.name, tuple(_page(page, paragraphs.get(page.file, "")) for page in one.pages))
-            for one in chapters
+            for one in chapters_of(chunks)
         ),
     )
 

@@ -91,11 +91,12 @@ class _WordNumbers(dict[str, int]):
 class _Page:
     """A page as a sequence of folded words, each represented by a number.
 
-    Numbers are kept in arrays, and texts of runs are computed again when quoted: for a book in one
-    file they would take hundreds of megabytes.
+    Numbers are kept in arrays: for a book in one file they would take hundreds of megabytes.
     """
 
     blocks: Sequence[Block]
+    runs: list[str] = field(default_factory=list)
+    """The clean runs with words of all blocks, in order."""
     words: array[int] = field(default_factory=partial(array, "I"))
     starts: array[int] = field(default_factory=partial(array, "I"))
     """Run number -> position of its first word; the last element is the number of words."""
@@ -118,6 +119,7 @@ class _Page:
                 words = WORD.findall(text)
                 if not words:
                     continue
+                page.runs.append(text)
                 page.starts.append(len(page.words))
                 page.words.extend(map(numbers.__getitem__, words))
         page.first_runs.append(len(page.starts))
@@ -129,12 +131,6 @@ class _Page:
         """Return the run numbers of a block."""
         return range(self.first_runs[index], self.first_runs[index + 1])
 
-    def run(self, number: int) -> str:
-        """Return the text of a run."""
-        index = bisect_right(self.first_runs, number) - 1
-        texts = filter(WORD.search, clean_runs(self.blocks[index]))
-        return next(islice(texts, number - self.first_runs[index], None))
-
     def size(self, number: int) -> int:
         """Return the number of words in a run."""
         return self.starts[number + 1] - self.starts[number]
@@ -142,7 +138,7 @@ class _Page:
     def _fragment(self, position: int, size: int) -> FragmentText:
         """Return `size` words from `position` on, all of one run."""
         number = bisect_right(self.starts, position) - 1
-        text, first = self.run(number), position - self.starts[number]
+        text, first = self.runs[number], position - self.starts[number]
         spans = _word_spans(text)[first : first + size]
         return FragmentText(text[spans[0][0] : spans[-1][1]])
 
@@ -211,7 +207,7 @@ class _Page:
             ahead = self._words_ahead(number)
             if not ahead:
                 continue
-            run, after = self.run(number), self.run(number + 1)
+            run, after = self.runs[number], self.runs[number + 1]
             if _are_adjacent(text, run, after, number + 1 in self.runs_of(index)):
                 # Only blanks may separate text and suffix, so punctuation is included.
                 first, last = _word_spans(run)[-SUFFIX_WORDS:][0], _word_spans(after)[ahead - 1]

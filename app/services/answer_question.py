@@ -98,17 +98,15 @@ class AnswerQuestion:
         record = current()
         async with aclosing(self._stream(request)) as events:
             async for event in events:
-                if record is not None:
-                    if isinstance(event, Finished):
-                        record.answer = event.answer
-                        self._log(request, record)
-                    elif record.first_text_ms is None and isinstance(event, TextDelta):
-                        record.first_text_ms = record.ms
+                if isinstance(event, Finished):
+                    record.answer = event.answer
+                    self._log(request, event.answer, record)
+                elif record.first_text_ms is None and isinstance(event, TextDelta):
+                    record.first_text_ms = record.ms
                 yield event
 
-    def _log(self, request: AskRequest, record: Recording) -> None:
-        answer = record.answer
-        if not _logger.isEnabledFor(logging.INFO) or answer is None:
+    def _log(self, request: AskRequest, answer: Answer, record: Recording) -> None:
+        if not _logger.isEnabledFor(logging.INFO):
             return
         fields: dict[str, object] = {
             "books": request.filter.books,

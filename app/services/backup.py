@@ -41,12 +41,11 @@ class BackupWriter(Protocol):
         ...
 
 
-class BackedUpBook(Protocol):
-    @property
-    def manifest(self) -> BookManifest: ...
-
-    @property
-    def pages(self) -> Sequence[str]: ...
+@dataclass(frozen=True, slots=True)
+class BackedUpBook:
+    manifest: BookManifest
+    pages: tuple[str, ...]
+    """Names of the pages with its points."""
 
 
 class BackupReader(Protocol):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from cachetools import LRUCache
-
-from app.domain.answering.chapters import chapters_of
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound
 from app.domain.llms_text import ChapterList, contents_of, full_text, short_text
 from app.domain.retrieval.query import SearchFilter
+from app.services.book_cache import BookCache
 from app.services.ports import BookManifest, VectorIndex
 
 _CACHED = 8
@@ -23,24 +21,20 @@ class DescribeBook:
     """The use case. Results are cached until the book's next generation."""
 
     index: VectorIndex
-    _contents: LRUCache[tuple[BookId, int], ChapterList] = field(
-        default_factory=lambda: LRUCache(_CACHED), init=False, compare=False, repr=False
+    _contents: BookCache[ChapterList] = field(
+        default_factory=lambda: BookCache(_CACHED), init=False
     )
-    _texts: LRUCache[tuple[BookId, int], str] = field(
-        default_factory=lambda: LRUCache(_CACHED), init=False, compare=False, repr=False
-    )
+    _texts: BookCache[str] = field(default_factory=lambda: BookCache(_CACHED), init=False)
 
     async def contents(self, book: BookId) -> ChapterList:
         """Return the table of contents. Raises BookNotFound."""
         manifest = await self._manifest(book)
-        key = (book, manifest.generation)
-        found = self._contents.get(key)
-        if found is None:
+
+        async def make() -> ChapterList:
             chunks = await self.index.matching(SearchFilter(books=(book,)))
-            title, language = manifest.title, manifest.language
-            found = contents_of(title, language, chapters_of(chunks), chunks)
-            self._contents[key] = found
-        return found
+            return contents_of(manifest.title, manifest.language, chunks)
+
+        return await self._contents.get(manifest, make)
 
     async def short_text(self, book: BookId) -> str:
         """Return `llms.txt`. Raises BookNotFound."""
@@ -49,13 +43,13 @@ class DescribeBook:
     async def full_text(self, book: BookId) -> str:
         """Return `llms-full.txt`. Raises BookNotFound."""
         manifest = await self._manifest(book)
-        key = (book, manifest.generation)
-        found = self._texts.get(key)
-        if found is None:
+
+        async def make() -> str:
             chunks = await self.index.matching(SearchFilter(books=(book,)))
             # In a thread: it takes a second for a large book.
-            found = self._texts[key] = await asyncio.to_thread(full_text, manifest.title, chunks)
-        return found
+            return await asyncio.to_thread(full_text, manifest.title, chunks)
+
+        return await self._texts.get(manifest, make)
 
     async def _manifest(self, book: BookId) -> BookManifest:
         manifest = (await self.index.books()).get(book)

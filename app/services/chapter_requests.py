@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, chain
 
-from cachetools import LRUCache
-
 from app.domain.answer import Confidence, Source
 from app.domain.answering.chapters import (
     Chapter,
@@ -38,13 +36,13 @@ from app.domain.answering.question_analysis import analyse
 from app.domain.answering.request import AskRequest, PageLocation
 from app.domain.answering.request_words import IntentKind
 from app.domain.answering.units import SplitSentences
-from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
 from app.domain.search_text import SearchText
 from app.domain.terms import words
+from app.services.book_cache import BookCache
 from app.services.book_scope import books_asked
 from app.services.consultation import Consultation, ConsultBook
 from app.services.page_glossary import LookUpTerms
@@ -77,8 +75,8 @@ class ConsultChapters:
     glossary: LookUpTerms
     split_sentences: SplitSentences
     count_tokens: Callable[[str], int]
-    _contents: LRUCache[tuple[BookId, int], list[Chapter]] = field(
-        default_factory=lambda: LRUCache(_CACHED_BOOKS), init=False, compare=False, repr=False
+    _contents: BookCache[list[Chapter]] = field(
+        default_factory=lambda: BookCache(_CACHED_BOOKS), init=False
     )
 
     async def read(
@@ -109,12 +107,10 @@ class ConsultChapters:
         return await read(intent, request, found[0], scope)
 
     async def _chapters_of(self, manifest: BookManifest) -> list[Chapter]:
-        key = (manifest.book, manifest.generation)
-        known = self._contents.get(key)
-        if known is None:
-            chunks = await self.index.matching(SearchFilter(books=(manifest.book,)))
-            known = self._contents[key] = chapters_of(chunks)
-        return known
+        async def make() -> list[Chapter]:
+            return chapters_of(await self.index.matching(SearchFilter(books=(manifest.book,))))
+
+        return await self._contents.get(manifest, make)
 
     def _named(
         self, intent: Intent, chapters: Sequence[Chapter], page: PageLocation | None

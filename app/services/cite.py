@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
 from app.domain.ledger import Entry
+from app.services.page_locator import find_paragraph
 from app.services.ports import LedgerStore, VectorIndex
 
 _log = logging.getLogger(__name__)
@@ -72,7 +73,7 @@ class CiteParagraph:
     async def _link(self, book: BookId, entry: Entry) -> str:
         """Return the paragraph's deep link; "" if no chunk has it or the index cannot be read."""
         try:
-            passage = await self.index.find_paragraph(entry.paragraph_id, book)
+            passage = await find_paragraph(self.index, entry.paragraph_id, book)
         except StorageError as error:
             _log.warning("cite.index_failed", extra={"book": book, "error": error.code})
             passage = None

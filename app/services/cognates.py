@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
 
-from cachetools import LRUCache
 from rapidfuzz import process
 from rapidfuzz.distance import JaroWinkler
 
 from app.domain.languages import LANGUAGES
+from app.services.book_cache import BookCache
 from app.services.ports import BookManifest
 from app.services.vocabulary import BookVocabulary, KnownWords, plain_words
 
@@ -38,8 +38,8 @@ FoldedWords: TypeAlias = Mapping[str, str]
 @dataclass(slots=True)
 class FindCognates:
     vocabulary: BookVocabulary
-    _folded: LRUCache[tuple[str, str, int], FoldedWords] = field(
-        default_factory=lambda: LRUCache(MOST_BOOKS), init=False, compare=False, repr=False
+    _folded: BookCache[FoldedWords] = field(
+        default_factory=lambda: BookCache(MOST_BOOKS), init=False
     )
 
     async def of(
@@ -57,12 +57,10 @@ class FindCognates:
         return await asyncio.to_thread(cognates, question, language, known)
 
     async def _words(self, book: BookManifest) -> FoldedWords:
-        key = (book.book, book.book_version, book.generation)
-        found = self._folded.get(key)
-        if found is None:
-            found = folded(await self.vocabulary.words(book))
-            self._folded[key] = found
-        return found
+        async def make() -> FoldedWords:
+            return folded(await self.vocabulary.words(book))
+
+        return await self._folded.get(book, make)
 
 
 def folded(words: KnownWords) -> FoldedWords:

@@ -14,7 +14,7 @@ from app.domain.document import Book
 from app.domain.evaluation.gold_question import Question
 from app.services.evaluate import Evaluate, EvaluationRequest
 from app.services.ingest import ChunkBook, IngestBook, IngestRequest, ReadBook
-from app.services.phases import Advance, ProgressReporter, ignore
+from app.services.phases import Advance, Phases, ignore
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +43,25 @@ class StrategyResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Workbench:
-    """A temporary index to ingest into and search."""
-
-    ingest: IngestBook
-    evaluate: Evaluate
-
-
-@dataclass(frozen=True, slots=True)
 class CompareStrategies:
-    """The use case. `workbench` opens an empty index."""
+    """The use case. `workbench` opens an empty, temporary index to ingest into and search."""
 
     read_book: ReadBook
     chunk_book: ChunkBook
     report: Callable[[Book, Sequence[Chunk], IngestRequest], Report]
-    workbench: Callable[[], AbstractAsyncContextManager[Workbench]]
+    workbench: Callable[[], AbstractAsyncContextManager[tuple[IngestBook, Evaluate]]]
 
     async def run(
         self,
         request: IngestRequest,
         questions: Sequence[Question],
         strategies: Sequence[str],
-        progress: ProgressReporter,
+        phases: Phases,
     ) -> list[StrategyResult]:
         """Return one row for each strategy, in the given order."""
         book = self.read_book(request, ignore)
         rows = [
-            await self._row(
-                book, replace(request, strategy=name, book=book.id), questions, progress
-            )
+            await self._row(book, replace(request, strategy=name, book=book.id), questions, phases)
             for name in strategies
         ]
         base = next((row.seconds for row in rows if row.strategy == "fixed"), rows[0].seconds)
@@ -82,21 +72,17 @@ class CompareStrategies:
         book: Book,
         request: IngestRequest,
         questions: Sequence[Question],
-        progress: ProgressReporter,
+        phases: Phases,
     ) -> StrategyResult:
         started = process_time()
-        chunks = await asyncio.to_thread(self.chunk_book, book, request, ignore)
+        chunks = await asyncio.to_thread(lambda: [*self.chunk_book(book, request, ignore)])
         seconds = process_time() - started
         report = self.report(book, chunks, request)
-        async with self.workbench() as bench:
-            await _with_chunks(bench.ingest, book, chunks).run(request, progress)
-            progress.start(request.strategy, len(questions), "questions")
-            evaluation = await bench.evaluate.run(
-                questions,
-                EvaluationRequest(book=book.id, k=5),
-                lambda done: progress.advance(request.strategy, done),
-            )
-            progress.finish(request.strategy)
+        async with self.workbench() as (ingest, evaluate):
+            await _with_chunks(ingest, book, chunks).run(request, phases)
+            with phases.phase(request.strategy, len(questions), "questions") as advance:
+                asked = EvaluationRequest(book=book.id, k=5)
+                evaluation = await evaluate.run(questions, asked, advance)
         scores = evaluation.summary()
         return StrategyResult(
             strategy=request.strategy,

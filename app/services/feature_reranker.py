@@ -32,7 +32,7 @@ class FeatureReranker:
     )
 
     async def order(
-        self, asked: Mapping[str, RescoringInput], hits: Sequence[Hit], page_url: str = ""
+        self, asked: Mapping[str, RescoringInput], hits: Sequence[Hit]
     ) -> tuple[Hit, ...]:
         """Return the first `DEPTH` hits reranked, followed by the others in their order.
 
@@ -44,7 +44,7 @@ class FeatureReranker:
         similar = await self._similar(asked, near)
         question = {language: one.terms for language, one in asked.items()}
         terms = [self.terms_of(hit.chunk) for hit in near]
-        rescored = rescore(near, terms, question, self.weights, page_url, similar)
+        rescored = rescore(near, terms, question, self.weights, similar)
         lowest = rescored[-1].score
         return (*rescored, *(replace(hit, score=min(hit.score, lowest)) for hit in far))
 

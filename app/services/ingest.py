@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ from app.services.ingest_plan import (
     fingerprint,
 )
 from app.services.lexical import chunk_vector
-from app.services.phases import Advance, Phases, ProgressReporter
+from app.services.phases import Advance, Phases
 from app.services.ports import (
     BookManifest,
     BookStore,
@@ -58,7 +58,7 @@ WRITE_BATCH = 256
 
 ReadBook: TypeAlias = Callable[[IngestRequest, Advance], Book]
 """Reads a book; calls `Advance` with the number of files read since the last call."""
-ChunkBook: TypeAlias = Callable[[Book, IngestRequest, Advance], Sequence[Chunk]]
+ChunkBook: TypeAlias = Callable[[Book, IngestRequest, Advance], Iterable[Chunk]]
 """Chunks a book; calls `Advance` with the number of documents done since the last call."""
 
 
@@ -86,14 +86,13 @@ class IngestBook:
     encoder: str = ""
     billed: Callable[[], int] = lambda: 0
 
-    async def run(self, request: IngestRequest, progress: ProgressReporter) -> IngestReport:
+    async def run(self, request: IngestRequest, phases: Phases) -> IngestReport:
         """Update the index from the folder. Raises BookError, IndexBusy, ProviderError and others.
 
         Readers see the old generation until the last step. On an error the index is unchanged;
         vectors received so far stay in the cache.
         """
         started = perf_counter()
-        phases = Phases(progress)
         source = await asyncio.to_thread(self.stamp, request)
         report = await self._recall(request, source)
         if report is None:
@@ -156,7 +155,7 @@ class IngestBook:
 
     async def _chunk(self, book: Book, request: IngestRequest, phases: Phases) -> Sequence[Chunk]:
         with phases.phase("chunk", len(book.documents), "files") as advance:
-            chunks = await asyncio.to_thread(self.chunk_book, book, request, advance)
+            chunks = await asyncio.to_thread(lambda: [*self.chunk_book(book, request, advance)])
         if not chunks:
             message = "nothing to index: every block of the book has an excluded kind"
             raise BookError(message, str(request.folder))

@@ -53,7 +53,7 @@ class MigrateBooks:
         writer = await self.target.begin(book, manifest.dimension)
         try:
             with phases.phase(f"copy {book}", manifest.chunks, "chunks") as advance:
-                async for page in self.source.points(book):
+                async for page in (await self.source.snapshot(book)).pages:
                     await writer.write(page)
                     advance(len(page))
             published = await writer.publish(manifest)
@@ -69,9 +69,9 @@ class MigrateBooks:
 
     async def _first_difference(self, manifest: BookManifest, phases: Phases) -> str:
         """Compare both sides in reading order, chunk by chunk; return a difference or ""."""
-        arrived = _one_by_one(self.target.points(manifest.book))
+        arrived = _one_by_one((await self.target.snapshot(manifest.book)).pages)
         with phases.phase(f"verify {manifest.book}", manifest.chunks, "chunks") as advance:
-            async for page in self.source.points(manifest.book):
+            async for page in (await self.source.snapshot(manifest.book)).pages:
                 for sent in page:
                     got = await anext(arrived, None)
                     if got is None or not _same(sent, got):

@@ -21,6 +21,7 @@ from app.domain.glossary import (
 )
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
+from app.services.book_cache import BookCache
 from app.services.book_scope import in_first_book
 from app.services.ports import BookManifest, VectorIndex
 
@@ -55,11 +56,8 @@ class LookUpTerms:
     """The use case. The glossary is cached for each generation, and the terms of each page."""
 
     index: VectorIndex
-    _read: LRUCache[str, _GlossaryCache] = field(
-        default_factory=lambda: LRUCache(_CACHED_BOOKS), init=False, compare=False, repr=False
-    )
-    _reading: asyncio.Lock = field(
-        default_factory=asyncio.Lock, init=False, compare=False, repr=False
+    _read: BookCache[_GlossaryCache] = field(
+        default_factory=lambda: BookCache(_CACHED_BOOKS), init=False
     )
 
     async def on_page(self, page: str, book: BookId | None = None) -> PageGlossary | None:
@@ -77,15 +75,13 @@ class LookUpTerms:
         return await in_first_book(self.index, page, book, read)
 
     async def _glossary(self, manifest: BookManifest) -> _GlossaryCache:
-        async with self._reading:
-            known = self._read.get(manifest.book)
-            if known is None or known.manifest != manifest:
-                entries = SearchFilter(books=(manifest.book,), kinds=(BlockKind.GLOSSARY_ENTRY,))
-                chunks = await self.index.matching(entries)
-                # In a thread: 2,000 entries take a second, and a page about 10 ms.
-                known = await asyncio.to_thread(_glossary_of, manifest, chunks)
-                self._read[manifest.book] = known
-            return known
+        async def make() -> _GlossaryCache:
+            entries = SearchFilter(books=(manifest.book,), kinds=(BlockKind.GLOSSARY_ENTRY,))
+            chunks = await self.index.matching(entries)
+            # In a thread: 2,000 entries take a second, and a page about 10 ms.
+            return await asyncio.to_thread(_glossary_of, manifest, chunks)
+
+        return await self._read.get(manifest, make)
 
     async def _terms(self, glossary: _GlossaryCache, page: str) -> tuple[TermOnPage, ...] | None:
         """Return the terms on a page; None if the book has no such page."""

@@ -19,8 +19,7 @@ from functools import cached_property
 from typing import Protocol
 
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.edition import default_editions
+from app.domain.chunking.chunk import Chunk
 from app.domain.ledger import Ledger, Located
 from app.domain.retrieval.query import (
     Candidates,
@@ -204,7 +203,7 @@ class BookList(Mapping[BookId, BookManifest]):
     @cached_property
     def defaults(self) -> Sequence[BookId]:
         """The default editions."""
-        return default_editions(self._known)
+        return [book for book in self._known if book == book.name]
 
     @cached_property
     def with_editions(self) -> Mapping[BookId, Sequence[BookManifest]]:
@@ -250,7 +249,7 @@ class Snapshot:
 
     manifest: BookManifest
     pages: AsyncIterator[list[IndexPoint]]
-    """All points in pages, in reading order, as an ingest writes them.
+    """All points in pages, in reading order; dense vectors as stored: scaled to length 1.
 
     On a server, pages lack points if the generation was replaced twice while it was read: compare
     their number with the manifest's.
@@ -286,11 +285,8 @@ class BookCatalogue(Protocol):
 class BookSource(BookCatalogue, Protocol):
     """An index whose books are copied to another one."""
 
-    def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Yield all points of the current generation in pages, in reading order.
-
-        Dense vectors are as stored: scaled to length 1. BookNotFound if there is no such book.
-        """
+    async def snapshot(self, book: BookId) -> Snapshot:
+        """Return the current generation to read. Raises BookNotFound, StorageError."""
         ...
 
 
@@ -344,10 +340,6 @@ class VectorIndex(BookCatalogue, Protocol):
         """Return the first later position in another chapter; None if there is none."""
         ...
 
-    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
-        """Return the whole paragraph with this id; None if no chunk has it."""
-        ...
-
 
 class BookStore(VectorIndex, BookSource, Protocol):
     """The index for the operator's commands and for ingests."""
@@ -365,10 +357,6 @@ class BookStore(VectorIndex, BookSource, Protocol):
 
     async def check(self) -> None:
         """Check every book and record the damage. StorageError if the index is unavailable."""
-        ...
-
-    async def snapshot(self, book: BookId) -> Snapshot:
-        """Return the current generation to read. Raises BookNotFound, StorageError."""
         ...
 
     async def manifest(self, book: BookId) -> BookManifest | None:

@@ -7,7 +7,7 @@ import math
 
 from app.domain.errors import BudgetSpent, ProviderAuthError, ProviderError
 from app.domain.retrieval.query import Vector
-from app.services.recording import Failure, current
+from app.services.recording import current
 
 
 def degraded_by(log: logging.Logger, event: str, step: str, error: ProviderError) -> str:
@@ -16,8 +16,7 @@ def degraded_by(log: logging.Logger, event: str, step: str, error: ProviderError
     A refused key is logged as an error, since it is permanent; other failures as warnings. A spent
     budget is not logged here: `Budget` logs it once a day.
     """
-    record = current()
-    failure = record.failed(step, error) if record else Failure.of(step, error)
+    failure = current().failed(step, error)
     if isinstance(error, BudgetSpent):
         return "budget"
     level = logging.ERROR if isinstance(error, ProviderAuthError) else logging.WARNING

@@ -82,7 +82,7 @@ class QuestionLog:
         self, request: AskRequest, events: AsyncGenerator[AnswerEvent, None]
     ) -> AsyncGenerator[AnswerEvent, None]:
         """Yield the events, the last with the `answer_id`, and log the answer."""
-        record = current() or Recording()
+        record = current()
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, Finished):

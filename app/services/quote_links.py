@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from cachetools import LRUCache
-
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Finished
 from app.domain.answering.verification import QUOTE_CONTEXT
 from app.domain.book_id import BookId
@@ -17,6 +15,7 @@ from app.domain.document import BlockKind
 from app.domain.errors import RagError
 from app.domain.page_text import PageText, leads_to
 from app.domain.retrieval.query import SearchFilter
+from app.services.book_cache import BookCache
 from app.services.book_scope import books_asked
 from app.services.ports import BookManifest, VectorIndex
 
@@ -36,8 +35,8 @@ class LinkQuotes:
     """
 
     index: VectorIndex
-    _pages: LRUCache[tuple[str, int, str], _CitedPage] = field(
-        default_factory=lambda: LRUCache(_CACHED_PAGES), init=False, compare=False, repr=False
+    _pages: BookCache[_CitedPage] = field(
+        default_factory=lambda: BookCache(_CACHED_PAGES), init=False
     )
 
     async def event(self, event: AnswerEvent, linked: dict[Citation, Citation]) -> AnswerEvent:
@@ -67,11 +66,11 @@ class LinkQuotes:
 
     async def _page(self, book: BookId, file: str) -> _CitedPage:
         (manifest,) = await books_asked(self.index, [book])
-        key = (book, manifest.generation, file)
-        page = self._pages.get(key)
-        if page is None:
-            page = self._pages[key] = _CitedPage.of(await self._blocks(manifest, file))
-        return page
+
+        async def make() -> _CitedPage:
+            return _CitedPage.of(await self._blocks(manifest, file))
+
+        return await self._pages.get(manifest, make, file)
 
     async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[_Block]:
         """Return the distinct blocks of a page in reading order, headings included."""

@@ -107,12 +107,15 @@ class Recording:
         return failure
 
 
-_current: ContextVar[Recording | None] = ContextVar("recording", default=None)
+_current: ContextVar[Recording] = ContextVar("recording")
 
 
-def current() -> Recording | None:
-    """Return the recording of the request that runs in this context."""
-    return _current.get()
+def current() -> Recording:
+    """Return the recording of the request that runs in this context.
+
+    Outside a request, return a new one that is not kept.
+    """
+    return _current.get(None) or Recording()
 
 
 @contextmanager
@@ -133,8 +136,8 @@ def stage(name: str) -> Iterator[None]:
     Inside another stage, the block counts as part of that stage. The block must not yield to a
     consumer, because the consumer's time would be included.
     """
-    record = _current.get()
-    if record is None or record.in_stage:
+    record = current()
+    if record.in_stage:
         yield
         return
     record.in_stage = True
@@ -151,21 +154,16 @@ def stage(name: str) -> Iterator[None]:
 
 def failed_step(step: str, code: str, reason: str) -> None:
     """Record a step that failed without raising an error."""
-    record = _current.get()
-    if record is not None:
-        record.failures.append(Failure(step, code, None, reason))
+    current().failures.append(Failure(step, code, None, reason))
 
 
 def billed(units: Units, usd: float) -> None:
     """Add units and US dollars, which may be negative where an estimate is replaced."""
-    record = _current.get()
-    if record is not None:
-        record.units += units
-        record.usd += usd
+    record = current()
+    record.units += units
+    record.usd += usd
 
 
 def looked_up(cache: str, *, hit: bool) -> None:
     """Count a look-up of a cache."""
-    record = _current.get()
-    if record is not None:
-        record.caches[cache, hit] += 1
+    current().caches[cache, hit] += 1

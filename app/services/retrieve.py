@@ -15,13 +15,13 @@ from app.domain.retrieval.query import (
     Candidates,
     ContextPassage,
     Hit,
-    ScoredId,
     SearchMode,
     SearchQuery,
 )
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.book_scope import degraded_books
 from app.services.feature_reranker import DEPTH, FeatureReranker
+from app.services.page_locator import find_paragraph
 from app.services.ports import Reranker, VectorIndex
 from app.services.provider_failures import degraded_by
 from app.services.recording import stage
@@ -87,7 +87,7 @@ class Retrieve:
         best = sorted(hits, key=lambda hit: -hit.score)[:COMPLETED_HITS]
         parts = [(part, hit) for hit in best for part in edge_passages(hit.chunk)]
         found = await asyncio.gather(
-            *(self.index.find_paragraph(part.paragraph_id, hit.chunk.book) for part, hit in parts)
+            *(find_paragraph(self.index, part.paragraph_id, hit.chunk.book) for part, hit in parts)
         )
         wholes = [(one, hit) for one, (_, hit) in zip(found, parts, strict=True) if one]
         return assemble(hits, token_budget, self.count_tokens, wholes)
@@ -99,10 +99,7 @@ class Retrieve:
             if asked.dense is not None or sparse is not None:
                 of_books = replace(asked.query.filter, books=books)
                 found.append(await self.index.search(asked.dense, sparse, limit, of_books))
-        return Candidates(
-            dense=_best([one.dense for one in found], limit),
-            sparse=_best([one.sparse for one in found], limit),
-        )
+        return Candidates.best(found, limit)
 
     async def _fetch_and_rescore(
         self, asked: AnalysedQuery, fused: Sequence[Fused], reranker: Reranker | None
@@ -119,7 +116,7 @@ class Retrieve:
             languages = {hit.chunk.language for hit in hits[:DEPTH]}
             if not languages <= asked.rescoring.keys():  # a page in another language than its book
                 asked = await self.analysis.in_languages(asked, sorted(languages))
-            return await feature_reranker.order(asked.rescoring, hits, query.page_url)
+            return await feature_reranker.order(asked.rescoring, hits)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
         by_book: dict[BookId, list[str]] = {}
@@ -146,10 +143,3 @@ class Retrieve:
         except ProviderError as error:
             return hits, (degraded_by(_log, "retrieve.rerank_failed", "rerank", error),)
         return tuple(replace(hits[position], score=score) for position, score in ranked), ()
-
-
-def _best(lists: Sequence[Sequence[ScoredId]], limit: int) -> tuple[ScoredId, ...]:
-    if len(lists) == 1:
-        return tuple(lists[0])
-    merged = (one for found in lists for one in found)
-    return tuple(sorted(merged, key=lambda one: (-one.score, one.book, one.chunk_id))[:limit])

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from cachetools import LRUCache
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from app.domain.book_id import BookId
 from app.domain.languages import clearly_another_language
+from app.services.book_cache import BookCache
 from app.services.lexical import LexicalEncoder
 from app.services.ports import BookManifest, VectorIndex
 from app.services.term_upper_bounds import TermUpperBounds
@@ -71,11 +71,8 @@ class BookVocabulary:
     lexical: LexicalEncoder
     bounds: TermUpperBounds
     count_tokens: Callable[[str], int]
-    _known: LRUCache[tuple[str, str, int], KnownWords] = field(
-        default_factory=lambda: LRUCache(_CACHED_BOOKS), init=False, compare=False, repr=False
-    )
-    _counting: asyncio.Lock = field(
-        default_factory=asyncio.Lock, init=False, compare=False, repr=False
+    _known: BookCache[KnownWords] = field(
+        default_factory=lambda: BookCache(_CACHED_BOOKS), init=False
     )
 
     async def corrected(self, question: str, books: Sequence[BookId] = ()) -> str:
@@ -112,11 +109,11 @@ class BookVocabulary:
 
     async def words(self, manifest: BookManifest) -> KnownWords:
         """Return the words of the book; cached. Raises StorageError."""
-        key = (manifest.book, manifest.book_version, manifest.generation)
-        async with self._counting:
-            if key not in self._known:
-                self._known[key] = _folded(await self._counted(manifest.book))
-            return self._known[key]
+
+        async def make() -> KnownWords:
+            return _folded(await self._counted(manifest.book))
+
+        return await self._known.get(manifest, make)
 
     async def _counted(self, book: BookId) -> Counter[str]:
         counts: Counter[str] = Counter()

@@ -78,7 +78,7 @@ def run_server() -> None:
     import uvicorn  # noqa: PLC0415 - for this process alone
 
     import app.bootstrap.providers  # noqa: PLC0415
-    from app.adapters.cohere.limiter import RateLimits  # noqa: PLC0415
+    from app.domain.cost import RateLimits  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
     from app.settings import Settings  # noqa: PLC0415
 

@@ -41,7 +41,9 @@ from markdown_it import MarkdownIt
 from app.adapters.markdown import read_book
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
-from app.domain.chunking import ChunkingConfig, ChunkingTools, StructureConfig, stream_chunks
+from app.domain.chunking.config import ChunkingConfig, StructureConfig
+from app.domain.chunking.strategies import stream_chunks
+from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Book
 
 SIZE = 512

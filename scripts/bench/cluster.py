@@ -141,7 +141,8 @@ async def ingest(index: BookStore, library: Library, figures: Figures, book: str
 async def read_back(index: BookStore, library: Library, figures: Figures) -> None:
     """Check that all points of a book are of one version; for the written book, old or new."""
     for book in sorted(library.version):
-        read = [point async for page in index.points(BookId(book)) for point in page]
+        pages = (await index.snapshot(BookId(book))).pages
+        read = [point async for page in pages for point in page]
         versions = {point.chunk.book_version for point in read}
         figures.points_read += len(read)
         if len(versions) != 1 or len(read) != CHUNKS or not versions <= library.expected(book):

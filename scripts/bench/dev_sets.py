@@ -15,6 +15,7 @@ from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Site
 from app.domain.evaluation.gold_question import Question
 from app.services.ingest_plan import IngestRequest
+from app.services.phases import Phases
 from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -81,7 +82,7 @@ async def indexed(
             request = IngestRequest(
                 data / one.folder, book=one.book, site=one.site, exclude_kinds=one.exclude
             )
-            await app.ingest.run(request, Silent())
+            await app.ingest.run(request, Phases(Silent()))
         yield app
 
 

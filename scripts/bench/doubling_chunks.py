@@ -23,9 +23,11 @@ from app.adapters.markdown.book import read_text
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
-from app.domain.chunking import ChunkingConfig, ChunkingTools, StrategyName, stream_chunks
 from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.chunking.report import guarantee_report
+from app.domain.chunking.strategies import stream_chunks
+from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.identity import keep_ids

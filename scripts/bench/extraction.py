@@ -34,6 +34,7 @@ from app.domain.evaluation.gold_question import GoldSpan
 from app.domain.retrieval.query import SearchFilter
 from app.domain.terms import Terms
 from app.services.generators import ExtractiveGenerator
+from app.services.phases import Phases
 
 Measure: TypeAlias = tuple[str, float]
 
@@ -140,7 +141,7 @@ async def ablate(data: Path, home: Path) -> None:
         replace(one, exclude=frozenset()) for one in DEV_SETS if one.folder.startswith("books")
     ]
     async with indexed(data, home / "students", books) as app:
-        await app.ingest.run(sample_request(app.settings), Silent())
+        await app.ingest.run(sample_request(app.settings), Phases(Silent()))
         async for name, asked in students(app):
             every[name].append(asked)
     table(every)

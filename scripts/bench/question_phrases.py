@@ -31,6 +31,7 @@ from app.domain.retrieval import definition_terms
 from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
 from app.services import analyse_question
 from app.services.ingest_plan import IngestRequest
+from app.services.phases import Phases
 from app.settings import Settings
 
 FRAMES = {
@@ -221,7 +222,7 @@ async def measure_pairs(app: Application, book: BookId, asked: Sequence[tuple[st
 async def run(folders: Sequence[Path], home: Path, size: int) -> None:
     async with application(Settings(home=home, embedder="local", generator="extractive")) as app:
         for folder in folders:
-            await app.ingest.run(IngestRequest(folder, book=BookId(folder.name)), Silent())
+            await app.ingest.run(IngestRequest(folder, book=BookId(folder.name)), Phases(Silent()))
         for folder in folders:
             book = BookId(folder.name)
             asked = await headings(app, book, size)

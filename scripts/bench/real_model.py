@@ -40,6 +40,7 @@ from app.services.generators import (
     Generator,
     GeneratorEvent,
 )
+from app.services.phases import Phases
 from app.settings import Settings
 
 QUESTIONS = ROOT / "tests/data/sample_questions.jsonl"
@@ -159,7 +160,7 @@ async def run(options: argparse.Namespace, home: Path) -> None:
     asked = [every[at * len(every) // count] for at in range(count)]
     totals = Totals()
     async with application(settings) as app:
-        await app.ingest.run(sample_request(settings), Silent())
+        await app.ingest.run(sample_request(settings), Phases(Silent()))
         overheard = Overheard(app.generator)
         answering = replace(app.answer, generator=overheard)
         for question in asked:

@@ -178,7 +178,8 @@ def measure_peers(home: Path, asked: Sequence[str]) -> None:
 
 
 async def stored(home: Path) -> list[IndexPoint]:
-    return [one async for page in EdgeIndex(home).points(BookId(BOOK)) for one in page]
+    pages = (await EdgeIndex(home).snapshot(BookId(BOOK))).pages
+    return [one async for page in pages for one in page]
 
 
 def bare_engine(home: Path, queries: Sequence[tuple[list[float], list[int]]]) -> list[float]:

@@ -31,6 +31,7 @@ from app.bootstrap.application import Application, application
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ingest_plan import IngestRequest
+from app.services.phases import Phases
 from app.settings import Settings
 
 LIMIT = 50
@@ -73,7 +74,7 @@ async def ingest(app: Application, data: Path, one: DevSet) -> None:
     request = IngestRequest(
         data / one.folder, book=one.book, site=one.site, exclude_kinds=one.exclude
     )
-    await app.ingest.run(request, Silent())
+    await app.ingest.run(request, Phases(Silent()))
 
 
 async def questions(app: Application, data: Path, one: DevSet, most: int) -> list[Asked]:

@@ -24,6 +24,7 @@ from app.domain.answer import Answer, Citation
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest, Selection
 from app.domain.retrieval.query import SearchFilter, Turn
+from app.services.phases import Phases
 from app.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -121,7 +122,7 @@ async def answers(home: Path, questions: Sequence[Asked] = QUESTIONS) -> list[An
         qdrant_url=None,
     )
     async with application(settings) as app:
-        await app.ingest.run(sample_request(settings), _Silent())
+        await app.ingest.run(sample_request(settings), Phases(_Silent()))
         return [await _answer(app, one) for one in questions]
 
 

@@ -45,6 +45,7 @@ sys.path.insert(0, str(ROOT))  # the double is one of the tests
 from app.domain.book_id import BookId  # noqa: E402
 from app.main import create_app  # noqa: E402
 from app.services.ingest_plan import IngestRequest  # noqa: E402
+from app.services.phases import Phases  # noqa: E402
 from app.settings import Settings  # noqa: E402
 from tests.cohere_double import CohereDouble  # noqa: E402
 
@@ -211,7 +212,9 @@ async def walks(
         fields = {**choice, "home": home / name[:3], "qdrant_url": None}
         settings = Settings.model_validate({**Settings(_env_file=None).model_dump(), **fields})
         async with opened(settings) as (app, client):
-            ingest = app.state.application.ingest.run(IngestRequest(folder, book=BOOK), Silent())
+            ingest = app.state.application.ingest.run(
+                IngestRequest(folder, book=BOOK), Phases(Silent())
+            )
             read = await profiler.follow(TEXT, ingest)
             question = client.post("/v1/chat", json={"question": QUESTION, "stream": True})
             answered = await profiler.follow(QUESTION, question)

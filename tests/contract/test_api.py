@@ -15,6 +15,7 @@ from fastapi.testclient import TestClient
 
 import app.domain.errors as errors
 from app.api.metrics import Metrics
+from app.api.origins import allowed_origins
 from app.api.problems import error_event, status_of
 from app.api.request_log import RecordedRequests
 from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
@@ -23,7 +24,6 @@ from app.api.security import (
     MAX_BODY_BYTES,
     RequestHead,
     allowed_hosts,
-    allowed_origins,
 )
 from app.main import openapi_json
 from app.services.generators import GeneratedCitation

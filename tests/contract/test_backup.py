@@ -119,7 +119,7 @@ async def restore(index: BookStore, home: Path, file: Path) -> Restored:
 
 
 async def stored(index: BookStore) -> list[IndexPoint]:
-    return [point async for page in index.points(BOOK) for point in page]
+    return [point async for page in (await index.snapshot(BOOK)).pages for point in page]
 
 
 def bits(some: Sequence[IndexPoint]) -> list[tuple[object, ...]]:
@@ -357,7 +357,7 @@ def test_fifty_questions_get_the_same_answers_byte_for_byte(
     async def run() -> None:
         request = IngestRequest(sample_book, base_url="https://book")
         async with application(settings("a")) as rag:
-            await rag.ingest.run(request, Silent())
+            await rag.ingest.run(request, Phases(Silent()))
             before = await _answers(rag, questions)
             await back_up(rag.index, home / "a", home / "backup")
         async with application(settings("b")) as rag:

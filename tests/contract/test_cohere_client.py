@@ -9,7 +9,8 @@ import sys
 import httpx
 import pytest
 
-from app.adapters.cohere.client import open_client, provider_errors, retry_after
+from app.adapters.cohere.client import open_client
+from app.adapters.cohere.errors import provider_errors, retry_after
 from app.domain.errors import ConfigError, ProviderUnavailable
 from tests.cohere_world import World, unlimited
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from app.adapters.cohere.embedder import MAX_TEXTS
-from app.adapters.cohere.limiter import RateLimits, default_limits
-from app.domain.cost import pack
+from app.adapters.cohere.limiter import default_limits
+from app.domain.cost import RateLimits, pack
 from app.domain.errors import (
     ConfigError,
     ProviderAuthError,

@@ -30,6 +30,7 @@ from app.domain.errors import (
     StorageError,
 )
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector
+from app.services.page_locator import find_paragraph
 from app.services.ports import BookStore, IndexPoint
 from tests.index_points import (
     DIMENSION,
@@ -138,12 +139,12 @@ def test_an_empty_index_has_no_books_and_finds_nothing(run: Run) -> None:
         assert await index.search(vector(1.0), None, 5, ALL) == Candidates()
         assert await index.manifest(BookId("book")) is None
         with pytest.raises(BookNotFound):
-            await anext(aiter(index.points(BookId("book"))))
+            await index.snapshot(BookId("book"))
         await fails(BookNotFound, index.fetch({BookId("book"): []}), "'book'")
         await fails(BookNotFound, index.chunks(BookId("book")), "'book'")
         await fails(BookNotFound, index.remove(BookId("book")), "'book'")
         await fails(BookNotFound, index.rollback(BookId("book")), "'book'")
-        await fails(BookNotFound, index.find_paragraph("p-1", BookId("book")), "'book'")
+        await fails(BookNotFound, find_paragraph(index, "p-1", BookId("book")), "'book'")
 
     run(scenario)
 
@@ -199,7 +200,9 @@ def test_points_come_in_pages_in_reading_order_with_vectors_of_length_one(run: R
         made = points("book", range(300))
         made[7] = replace(made[7], sparse=SparseVector((), ()))
         await publish(index, "book", made)
-        got = [point async for page in index.points(BookId("book")) for point in page]
+        got = [
+            point async for page in (await index.snapshot(BookId("book"))).pages for point in page
+        ]
         made.sort(key=lambda point: (point.chunk.position, point.chunk.chunk_index))
         assert [point.chunk for point in got] == [point.chunk for point in made]
         for one, other in zip(got, made, strict=True):
@@ -556,11 +559,11 @@ def test_a_paragraph_is_found_whole_in_its_book(run: Run) -> None:
         made[1] = replace(made[1], chunk=chunk("book", 2, [second, third]))
         await publish(index, "book", made)
         await publish(index, "other", points("other", [7]))
-        whole = await index.find_paragraph("p-split", BookId("book"))
+        whole = await find_paragraph(index, "p-split", BookId("book"))
         expected = replace(first, text="First sentence. Second one. Third.", end=34)
         assert whole == expected
-        assert await index.find_paragraph("p-split", BookId("other")) is None
-        found = await index.find_paragraph("p-other-7", BookId("other"))
+        assert await find_paragraph(index, "p-split", BookId("other")) is None
+        found = await find_paragraph(index, "p-other-7", BookId("other"))
         assert found == chunk("other", 7).passages[0]
 
     run(scenario)

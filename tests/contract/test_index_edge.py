@@ -19,6 +19,7 @@ from app.adapters.qdrant.edge_shard import load_shard, storage_errors
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, StorageError
 from app.domain.retrieval.query import SearchFilter
+from app.services.page_locator import find_paragraph
 from tests.conftest import ROOT
 from tests.index_points import (
     DIMENSION,
@@ -418,7 +419,7 @@ def test_a_damaged_book_leaves_the_others_alone(home: Path) -> None:
             assert [*await reader.books()] == [other]
             assert [one.book for one in await reader.matching(ALL)] == [other]
             assert max(await reader.best_scores([1])) == 0
-            assert (await reader.find_paragraph("p-other-1", other)) is not None
+            assert (await find_paragraph(reader, "p-other-1", other)) is not None
             await reader.check()
             damage = await reader.damaged()
             assert list(damage) == [book]
@@ -432,7 +433,7 @@ def test_a_damaged_book_leaves_the_others_alone(home: Path) -> None:
             reader.matching(only),
             reader.best_scores([1], [book]),
             reader.fetch({book: [chunk_id("book", 1)]}),
-            reader.find_paragraph("p-book-1", book),
+            find_paragraph(reader, "p-book-1", book),
         ):
             with pytest.raises(StorageError, match="versions"):
                 await call

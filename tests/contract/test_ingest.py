@@ -23,7 +23,8 @@ from app.domain.ledger import Ledger, LedgerParagraph
 from app.domain.ledger_renewal import renew
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
-from app.services.phases import Advance
+from app.services.page_locator import find_paragraph
+from app.services.phases import Advance, Phases
 from app.services.ports import BookManifest
 from tests.ingesting import BOOK, Bench, bench, edit, make_book, page, prose, state_of
 from tests.serving import Silent
@@ -178,11 +179,11 @@ def test_removed_paragraphs_leave_the_index(home: Path, book: Path) -> None:
             for passage in held[0].passages
             if passage.text.startswith(gone[:40])
         )
-        assert await run.app.index.find_paragraph(paragraph_id, BookId(BOOK))
+        assert await find_paragraph(run.app.index, paragraph_id, BookId(BOOK))
         edit(book / "page3.md", gone, "")
         assert (await run.ingest(book)).removed > 0
         assert not any(gone[:40] in one.text_content for one in await run.chunks())
-        assert await run.app.index.find_paragraph(paragraph_id, BookId(BOOK)) is None
+        assert await find_paragraph(run.app.index, paragraph_id, BookId(BOOK)) is None
         hits = (await run.app.retrieve.search(SearchQuery("page3 part1", k=20))).hits
         assert not any(gone[:40] in hit.chunk.text_content for hit in hits)
 
@@ -317,7 +318,7 @@ def test_a_run_that_was_overtaken_while_it_read_does_not_undo_the_other(
         def read_slowly(request: IngestRequest, advance: Advance) -> Book:
             read = quick.read_book(request, advance)
             edit(book / "page0.md", "Page0 part1", "Newer words")
-            newer = asyncio.run_coroutine_threadsafe(quick.run(request, Silent()), loop)
+            newer = asyncio.run_coroutine_threadsafe(quick.run(request, Phases(Silent())), loop)
             versions.append(newer.result().book_version)
             return read
 
@@ -338,7 +339,7 @@ def test_a_ledger_that_was_replaced_meanwhile_is_not_overwritten(home: Path, boo
         def chunk_slowly(book: Book, request: IngestRequest, advance: Advance) -> Sequence[Chunk]:
             saving = run.app.ledgers.save(BookId(BOOK), imported)
             asyncio.run_coroutine_threadsafe(saving, loop).result()
-            return quick.chunk_book(book, request, advance)
+            return [*quick.chunk_book(book, request, advance)]
 
         _, imported = renew(Ledger(), [paragraph(LONG)])
         run.use_case = replace(quick, chunk_book=chunk_slowly)

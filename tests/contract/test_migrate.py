@@ -23,7 +23,7 @@ from app.domain.errors import BookNotFound, StorageError
 from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.migrate import MigrateBooks, Migrated
 from app.services.phases import Phases
-from app.services.ports import IndexPoint
+from app.services.ports import IndexPoint, Snapshot
 from tests.command_line import runner
 from tests.index_points import (
     DIMENSION,
@@ -71,7 +71,7 @@ def play(scenario: Scenario, sizes: Mapping[str, int] = SIZES) -> None:
 
 
 async def all_points(index: EdgeIndex | ServerIndex, book: str) -> list[IndexPoint]:
-    return [point async for page in index.points(BookId(book)) for point in page]
+    return [point async for page in (await index.snapshot(BookId(book))).pages for point in page]
 
 
 def test_points_come_back_in_reading_order_with_their_vectors() -> None:
@@ -159,9 +159,9 @@ class Lossy(ServerIndex):
 
     change: Callable[[list[IndexPoint]], list[IndexPoint]]
 
-    async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        async for page in super().points(BookId(book)):
-            yield self.change(page)
+    async def snapshot(self, book: BookId) -> Snapshot:
+        read = await super().snapshot(book)
+        return replace(read, pages=(self.change(page) async for page in read.pages))
 
 
 def _turned(page: Sequence[IndexPoint]) -> list[IndexPoint]:
@@ -241,7 +241,9 @@ def test_books_in_collections_of_their_own_are_moved_to_the_shared_one() -> None
         assert await use_case.run([], phases()) == [expected]
         assert await use_case.run([], phases()) == [replace(expected, copied=False)]
         await target.check()
-        before = [point async for page in old.points(BookId("lamps")) for point in page]
+        before = [
+            point async for page in (await old.snapshot(BookId("lamps"))).pages for point in page
+        ]
         after = await all_points(target, "lamps")
         assert [one.chunk for one in after] == [one.chunk for one in before]
         with pytest.raises(BookNotFound, match="'other'"):

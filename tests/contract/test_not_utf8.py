@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.long_text import is_well_formed, well_formed
+from app.domain.surrogates import is_well_formed, well_formed
 from tests.command_line import Run, runner
 
 pytestmark = pytest.mark.attack("encodings")

@@ -17,7 +17,7 @@ import pytest
 from markupsafe import escape
 
 from app.adapters.question_file import read_questions
-from app.api.owner_pages import page_policy
+from app.api.report_formats import page_policy
 from app.bootstrap.question_logging import question_store
 from app.domain.answer import AnswerMode, Confidence
 from app.domain.logged_answer import LoggedAnswer, LoggedParagraph, Mark, MarkKind, Rating

@@ -41,7 +41,9 @@ def chunked() -> Chunked:
     request = IngestRequest(SAMPLE_BOOK, book=BookId("sample"))
     book = read_source(request)
     made = {
-        name: chunk_book(book, IngestRequest(SAMPLE_BOOK, book=BookId("sample"), strategy=name))
+        name: list(
+            chunk_book(book, IngestRequest(SAMPLE_BOOK, book=BookId("sample"), strategy=name))
+        )
         for name in STRATEGIES
     }
     return Chunked(

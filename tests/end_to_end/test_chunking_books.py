@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.adapters.markdown import read_book
-from app.domain.chunking import ChunkingConfig, stream_chunks
+from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.report import Report, guarantee_report
+from app.domain.chunking.strategies import stream_chunks
 from tests.chunking_documents import tools
 
 

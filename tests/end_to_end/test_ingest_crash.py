@@ -163,7 +163,11 @@ def cached(home: Path, texts: frozenset[str]) -> frozenset[str]:
 
 
 async def points(home: Path) -> list[IndexPoint]:
-    return [point async for page in EdgeIndex(home).points(BookId(BOOK)) for point in page]
+    return [
+        point
+        async for page in (await EdgeIndex(home).snapshot(BookId(BOOK))).pages
+        for point in page
+    ]
 
 
 @pytest.mark.timeout(600)  # two minutes on a busy machine

@@ -17,6 +17,7 @@ import pytest
 from app.bootstrap.application import application
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
+from app.services.phases import Phases
 from app.settings import Settings
 from tests.command_line import Run
 from tests.ingesting import edit, make_book
@@ -80,7 +81,7 @@ def one_of_each(served: Served, count: int) -> dict[int, HTTPConnection]:
 def ingest(settings: Settings, folder: Path) -> None:
     async def run() -> None:
         async with application(settings) as rag:
-            await rag.ingest.run(IngestRequest(folder, base_url="https://book"), Silent())
+            await rag.ingest.run(IngestRequest(folder, base_url="https://book"), Phases(Silent()))
 
     asyncio.run(run())
 

@@ -9,16 +9,11 @@ from random import Random
 import pytest
 
 from app.adapters.tokens import token_counter
-from app.domain.chunking import (
-    Chunk,
-    ChunkingConfig,
-    OverlapScope,
-    StrategyName,
-    StructureConfig,
-    stream_chunks,
-)
+from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import ChunkingConfig, OverlapScope, StrategyName, StructureConfig
 from app.domain.chunking.guarantees import shared_spans
 from app.domain.chunking.report import Report, guarantee_report
+from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Document
 from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.query import Hit

@@ -8,8 +8,10 @@ from random import Random
 
 import pytest
 
-from app.domain.chunking import Chunk, ChunkingConfig, stream_chunks
+from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.report import guarantee_report
+from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import Block, BlockKind, Document
 from tests.chunking_documents import MAKERS, Made, book_of, place, tools
 

@@ -14,24 +14,21 @@ from hypothesis import strategies as st
 from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
 from app.adapters.langchain_splitters import recursive_splitter
-from app.domain.chunking import (
-    STRATEGIES,
-    Chunk,
-    ChunkingConfig,
-    ChunkingTools,
-    StrategyName,
-    strategy_name,
-    stream_chunks,
-)
+from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
+    ChunkingConfig,
     FixedConfig,
     RecursiveConfig,
     SemanticConfig,
     SentenceConfig,
     Separators,
+    StrategyName,
+    strategy_name,
 )
 from app.domain.chunking.guarantees import shared_spans
 from app.domain.chunking.report import guarantee_report
+from app.domain.chunking.strategies import STRATEGIES, stream_chunks
+from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Document
 from app.domain.errors import BookError, ConfigError, InputError, UnknownStrategy
 from tests.chunking_documents import MAKERS, Made, book_of, documents, place, tools

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.chunking import Chunk, ChunkingConfig, StructureConfig, stream_chunks
+from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import ChunkingConfig, StructureConfig
 from app.domain.chunking.report import guarantee_report
+from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import Block, BlockKind, Document, Part
 from tests.chunking_documents import (
     MAKERS,

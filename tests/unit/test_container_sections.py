@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.adapters.markdown import read_text
-from app.domain.chunking import ChunkingConfig, StructureConfig, stream_chunks
+from app.domain.chunking.config import ChunkingConfig, StructureConfig
 from app.domain.chunking.report import guarantee_report
+from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Site
 from tests.chunking_documents import book_of, tools
 

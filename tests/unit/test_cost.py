@@ -6,14 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.cost import FREE, EmbedderLimits, Tariff, pack
+from app.domain.cost import FREE, EmbedderLimits, RateLimits, Tariff, pack
 
 TRIAL = EmbedderLimits(
     texts_per_call=96,
     tokens_per_call=9_000,
-    calls_per_minute=100,
-    inputs_per_minute=2_000,
-    tokens_per_minute=100_000,
+    rates=RateLimits(100, 2_000, 100_000),
 )
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from app.domain import ledger_matching, ledger_similarity
-from app.domain.chunking import ChunkingConfig
 from app.domain.chunking.config import (
     AutoConfig,
+    ChunkingConfig,
     FixedConfig,
     RecursiveConfig,
     SemanticConfig,

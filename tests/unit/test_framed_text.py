@@ -16,8 +16,9 @@ from app.adapters.sentences import split_sentences
 from app.domain.answering.units import begins_entry, units
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.book_id import BookId
-from app.domain.chunking import ChunkingConfig, stream_chunks
 from app.domain.chunking.chunk import Passage
+from app.domain.chunking.config import ChunkingConfig
+from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.domain.framed_text import open_fence, whole_lines, with_whole_fences
 from app.domain.glossary import glossary_terms

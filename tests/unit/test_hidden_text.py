@@ -181,7 +181,7 @@ def test_the_rest_behind_what_is_never_closed_is_left_out_and_named(
 def test_no_strategy_cuts_chunks_of_hidden_text(strategy: str, tmp_path: Path) -> None:
     text = f"# A\n\n{SHOWN} <span hidden>{SECRET}</span> It is old.\n\n" + "More text. " * 300
     book = folder(tmp_path, text)
-    chunks = chunk_book(book, IngestRequest(tmp_path, strategy=strategy))
+    chunks = list(chunk_book(book, IngestRequest(tmp_path, strategy=strategy)))
     assert SECRET not in repr(chunks)
     assert any("It is old." in chunk.text_content for chunk in chunks)
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.cohere.limiter import (
-    CallLedger,
+    MonthlyCalls,
     RateLimiter,
-    RateLimits,
     default_limits,
 )
+from app.domain.cost import RateLimits
 from app.domain.errors import ProviderRateLimited, StorageError
 from tests.cohere_world import InstantClock
 from tests.virtual_clock import VirtualClock
@@ -139,7 +139,7 @@ def test_the_months_calls_are_counted_across_processes_and_begin_anew(tmp_path: 
     limits = RateLimits(calls_per_month=3)
 
     async def call(times: int) -> None:
-        ledger = CallLedger(tmp_path / "new", lambda: today)  # as another process would
+        ledger = MonthlyCalls(tmp_path / "new", lambda: today)  # as another process would
         limiter = RateLimiter(limits, ledger)
         for _ in range(times):
             await limiter.acquire()
@@ -155,7 +155,7 @@ def test_the_months_calls_are_counted_across_processes_and_begin_anew(tmp_path: 
 def test_a_ledger_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cohere-calls-"):
-        CallLedger(tmp_path / "file" / "under").add()
+        MonthlyCalls(tmp_path / "file" / "under").add()
 
 
 def test_trial_keys_are_held_to_their_month_and_production_keys_are_not() -> None:

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.markdown.book import read_text
-from app.domain.chunking import Chunk, ChunkingConfig, stream_chunks
-from app.domain.chunking.chunk import Passage
+from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.reader_texts import divide_lines, divide_prose
+from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Document, Site
 from app.domain.framed_text import without_fences
 from tests.chunking_documents import book_of, paragraph, tools

@@ -36,15 +36,12 @@ def order(
     *,
     frame_words: str = "",
     rare: str = "",
-    page_url: str = "",
 ) -> list[str]:
     said = terms_of(question)
     targets = question_targets(said, frozenset(terms_of(frame_words)))
     asked = QuestionTerms(said, dict.fromkeys(terms_of(rare), 5.0), targets)
     terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
-    return [
-        hit.chunk.text_content for hit in rescore(hits, terms, {"en": asked}, weights, page_url)
-    ]
+    return [hit.chunk.text_content for hit in rescore(hits, terms, {"en": asked}, weights)]
 
 
 def defining(chunk: Chunk, term: str, kind: BlockKind = BlockKind.PARAGRAPH) -> Chunk:
@@ -194,14 +191,6 @@ def test_a_chunk_that_makes_room_keeps_its_score_as_far_as_the_order_allows() ->
     found = rescore(hits, terms, {"en": QuestionTerms(terms_of("x"))}, weights)
     assert [hit.chunk.text_content for hit in found][1] == "other.md 0"
     assert [hit.score for hit in found] == pytest.approx([0.9, 0.65, 0.65, 0.3])
-
-
-@pytest.mark.parametrize(
-    "page_url", ["https://example.org/b.md", "https://example.org/b.md/?q=1#part"]
-)
-def test_the_page_the_reader_is_on_is_preferred(page_url: str) -> None:
-    hits = same_page(0.6, file="a.md") + same_page(0.5, file="b.md")
-    assert order("x", hits, replace(NOTHING, here=0.2), page_url=page_url)[0] == "b.md 0"
 
 
 def test_headings_inside_a_chunk_are_no_sentences_and_code_is_one() -> None:

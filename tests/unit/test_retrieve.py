@@ -258,7 +258,10 @@ def test_a_list_that_two_chunks_share_comes_whole_when_one_of_them_is_found() ->
     first, second = make_chunk("Queues: wait"), make_chunk("serve", index=1)
     part = replace(first.passages[0], kind=BlockKind.LIST)
     rest = replace(second.passages[0], kind=BlockKind.LIST, paragraph_id=part.paragraph_id)
-    chunks = [replace(first, passages=(part,)), replace(second, passages=(rest,))]
+    chunks = [
+        replace(first, passages=(part,)),
+        replace(second, passages=(rest,), paragraph_ids=first.paragraph_ids),
+    ]
     use_case = retrieve(index=FakeIndex(chunks))
     hits = search(use_case, SearchQuery("queues", k=1)).hits
     (found,) = asyncio.run(use_case.context(hits, 100))

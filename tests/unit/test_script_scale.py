@@ -11,8 +11,13 @@ import pytest
 from app.adapters.markdown import read_book
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import chunk_book, chunk_report
-from app.domain.chunking import ChunkingConfig, StrategyName
-from app.domain.chunking.config import FixedConfig, RecursiveConfig, script_scale
+from app.domain.chunking.config import (
+    ChunkingConfig,
+    FixedConfig,
+    RecursiveConfig,
+    StrategyName,
+    script_scale,
+)
 from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.query import Hit
 from app.services.ingest import IngestRequest
@@ -89,7 +94,7 @@ def test_a_book_in_another_script_has_as_many_chunks_as_in_english(
     for each in ("en", language):
         request = _request(tmp_path / each, each)
         book = read_book(request.folder)
-        chunks = chunk_book(book, request)
+        chunks = list(chunk_book(book, request))
         assert not any(chunk_report(book, chunks, request).breaches.values())
         assert [one.token_count for one in chunks] == [count(one.text_content) for one in chunks]
         sizes[each] = len(chunks)
@@ -100,7 +105,7 @@ def test_sizes_of_front_matter_are_scaled_too(tmp_path: Path) -> None:
     request = _request(
         tmp_path / "book", "hi", "rag_low: 50\nrag_high: 90\nrag_maximum: 120\nrag_minimum: 20\n"
     )
-    chunks = chunk_book(read_book(request.folder), request)
+    chunks = list(chunk_book(read_book(request.folder), request))
     assert 120 < max(one.token_count for one in chunks) <= 120 * 5
 
 
@@ -129,5 +134,5 @@ def test_the_context_budget_is_scaled(tmp_path: Path) -> None:
 
 def test_the_strategy_in_characters_keeps_its_sizes(tmp_path: Path) -> None:
     request = replace(_request(tmp_path / "book", "hi"), strategy=StrategyName.FIXED)
-    chunks = chunk_book(read_book(request.folder), request)
+    chunks = list(chunk_book(read_book(request.folder), request))
     assert max(len(one.text_content) for one in chunks) <= 900

@@ -13,16 +13,10 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from app.adapters.cohere.client import (
-    INGEST,
-    READER,
-    Calls,
-    Patience,
-    TextsRefused,
-    provider_errors,
-    request_options,
-)
+from app.adapters.cohere.client import request_options
+from app.adapters.cohere.errors import TextsRefused, provider_errors
 from app.adapters.cohere.limiter import Slot
+from app.adapters.cohere.retries import INGEST, READER, Calls, RetryPolicy
 from app.domain.cost import Bill, EmbedderLimits, Units, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected
 from app.domain.retrieval.query import Vector
@@ -137,15 +131,11 @@ class CohereEmbedder:
 
     @property
     def limits(self) -> EmbedderLimits:
-        """How texts are packed into calls, and the key's limits."""
-        limits = self._calls.limiter.limits
         return EmbedderLimits(
             texts_per_call=self._batch_texts,
             tokens_per_call=self._batch_tokens,
             tokens_per_text=self._facts.max_tokens if self._facts.truncate == "END" else None,
-            calls_per_minute=limits.calls_per_minute,
-            inputs_per_minute=limits.inputs_per_minute,
-            tokens_per_minute=limits.tokens_per_minute,
+            rates=self._calls.limiter.limits,
         )
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
@@ -221,7 +211,7 @@ class CohereEmbedder:
         return _Outcome(((batch.start, vectors),), None)
 
     async def _call(
-        self, texts: Sequence[str], tokens: int, input_type: InputType, patience: Patience
+        self, texts: Sequence[str], tokens: int, input_type: InputType, policy: RetryPolicy
     ) -> list[Vector]:
         async def send(slot: Slot) -> list[Vector]:
             with provider_errors("embed"):
@@ -235,7 +225,7 @@ class CohereEmbedder:
             return self._vectors(response, len(texts))
 
         estimate = math.ceil(tokens * self._billed_per_counted())
-        return await self._calls.run(send, patience, inputs=len(texts), tokens=estimate)
+        return await self._calls.run(send, policy, inputs=len(texts), tokens=estimate)
 
     def _billed_per_counted(self) -> float:
         if not self._counted_tokens:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from app.adapters.cohere.client import READER, Calls, provider_errors, request_options
+from app.adapters.cohere.client import request_options
+from app.adapters.cohere.errors import provider_errors
 from app.adapters.cohere.limiter import Slot
+from app.adapters.cohere.retries import READER, Calls
 from app.adapters.cohere.stream import ChatReader, DocumentSet, usage_of
 from app.domain.answer import AnswerMode
 from app.domain.cost import Bill, Units

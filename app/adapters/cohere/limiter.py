@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from app.domain.cost import RateLimits
 from app.domain.errors import ProviderRateLimited, StorageError
 
 Tier: TypeAlias = Literal["trial", "production"]
@@ -20,17 +21,6 @@ _MINUTE = 60.0
 # Seconds added to the minute. Calls reach the server with varying delay, so two calls may be closer
 # together there than here. The margin costs 2.5 % of the throughput.
 _SLACK = 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class RateLimits:
-    """Limits of a key for one endpoint; None means no limit."""
-
-    calls_per_minute: int | None = None
-    inputs_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    calls_per_month: int | None = None
-    """For all endpoints together."""
 
 
 # https://docs.cohere.com/docs/rate-limits (2026). The trial key's limit of 100,000 tokens a minute
@@ -50,7 +40,7 @@ def default_limits(tier: Tier, endpoint: Endpoint) -> RateLimits:
     return _LIMITS[tier, endpoint]
 
 
-class CallLedger:
+class MonthlyCalls:
     """Counts this month's calls, of all endpoints and processes.
 
     One file per month grows by a byte per call: atomic between processes, crash-safe.
@@ -102,12 +92,12 @@ class RateLimiter:
     def __init__(
         self,
         limits: RateLimits,
-        ledger: CallLedger | None = None,
+        monthly: MonthlyCalls | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.limits = limits
-        self._ledger = ledger
+        self._monthly = monthly
         self._clock = clock
         self._sleep = sleep
         self._slots: deque[Slot] = deque()
@@ -135,8 +125,8 @@ class RateLimiter:
         except BaseException:
             self._slots.remove(slot)
             raise
-        if self._ledger is not None:
-            self._ledger.add()
+        if self._monthly is not None:
+            self._monthly.add()
         return slot
 
     def pause(self, seconds: float) -> None:
@@ -179,7 +169,7 @@ class RateLimiter:
 
     def _check_month(self) -> None:
         allowed = self.limits.calls_per_month
-        if allowed is None or self._ledger is None or self._ledger.used() < allowed:
+        if allowed is None or self._monthly is None or self._monthly.used() < allowed:
             return
         message = (
             f"this month's {allowed:,} calls to Cohere are used up; with a production key set "

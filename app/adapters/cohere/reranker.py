@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from app.adapters.cohere.client import READER, Calls, provider_errors, request_options
+from app.adapters.cohere.client import request_options
+from app.adapters.cohere.errors import provider_errors
 from app.adapters.cohere.limiter import Slot
+from app.adapters.cohere.retries import READER, Calls
 from app.domain.cost import Bill, Units
 from app.domain.errors import ProviderError
 from app.domain.prompting import visible

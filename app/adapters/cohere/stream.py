@@ -37,7 +37,7 @@ class DocumentSet:
             self.paragraph_ids[name] = paragraph_id
 
     def documents(self) -> list[Document]:
-        from cohere import Document  # noqa: PLC0415 - loaded by whoever opened the client
+        from cohere import Document  # noqa: PLC0415 - loaded when the client was opened
 
         return [
             Document(

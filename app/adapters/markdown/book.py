@@ -10,12 +10,12 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
+from app.adapters.markdown.broken_links import check_references
 from app.adapters.markdown.documents import PageDraft, build_document, draft_page, title_of
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.opening import open_folder, open_page
 from app.adapters.markdown.parser.file_reader import FileReader
 from app.adapters.markdown.parser.page_includes import FileContext
-from app.adapters.markdown.references import check_references
 from app.adapters.markdown.site_map import Layout, SitePage, SiteSettings, inside
 from app.adapters.markdown.source import make_source
 from app.domain.book_id import BookId

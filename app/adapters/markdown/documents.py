@@ -13,7 +13,6 @@ from app.adapters.markdown.site_map import SitePage
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.framed_text import without_fences
-from app.domain.long_text import Text
 from app.domain.urls import with_anchor
 
 
@@ -65,7 +64,7 @@ def title_of(page_draft: PageDraft) -> str:
 
 
 def build_document(
-    page_draft: PageDraft, text: Text, position: int, ids: Iterator[str], language: str
+    page_draft: PageDraft, text: str, position: int, ids: Iterator[str], language: str
 ) -> Document:
     """Make the document from a page; `ids` yields the paragraph id of each of its blocks.
 
@@ -170,7 +169,7 @@ def _blocks(
         )
 
 
-def _unknown(text: Text, blocks: tuple[Block, ...], marks: list[MarkupSpan]) -> Iterator[Span]:
+def _unknown(text: str, blocks: tuple[Block, ...], marks: list[MarkupSpan]) -> Iterator[Span]:
     """Yield the spans outside all blocks and mark-up, without surrounding blanks."""
     spans = [(block.start, block.end) for block in blocks]
     spans.extend((start, end) for _, start, end in marks)

@@ -17,7 +17,7 @@ from app.adapters.markdown.site_map import Layout, SiteGenerator, SitePage, Site
 from app.domain.document import Site
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError
-from app.domain.long_text import is_well_formed
+from app.domain.surrogates import is_well_formed
 from app.services.safe_paths import shown_name
 
 _GENERATORS: Mapping[Site, SiteGenerator] = {

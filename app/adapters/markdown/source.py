@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import yaml
 
 from app.domain.errors import BookError, FileRefused
-from app.domain.long_text import Text, held, well_formed
 from app.domain.reading_budget import BUDGET, check_size
+from app.domain.surrogates import well_formed
 
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n(?P<body>.*?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
 
@@ -34,10 +34,9 @@ class SourceFile:
     """Offset of the text after the front matter."""
     _breaks: array[int] | None = None
 
-    def finish(self) -> Text:
-        """Return the text as a document stores it, and free what only the parser needs."""
-        text = held(self.text)
-        self.text = self.flat = ""
+    def finish(self) -> str:
+        """Return the text, and free what only the parser needs."""
+        text, self.text, self.flat = self.text, "", ""
         self._breaks = None
         return text
 

@@ -32,6 +32,7 @@ from app.domain.book_id import BookId
 from app.domain.errors import InputError, RagError, StorageError
 from app.domain.ledger import Ledger, from_lines, to_lines
 from app.domain.retrieval.query import SparseVector
+from app.services.backup import BackedUpBook
 from app.services.ports import BookManifest, IndexPoint
 
 _FORMAT = 1
@@ -43,17 +44,10 @@ _Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
-class BookInFile:
-    manifest: BookManifest
-    pages: tuple[str, ...]
-    """Names of the archive members with its points."""
-
-
-@dataclass(frozen=True, slots=True)
 class BackupContents:
     created_at: str
     """ISO 8601, UTC."""
-    books: tuple[BookInFile, ...]
+    books: tuple[BackedUpBook, ...]
     state: tuple[str, ...]
     """Names of the state files."""
 
@@ -74,7 +68,7 @@ class BackupContents:
             )
             raise InputError(message)
         books = (
-            BookInFile(manifest_from_json(one["manifest"], where), tuple(one["pages"]))
+            BackedUpBook(manifest_from_json(one["manifest"], where), tuple(one["pages"]))
             for one in data["books"]
         )
         return cls(data["created_at"], tuple(books), tuple(data["state"]))
@@ -94,7 +88,7 @@ class BackupFileWriter:
         self._path = path
         self._new = path.with_name(path.name + ".new")
         self._pages = 0
-        self._books: list[BookInFile] = []
+        self._books: list[BackedUpBook] = []
         self._state: list[str] = []
         self._finished = False
         try:
@@ -116,7 +110,7 @@ class BackupFileWriter:
         """Add a book whose points are on these pages. Pages of no book are ignored."""
         lines = "".join(f"{line}\n" for line in to_lines(ledger))
         self._add(_ledger_name(manifest.book), lines.encode())
-        self._books.append(BookInFile(manifest, tuple(pages)))
+        self._books.append(BackedUpBook(manifest, tuple(pages)))
 
     def add_state(self, name: str, source: Path) -> None:
         with _disk_errors(self._new):

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from app.adapters.qdrant.edge_books import OpenBooks
 from app.adapters.qdrant.edge_generation import Generation, faults
+from app.adapters.qdrant.edge_lock import BookLock
 from app.adapters.qdrant.edge_shard import (
     PAGE,
     SEGMENT,
@@ -24,15 +25,16 @@ from app.adapters.qdrant.edge_shard import (
     search_shard,
     storage_errors,
 )
-from app.adapters.qdrant.edge_writer import BookLock, EdgeWriter
+from app.adapters.qdrant.edge_writer import EdgeWriter
 from app.adapters.qdrant.folder import BookFolder, Current
 from app.adapters.qdrant.frequencies import PooledFrequencies
-from app.adapters.qdrant.payload import best, check_dimension, find_passage
+from app.adapters.qdrant.payload import check_dimension
 from app.domain.book_id import BookId, is_book_id
-from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, InputError, StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
 from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
+from app.services.threads import in_thread
 
 _Found = TypeVar("_Found")
 
@@ -53,96 +55,148 @@ class EdgeIndex:
 
     async def books(self) -> BookList:
         listed = self._books.listed()
-        return await asyncio.to_thread(self._manifests) if listed is None else listed
+        return await self._list_books() if listed is None else listed
 
     async def damaged(self) -> Mapping[BookId, Damage]:
         return self._books.damaged()
 
-    async def manifest(self, book: BookId) -> BookManifest | None:
-        return await asyncio.to_thread(self._manifest, self._folder(book))
+    @in_thread
+    def manifest(self, book: BookId) -> BookManifest | None:
+        folder = self._folder(book)
+        with storage_errors(folder.path):
+            current = folder.current()
+            return folder.manifest(current.generation) if current else None
 
-    async def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
+    @in_thread
+    def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         switched = partial(self._books.look_again, book)
-        return await asyncio.to_thread(
-            EdgeWriter, self._folder(book), dimension, self._segment, switched, number
-        )
+        return EdgeWriter(self._folder(book), dimension, self._segment, switched, number)
 
-    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
-        return await asyncio.to_thread(
-            self._ask, self._folder(book), lambda one: paragraph_ids(one.shard)
-        )
+    @in_thread
+    def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
+        return self._ask(self._folder(book), lambda one: paragraph_ids(one.shard))
 
-    async def search(
+    @in_thread
+    def search(
         self,
         dense: Vector | None,
         sparse: SparseVector | None,
         limit: int,
         filter: SearchFilter,
     ) -> Candidates:
-        return await asyncio.to_thread(self._search, dense, sparse, limit, filter)
+        if sparse is not None and not sparse.indices:
+            sparse = None
+        pooled = self._pooled(sparse.indices if sparse else (), filter.books)
 
-    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
-        return await asyncio.to_thread(self._best_scores, terms, books)
+        def ask(one: Generation) -> Candidates:
+            manifest = one.manifest
+            if dense is not None:
+                check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
+            weighted = sparse and pooled.weighted(manifest.book, sparse)
+            return search_shard(one.shard, manifest.book, dense, weighted, limit, filter)
+
+        return Candidates.best(list(self._each(filter.books, ask)), limit)
+
+    @in_thread
+    def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
+        pooled = self._pooled(terms, books)
+        best = [0.0] * len(terms)
+
+        def ask(one: Generation) -> list[float]:
+            factors = pooled.factors(one.manifest.book, terms)
+            return list(map(float.__mul__, best_scores(one.shard, terms), factors))
+
+        for found in self._each(books, ask):
+            best = list(map(max, best, found))
+        return best
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        """Return chunks of the current generation, or else of the one that it replaced.
-
-        So a question that searched before a switch still gets its chunks after it.
-        """
         found: list[Chunk] = []
         for book, chunk_ids in wanted.items():
             cached = self._books.cached(book, chunk_ids)
-            if cached is None:
-                cached = await asyncio.to_thread(self._fetch, book, chunk_ids)
-            found += cached
+            found += await self._fetch(book, chunk_ids) if cached is None else cached
         return found
 
-    async def matching(self, filter: SearchFilter) -> list[Chunk]:
-        return await asyncio.to_thread(self._matching, filter)
+    @in_thread
+    def matching(self, filter: SearchFilter) -> list[Chunk]:
+        found = self._each(sorted(filter.books), lambda one: one.matching(filter))
+        return [chunk for chunks in found for chunk in chunks]
 
-    async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        return await asyncio.to_thread(
-            self._ask, self._folder(book), lambda one: next_chapter(one.shard, chapter, position)
-        )
+    @in_thread
+    def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
+        return self._ask(self._folder(book), lambda one: next_chapter(one.shard, chapter, position))
 
-    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
-        wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
-        return find_passage(await self.matching(wanted), paragraph_id)
-
-    async def remove(self, book: BookId) -> None:
+    @in_thread
+    def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
-        await asyncio.to_thread(self._remove, self._folder(book))
+        folder = self._folder(book)
+        with _locked(folder) as lock:
+            folder.unpublish()
+            folder.prune()
+            lock.release(remove=True)
+            # Fails if another process has just started to write the book again.
+            with suppress(OSError):
+                folder.path.rmdir()
+        self._books.look_again(folder.book)
 
-    async def rollback(self, book: BookId) -> BookManifest:
-        """Switch readers to the previous generation; a second rollback switches back.
+    @in_thread
+    def rollback(self, book: BookId) -> BookManifest:
+        folder = self._folder(book)
+        with _locked(folder):
+            current = folder.current() or Current(0)
+            if not current.previous:
+                message = f"book {folder.book!r} has no previous generation to go back to"
+                raise InputError(message)
+            manifest = folder.check(current.previous)
+            folder.switch(Current(current.previous, current.generation))
+        self._books.look_again(folder.book)
+        return manifest
 
-        BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
-        while it is being written.
-        """
-        return await asyncio.to_thread(self._rollback, self._folder(book))
-
-    async def faults(self, book: BookId) -> list[str]:
+    @in_thread
+    def faults(self, book: BookId) -> list[str]:
         """Check `current` and every byte of its generation; a line of text for each fault."""
-        return await asyncio.to_thread(faults, self._folder(book), before=False) or []
+        return faults(self._folder(book), before=False) or []
 
-    async def faults_before(self, book: BookId) -> list[str] | None:
-        return await asyncio.to_thread(faults, self._folder(book), before=True)
+    @in_thread
+    def faults_before(self, book: BookId) -> list[str] | None:
+        return faults(self._folder(book), before=True)
 
-    async def repair(self, book: BookId) -> BookManifest:
-        return await asyncio.to_thread(self._repair, self._folder(book))
+    @in_thread
+    def repair(self, book: BookId) -> BookManifest:
+        folder = self._folder(book)
+        with _locked(folder):
+            number = folder.newest_sound()
+            if not number:
+                message = (
+                    f"every generation of book {folder.book!r} is damaged: run `textbook-rag "
+                    "ingest BOOK_DIR --force`, which takes the vectors from the cache"
+                )
+                raise StorageError(message)
+            manifest = folder.manifest(number)
+            folder.switch(Current(number, folder.beside(number)))
+        self._books.look_again(folder.book)
+        return manifest
 
-    async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        async for page in (await self.snapshot(book)).pages:
-            yield page
-
-    async def snapshot(self, book: BookId) -> Snapshot:
+    @in_thread
+    def snapshot(self, book: BookId) -> Snapshot:
         """Read the current generation, which stays open: its folder may be removed meanwhile."""
-        opened = await asyncio.to_thread(self._books.get, self._folder(book))
-        return Snapshot(opened.generation.manifest, _pages(opened.generation))
+        generation = self._books.get(self._folder(book)).generation
+        return Snapshot(generation.manifest, _pages(generation))
 
-    async def check(self) -> None:
-        await asyncio.to_thread(self._check)
+    @in_thread
+    def check(self) -> None:
+        answering, failed = 0, None
+        for folder in self._published():
+            try:
+                self._books.check(folder)
+                answering += 1
+            except BookNotFound:
+                pass
+            except StorageError as error:
+                failed = error
+        if failed and not answering:
+            raise failed
 
     def _folder(self, book: BookId) -> BookFolder:
         return BookFolder(self._root / BookId(book))
@@ -154,7 +208,8 @@ class EdgeIndex:
             paths = [path for path in sorted(self._root.iterdir()) if is_book_id(path.name)]
         return [folder for folder in map(BookFolder, paths) if folder.is_published()]
 
-    def _manifests(self) -> BookList:
+    @in_thread
+    def _list_books(self) -> BookList:
         manifests, switches, folders = [], self._books.switches, self._published()
         self._books.keep_only([folder.book for folder in folders])
         for folder in folders:
@@ -162,11 +217,6 @@ class EdgeIndex:
             with suppress(StorageError, BookNotFound):
                 manifests.append(self._books.manifest(folder))
         return self._books.keep_list(manifests, switches)
-
-    def _manifest(self, folder: BookFolder) -> BookManifest | None:
-        with storage_errors(folder.path):
-            current = folder.current()
-            return folder.manifest(current.generation) if current else None
 
     def _each(
         self, books: Sequence[BookId], ask: Callable[[Generation], _Found]
@@ -201,38 +251,6 @@ class EdgeIndex:
             self._books.failed(generation, error)
             raise
 
-    def _search(
-        self,
-        dense: Vector | None,
-        sparse: SparseVector | None,
-        limit: int,
-        filter: SearchFilter,
-    ) -> Candidates:
-        if sparse is not None and not sparse.indices:
-            sparse = None
-        pooled = self._pooled(sparse.indices if sparse else (), filter.books)
-
-        def ask(one: Generation) -> Candidates:
-            manifest = one.manifest
-            if dense is not None:
-                check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-            weighted = sparse and pooled.weighted(manifest.book, sparse)
-            return search_shard(one.shard, manifest.book, dense, weighted, limit, filter)
-
-        return best(list(self._each(filter.books, ask)), limit)
-
-    def _best_scores(self, terms: Sequence[int], books: Sequence[BookId]) -> list[float]:
-        pooled = self._pooled(terms, books)
-        best = [0.0] * len(terms)
-
-        def ask(one: Generation) -> list[float]:
-            factors = pooled.factors(one.manifest.book, terms)
-            return list(map(float.__mul__, best_scores(one.shard, terms), factors))
-
-        for found in self._each(books, ask):
-            best = list(map(max, best, found))
-        return best
-
     def _pooled(self, terms: Sequence[int], books: Sequence[BookId]) -> PooledFrequencies:
         """Document frequencies of several books together; empty for one book or no terms."""
         if not terms or len(set(books) if books else self._published()) < 2:
@@ -242,6 +260,7 @@ class EdgeIndex:
         )
         return PooledFrequencies(dict(counted))
 
+    @in_thread
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         opened = self._books.get(self._folder(book))
         try:
@@ -254,58 +273,6 @@ class EdgeIndex:
         if missing:
             found |= opened.retrieve_replaced(missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
-
-    def _matching(self, filter: SearchFilter) -> list[Chunk]:
-        found = self._each(sorted(filter.books), lambda one: one.matching(filter))
-        return [chunk for chunks in found for chunk in chunks]
-
-    def _remove(self, folder: BookFolder) -> None:
-        with _locked(folder) as lock:
-            folder.unpublish()
-            folder.prune()
-            lock.release(remove=True)
-            # Fails if another process has just started to write the book again.
-            with suppress(OSError):
-                folder.path.rmdir()
-        self._books.look_again(folder.book)
-
-    def _rollback(self, folder: BookFolder) -> BookManifest:
-        with _locked(folder):
-            current = folder.current() or Current(0)
-            if not current.previous:
-                message = f"book {folder.book!r} has no previous generation to go back to"
-                raise InputError(message)
-            manifest = folder.check(current.previous)
-            folder.switch(Current(current.previous, current.generation))
-        self._books.look_again(folder.book)
-        return manifest
-
-    def _repair(self, folder: BookFolder) -> BookManifest:
-        with _locked(folder):
-            number = folder.newest_sound()
-            if not number:
-                message = (
-                    f"every generation of book {folder.book!r} is damaged: run `textbook-rag "
-                    "ingest BOOK_DIR --force`, which takes the vectors from the cache"
-                )
-                raise StorageError(message)
-            manifest = folder.manifest(number)
-            folder.switch(Current(number, folder.beside(number)))
-        self._books.look_again(folder.book)
-        return manifest
-
-    def _check(self) -> None:
-        answering, failed = 0, None
-        for folder in self._published():
-            try:
-                self._books.check(folder)
-                answering += 1
-            except BookNotFound:
-                pass
-            except StorageError as error:
-                failed = error
-        if failed and not answering:
-            raise failed
 
 
 async def _pages(generation: Generation) -> AsyncIterator[list[IndexPoint]]:

@@ -178,7 +178,7 @@ class OpenBooks:
             if known is None or known.generation is not generation:
                 return
             checked = folder.has_checksums(number)
-            self._let_go(known)
+            self._discard(known)
             seconds = _RECHECK_SECONDS if checked else _RETRY_SECONDS
             self._mark_unreadable(folder, known.stamp, error, seconds)
 
@@ -201,7 +201,7 @@ class OpenBooks:
         stamp, opened = _stamp(folder), self._books.get(book)
         wrong = self._wrong_sizes(opened) if opened else False
         if opened and wrong and opened.generation.is_cut():
-            self._let_go(opened)
+            self._discard(opened)
             opened = None
         if opened is None or wrong or opened.stamp != stamp or self._clock() >= opened.retry_at:
             opened = self._opened_anew(folder, opened, stamp)
@@ -271,7 +271,7 @@ class OpenBooks:
         opened.sizes_checked = self._clock()
         return bool(opened.generation.wrong_sizes())
 
-    def _let_go(self, opened: OpenBook) -> None:
+    def _discard(self, opened: OpenBook) -> None:
         """Stop using a generation.
 
         A truncated one is never closed, not even when the process ends: closing it writes past the

@@ -1,21 +1,16 @@
-"""Writes a new generation of one book in the embedded index; a lock admits one writer."""
+"""Writes a new generation of one book in the embedded index."""
 
 from __future__ import annotations
 
-import asyncio
-import errno
-import fcntl
 import logging
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
 
 import qdrant_edge as edge
 
+from app.adapters.qdrant.edge_lock import BookLock
 from app.adapters.qdrant.edge_shard import (
     EXACT_UP_TO_KB,
     build_graph,
@@ -30,64 +25,11 @@ from app.adapters.qdrant.edge_shard import (
 )
 from app.adapters.qdrant.folder import BookFolder, Current, require_space, size_on_disk
 from app.adapters.qdrant.payload import check_dimension
-from app.adapters.qdrant.samples import LIMIT, Samples
-from app.domain.book_id import BookId
-from app.domain.errors import IndexBusy, StorageError
+from app.adapters.qdrant.samples import LIMIT, Samples, check_count
+from app.domain.errors import StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
-
-
-class BookLock:
-    """An exclusive `flock` on `<folder>/lock`; the file names the process that holds it."""
-
-    def __init__(self, path: Path, descriptor: int) -> None:
-        self._path = path
-        self._descriptor: int | None = descriptor
-
-    @classmethod
-    def take(cls, folder: Path, book: BookId) -> BookLock:
-        """Take the lock without waiting. IndexBusy names the holder's process and start time."""
-        path = folder / "lock"
-        while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                holder = os.read(descriptor, 200).decode("utf-8", "replace").strip()
-                os.close(descriptor)
-                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                    raise
-                message = (
-                    f"book {book!r} is being written by another run "
-                    f"({holder or 'just started'}): wait for it to end, or stop it"
-                )
-                raise IndexBusy(message) from error
-            if _is_file(descriptor, path):
-                break
-            os.close(descriptor)  # the last holder has removed the book with this file
-        started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"process {os.getpid()}, started {started}\n".encode())
-        return cls(path, descriptor)
-
-    def release(self, *, remove: bool = False) -> None:
-        """Release the lock; `remove` also deletes its file, for a removed book."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is None:
-            return
-        try:
-            if remove:
-                self._path.unlink(missing_ok=True)
-        finally:
-            os.close(descriptor)
-
-
-def _is_file(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
-
+from app.services.threads import in_thread
 
 _log = logging.getLogger(__name__)
 
@@ -136,16 +78,8 @@ class EdgeWriter:
             require_space(self._building, _EMPTY_SHARD)
             self._shard = create_shard(self._path, dimension)
 
-    async def write(self, points: Sequence[IndexPoint]) -> None:
-        await asyncio.to_thread(self._write, points)
-
-    async def publish(self, manifest: BookManifest) -> BookManifest:
-        return await asyncio.to_thread(self._publish, manifest)
-
-    async def abandon(self) -> None:
-        await asyncio.to_thread(self._abandon)
-
-    def _write(self, points: Sequence[IndexPoint]) -> None:
+    @in_thread
+    def write(self, points: Sequence[IndexPoint]) -> None:
         with self._running() as shard:
             for point in points:
                 check_dimension(self._book, "of this run", self._dimension, len(point.dense))
@@ -163,9 +97,10 @@ class EdgeWriter:
         self._shard = seal(shard, self._path)
         self._open_chunks = self._open_bytes = 0
 
-    def _publish(self, manifest: BookManifest) -> BookManifest:
+    @in_thread
+    def publish(self, manifest: BookManifest) -> BookManifest:
         with self._running() as shard:
-            self._check_count(shard, manifest)
+            check_count(self._book, count(shard), manifest.chunks)
             shard.flush()
             shard.close()
             self._shard = None
@@ -180,10 +115,12 @@ class EdgeWriter:
             self._folder.finish(self._number, published)
             self._folder.switch(Current(self._number, before))
             self._on_switch()
-        self._abandon()
+        with self._step:
+            self._end()
         return published
 
-    def _abandon(self) -> None:
+    @in_thread
+    def abandon(self) -> None:
         with self._step:
             self._end()
 
@@ -214,19 +151,10 @@ class EdgeWriter:
             self._lock.release()
             self._lock = None
 
-    def _check_count(self, shard: edge.EdgeShard, manifest: BookManifest) -> None:
-        found = count(shard)
-        if found != manifest.chunks:
-            message = (
-                f"book {self._book!r}: {found} chunks are in the new index, but the book has "
-                f"{manifest.chunks}: not published"
-            )
-            raise StorageError(message)
-
     def _check_readable(self, manifest: BookManifest) -> None:
         """Open the shard as a reader does, look up sample chunks and search for them."""
         shard, samples = load_shard(self._path), self._samples
-        self._check_count(shard, manifest)
+        check_count(self._book, count(shard), manifest.chunks)
         samples.check_stored(str(self._path), retrieve_points(shard, samples.ids))
         samples.check_found(str(self._path), [self._search(shard, one) for one in samples.points])
         # Closing writes files, which must be complete before they are hashed.

@@ -16,7 +16,7 @@ from app.adapters.qdrant.server_points import scroll
 from app.adapters.qdrant.server_schema import BATCH
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
-from app.services.ports import BookList, Damage, IndexPoint
+from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
 
 
 class OldCollections:
@@ -34,13 +34,9 @@ class OldCollections:
         found = []
         self._damaged = {}
         for book, collection in sorted((await self._collections()).items()):
-            info = await self._client.get_collection(collection)
-            metadata = info.config.metadata or {}
-            if (metadata.get("prefix"), metadata.get("book")) != (self._prefix, book):
-                continue  # a collection of another program
             try:
-                where = f"{self._address} {collection}"
-                found.append(manifest_from_json(metadata.get("manifest"), where))
+                if manifest := await self._manifest(book, collection):
+                    found.append(manifest)
             except IndexUnreadable as error:
                 self._damaged[book] = Damage(str(error))
         return BookList(found)
@@ -48,12 +44,23 @@ class OldCollections:
     async def damaged(self) -> Mapping[BookId, Damage]:
         return self._damaged
 
-    async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        """Yield pages of points, in reading order. BookNotFound, StorageError."""
-        collection = (await self._collections()).get(book)
-        if collection is None:
+    async def snapshot(self, book: BookId) -> Snapshot:
+        """Return the book to read. Raises BookNotFound, StorageError."""
+        collection = (await self._collections()).get(book, "")
+        manifest = await self._manifest(book, collection) if collection else None
+        if manifest is None:
             message = f"no book {book!r} in a collection of its own"
             raise BookNotFound(message)
+        return Snapshot(manifest, self._pages(collection))
+
+    async def _manifest(self, book: BookId, collection: str) -> BookManifest | None:
+        """Return the manifest; None if the collection is another program's. IndexUnreadable."""
+        metadata = (await self._client.get_collection(collection)).config.metadata or {}
+        if (metadata.get("prefix"), metadata.get("book")) != (self._prefix, book):
+            return None
+        return manifest_from_json(metadata.get("manifest"), f"{self._address} {collection}")
+
+    async def _pages(self, collection: str) -> AsyncIterator[list[IndexPoint]]:
         records = scroll(self._client, collection, models.Filter(), list(ORDER_FIELDS))
         ids = in_reading_order([(str(one.id), one.payload) async for one in records])
         for start in range(0, len(ids), BATCH):

@@ -1,4 +1,4 @@
-"""What the embedded index and the server share: the payload of a point, ranking, joining passages.
+"""What the embedded index and the server share: the payload of a point, and conditions on it.
 
 A payload is the JSON form of a `Chunk`.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from operator import itemgetter
 from typing import Any
 
@@ -17,7 +17,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import IndexMismatch, IndexUnreadable, InputError
 from app.domain.links import page_key
-from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector
+from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.ports import IndexPoint
 
 DENSE = "dense"
@@ -131,55 +131,3 @@ def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:
         ("paragraph_ids", filter.paragraph_ids),
     )
     return [(name, list(values)) for name, values in fields if values]
-
-
-_FLOWING = {BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE}
-
-
-def best(found: Sequence[Candidates], limit: int) -> Candidates:
-    """Merge results; keep the best `limit` hits of each list, ties by book and chunk id."""
-
-    def ranked(hits: Iterable[ScoredId]) -> tuple[ScoredId, ...]:
-        return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.book, hit.chunk_id))[:limit])
-
-    return Candidates(
-        ranked(hit for one in found for hit in one.dense),
-        ranked(hit for one in found for hit in one.sparse),
-    )
-
-
-def find_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
-    """Return the whole paragraph: its pieces from all chunks, joined in reading order.
-
-    A piece that repeats another piece or lies inside it (overlap) is left out. None if there is no
-    piece.
-    """
-    kept: list[Passage] = []
-    for piece in _pieces(chunks, paragraph_id):
-        if not any(_covers(other, piece) for other in kept):
-            kept.append(piece)
-    if not kept:
-        return None
-    joint = " " if kept[0].kind in _FLOWING else "\n"
-    return replace(
-        kept[0],
-        text=joint.join(piece.text for piece in kept),
-        end=max(piece.end for piece in kept),
-    )
-
-
-def _pieces(chunks: Iterable[Chunk], paragraph_id: str) -> list[Passage]:
-    pieces = [
-        passage
-        for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)
-        for passage in chunk.passages
-        if passage.paragraph_id == paragraph_id
-    ]
-    return sorted(pieces, key=lambda piece: (piece.start, -piece.end))
-
-
-def _covers(outer: Passage, inner: Passage) -> bool:
-    if (outer.start, outer.end) == (inner.start, inner.end):
-        # Pieces of an included file all have the span of the directive that includes it.
-        return outer.text == inner.text
-    return outer.start <= inner.start and inner.end <= outer.end

@@ -1,4 +1,4 @@
-"""Sample points of a new generation, looked up and searched for before it is published."""
+"""Checks of a new generation before it is published: its count, and a sample of its points."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.domain.book_id import BookId
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Candidates, ScoredId, Vector
 from app.services.ports import IndexPoint
@@ -17,6 +18,16 @@ LIMIT = 10
 
 _DUPLICATE_SCORE = 0.999
 """Minimum dense score of the chunk itself or a duplicate."""
+
+
+def check_count(book: BookId, found: int, expected: int) -> None:
+    """StorageError unless the new generation has as many chunks as the book."""
+    if found != expected:
+        message = (
+            f"book {book!r}: {found} chunks are in the new index, but the book has "
+            f"{expected}: not published"
+        )
+        raise StorageError(message)
 
 
 @dataclass(slots=True)

@@ -14,9 +14,7 @@ from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.old_collections import OldCollections
 from app.adapters.qdrant.payload import (
     ORDER_FIELDS,
-    best,
     check_dimension,
-    find_passage,
     from_payload,
     in_reading_order,
 )
@@ -37,7 +35,7 @@ from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Rec
 from app.adapters.qdrant.server_schema import BATCH, Schema, ServerOptions, match_any
 from app.adapters.qdrant.server_writer import BookStorage, ServerWriter
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage
+from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
 from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
@@ -161,11 +159,7 @@ class ServerIndex:
         return [best[term] for term in terms]
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        """Return chunks of the current generation, or else of the one that it replaced.
-
-        So a question that searched before a switch still gets its chunks after it. One request for
-        each dimension, and one more if a book was switched meanwhile.
-        """
+        """One request for each dimension, and one more if a book was switched meanwhile."""
         served = await self._catalogue.served(list(wanted)) if wanted else []
         books = {one.manifest.book: one for one in served}
         found = await self._retrieve([(one.current, wanted[book]) for book, one in books.items()])
@@ -201,10 +195,6 @@ class ServerIndex:
         )
         return (records[0].payload or {})["position"] if records else None
 
-    async def find_paragraph(self, paragraph_id: str, book: BookId) -> Passage | None:
-        wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
-        return find_passage(await self.matching(wanted), paragraph_id)
-
     async def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
         await self._record(book)
@@ -216,17 +206,8 @@ class ServerIndex:
         self._catalogue.look_again()
 
     async def rollback(self, book: BookId) -> BookManifest:
-        """Switch readers to the previous generation; a second rollback switches back.
-
-        BookNotFound if there is no such book, InputError if it has only one generation, IndexBusy
-        while it is being written.
-        """
         await self._swap(book)
         return (await self._catalogue.get(book)).manifest
-
-    async def points(self, book: BookId) -> AsyncIterator[list[IndexPoint]]:
-        async for page in (await self.snapshot(book)).pages:
-            yield page
 
     async def snapshot(self, book: BookId) -> Snapshot:
         served = await self._catalogue.get(book)
@@ -272,7 +253,7 @@ class ServerIndex:
                     self._client, collection, scope, dense, sparse, limit, filter, options
                 )
             )
-        return best(found, limit)
+        return Candidates.best(found, limit)
 
     async def _record(self, book: BookId) -> BookRecord:
         """Read the book's record. BookNotFound if it is not published, StorageError."""

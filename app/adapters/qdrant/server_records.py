@@ -52,7 +52,7 @@ class BookRecord:
     changed: int = 0
     """Milliseconds since the epoch, by the writer's clock."""
 
-    def says_what(self, other: BookRecord) -> bool:
+    def has_content_of(self, other: BookRecord) -> bool:
         """Whether both have the same content, apart from revision and time."""
         return replace(self, revision="", changed=0) == replace(other, revision="", changed=0)
 

@@ -13,7 +13,7 @@ from qdrant_client import AsyncQdrantClient, models
 from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, pooled_idf, weighted
 from app.adapters.qdrant.manifest import manifest_to_json
 from app.adapters.qdrant.payload import TENANT_FIELD, check_dimension
-from app.adapters.qdrant.samples import LIMIT, Samples
+from app.adapters.qdrant.samples import LIMIT, Samples, check_count
 from app.adapters.qdrant.server_lease import RENEW_SECONDS, new_lease, refuse_if_held
 from app.adapters.qdrant.server_points import (
     condition_of,
@@ -63,7 +63,7 @@ class BookStorage:
         if written is None:
             # The read after the first write may have come from a stale replica: look again.
             found = await self.records.read(old.book)
-            written = found if found.says_what(new) else None
+            written = found if found.has_content_of(new) else None
         if written is None:
             message = (
                 f"book {old.book!r} was taken over by another run, because this one did not renew "
@@ -146,7 +146,8 @@ class ServerWriter:
         self._samples.offer(points)
 
     async def publish(self, manifest: BookManifest) -> BookManifest:
-        await self._check_count(manifest.chunks)
+        found = await count(self._storage.client, self._collection, self._scope)
+        check_count(self._book, found, manifest.chunks)
         await self._check_readable()
         published = replace(manifest, generation=self._number)
         storage = self._storage
@@ -190,15 +191,6 @@ class ServerWriter:
                 await storage.records.delete(record)
         except RagError as error:
             self._warn("index.prune_failed", error)
-
-    async def _check_count(self, expected: int) -> None:
-        found = await count(self._storage.client, self._collection, self._scope)
-        if found != expected:
-            message = (
-                f"book {self._book!r}: {found} chunks are in the new index, but the book has "
-                f"{expected}: not published"
-            )
-            raise StorageError(message)
 
     async def _check_readable(self) -> None:
         """Look up sample chunks and search for them, as a reader does."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import sqlite3
 from array import array
@@ -14,6 +13,7 @@ from typing import Literal
 from app.adapters.sqlite.connection import integrity, reading, writing
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Vector
+from app.services.threads import in_thread
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID"
 
@@ -35,24 +35,9 @@ class SqliteEmbeddingCache:
         """Nothing is opened yet; the first `put` creates the file."""
         self._path = path
 
-    async def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
-        return await asyncio.to_thread(self._get, model, dimension, texts)
-
-    async def put(
-        self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
-    ) -> None:
-        """Store the vectors in one transaction; of equal texts the last one wins."""
-        await asyncio.to_thread(self._put, model, dimension, texts, vectors)
-
-    async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """Return the distinct texts without a vector; reads only keys."""
-        return await asyncio.to_thread(self._missing, model, dimension, texts)
-
-    async def faults(self) -> list[str]:
+    @in_thread
+    def faults(self) -> list[str]:
         """Check the whole file and the size of each vector; a line of text for each fault."""
-        return await asyncio.to_thread(self._faults)
-
-    def _faults(self) -> list[str]:
         if not self._path.exists():
             return []
         try:
@@ -66,7 +51,9 @@ class SqliteEmbeddingCache:
             found.append(f"{odd} rows are not vectors")
         return [str(self._damaged(reason)) for reason in found]
 
-    def _missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
+    @in_thread
+    def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
+        """Return the distinct texts without a vector; reads only keys."""
         distinct = list(dict.fromkeys(texts))
         if not distinct or not self._path.exists():
             return distinct
@@ -75,7 +62,8 @@ class SqliteEmbeddingCache:
             known = {key for key, _ in self._select(connection, keys, "NULL")}
         return [text for text, key in zip(distinct, keys, strict=True) if key not in known]
 
-    def _get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
+    @in_thread
+    def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
         if not texts or not self._path.exists():
             return [None] * len(texts)
         keys = self._keys(model, dimension, texts)
@@ -98,9 +86,11 @@ class SqliteEmbeddingCache:
             query = f"SELECT key, {column} FROM vectors WHERE key IN ({marks})"  # noqa: S608 - no outside text
             yield from connection.execute(query, page)
 
-    def _put(
+    @in_thread
+    def put(
         self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
     ) -> None:
+        """Store the vectors in one transaction; of equal texts the last one wins."""
         rows = [
             (key, vector.tobytes())
             for key, vector in zip(self._keys(model, dimension, texts), vectors, strict=True)

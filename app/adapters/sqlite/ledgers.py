@@ -53,15 +53,12 @@ class SqliteLedgers:
         self._folder = folder
 
     async def load(self, book: BookId) -> Ledger:
-        """Return the book's ledger, empty if it has none."""
         return await asyncio.to_thread(self._read, book, _load, Ledger())
 
     async def locate(self, book: BookId, paragraph_id: str) -> Located | None:
-        """Look up one id without loading the ledger; None if it or the ledger does not exist."""
         return await asyncio.to_thread(self._read, book, partial(_locate, paragraph_id), None)
 
     async def save(self, book: BookId, ledger: Ledger) -> None:
-        """Replace the book's ledger in one transaction."""
         await asyncio.to_thread(self._save, book, ledger)
 
     async def revision(self, book: BookId) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar
 
 from app.adapters.sqlite.connection import open_to_write
 from app.domain.errors import StorageError
 from app.services.budget import Spent
+from app.services.threads import in_thread
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spending (day TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
@@ -21,8 +20,6 @@ CREATE TABLE IF NOT EXISTS notices (day TEXT, name TEXT, PRIMARY KEY (day, name)
 """
 _ROUNDING = 1e-9
 """US dollars; rounding errors of sums are smaller."""
-
-T = TypeVar("T")
 
 
 class SqliteSpending:
@@ -42,11 +39,14 @@ class SqliteSpending:
         if self._connection is not None:
             self._connection.close()
 
-    async def spent(self, day: date) -> Spent:
-        return await self._run(lambda connection: _spent(connection, day))
+    @in_thread
+    def spent(self, day: date) -> Spent:
+        with self._transaction() as connection:
+            return _spent(connection, day)
 
-    async def reserve(self, day: date, usd: float, limits: Spent) -> bool:
-        def work(connection: sqlite3.Connection) -> bool:
+    @in_thread
+    def reserve(self, day: date, usd: float, limits: Spent) -> bool:
+        with self._transaction() as connection:
             spent = _spent(connection, day)
             least = usd - _ROUNDING
             if spent.day + least > limits.day or spent.month + least > limits.month:
@@ -54,31 +54,27 @@ class SqliteSpending:
             _add(connection, day, usd)
             return True
 
-        return await self._run(work)
-
-    async def add(self, day: date, usd: float) -> Spent:
-        def work(connection: sqlite3.Connection) -> Spent:
+    @in_thread
+    def add(self, day: date, usd: float) -> Spent:
+        with self._transaction() as connection:
             _add(connection, day, usd)
             return _spent(connection, day)
 
-        return await self._run(work)
-
-    async def first_notice(self, day: date, name: str) -> bool:
+    @in_thread
+    def first_notice(self, day: date, name: str) -> bool:
         query = "INSERT OR IGNORE INTO notices VALUES (?, ?)"
-        values = (day.isoformat(), name)
-        return await self._run(lambda connection: connection.execute(query, values).rowcount == 1)
+        with self._transaction() as connection:
+            return connection.execute(query, (day.isoformat(), name)).rowcount == 1
 
-    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.to_thread(self._in_transaction, work)
-
-    def _in_transaction(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             try:
                 if self._connection is None:
                     self._connection = open_to_write(self._path, _SCHEMA, wal=True)
                 with self._connection as connection:
                     connection.execute("BEGIN IMMEDIATE")
-                    return work(connection)
+                    yield connection
             except (sqlite3.Error, OSError) as error:
                 # The next call opens the file again: it may have been repaired or moved.
                 if self._connection is not None:

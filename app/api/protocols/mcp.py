@@ -33,8 +33,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.api.answer_runs import AnswerRuns
 from app.api.asking import unless_disconnected
-from app.api.keys import books_for, is_page_of_this_machine, key_of
+from app.api.keys import books_for, key_of
 from app.api.limits import CHARGES, capacity_of, charge_address, client_slot
+from app.api.origins import allowed_origins, is_page_of_this_machine
 from app.api.problems import (
     Refused,
     error_event,
@@ -44,9 +45,8 @@ from app.api.problems import (
     status_of,
 )
 from app.api.protocols.book_tools import INSTRUCTIONS, TOOLS, Admission
+from app.api.pseudonyms import reader_of
 from app.api.quotas import answer_charged, charge_search
-from app.api.readers import reader_of
-from app.api.security import allowed_origins
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 from app.services.recording import current, recording
@@ -175,7 +175,7 @@ def _failed(message: str) -> types.CallToolResult:
 @contextmanager
 def _recorded() -> Iterator[None]:
     """Over stdio, give a call an id and log its failure. A request over HTTP has them already."""
-    if current() is not None:
+    if current().request_id:
         yield
         return
     with recording(uuid4().hex[:16]) as record:

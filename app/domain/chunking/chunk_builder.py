@@ -16,7 +16,6 @@ from app.domain.chunking.tools import ChunkingTools, JoinCounter
 from app.domain.document import Block, BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.framed_text import with_whole_fences
-from app.domain.long_text import Text
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
 _EDGE = 80
@@ -47,7 +46,7 @@ class Rendered:
 class Renderer:
     """Joins pieces of a file; pieces with only blanks between them become one span."""
 
-    source: Text
+    source: str
     joins: JoinCounter
 
     def render(self, pieces: Sequence[ChunkPiece], head: ChunkPiece | None = None) -> Rendered:

@@ -12,7 +12,6 @@ from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document, Part, Span
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.framed_text import open_fence
-from app.domain.long_text import Text
 
 PROSE_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFERENCE})
 _VERBATIM_KINDS = frozenset({BlockKind.CODE, BlockKind.MATH})
@@ -55,7 +54,7 @@ class ChunkPiece:
 
 
 def split_block(
-    block: Block, source: Text, directive: Span, language: str, limit: int, tools: ChunkingTools
+    block: Block, source: str, directive: Span, language: str, limit: int, tools: ChunkingTools
 ) -> list[ChunkPiece]:
     """Return the block as one piece of at most `limit` tokens, or split at its cut points.
 
@@ -113,13 +112,13 @@ def include_directives(blocks: Iterable[Block]) -> dict[int, Span]:
     return {end: (start, end) for start, end in spans if start < end}
 
 
-def is_from_other_file(block: Block, source: Text) -> bool:
+def is_from_other_file(block: Block, source: str) -> bool:
     """Whether the block's text is in an included file, not in its span."""
     return bool(block.included) and block.text.strip() not in source[block.start : block.end]
 
 
 def _sentences(
-    block: Block, source: Text, language: str, limit: int, tools: ChunkingTools
+    block: Block, source: str, language: str, limit: int, tools: ChunkingTools
 ) -> list[ChunkPiece]:
     pieces = list(_Splitter(block, source, language, limit, tools).pieces((), block.start))
     if len(pieces) == 1 and (pieces[0].start, pieces[0].end) == (block.start, block.end):
@@ -132,7 +131,7 @@ class _Splitter:
     """Splits one block at its parts, and a part of more than `limit` tokens at its segments."""
 
     block: Block
-    source: Text
+    source: str
     language: str
     limit: int
     tools: ChunkingTools
@@ -233,7 +232,7 @@ class _Splitter:
 
 
 def _split_included(
-    block: Block, source: Text, directive: Span, limit: int, tools: ChunkingTools
+    block: Block, source: str, directive: Span, limit: int, tools: ChunkingTools
 ) -> list[ChunkPiece]:
     """Return pieces of an include directive, each followed by some of the included text."""
     start, end = directive
@@ -282,7 +281,7 @@ def _even_runs(text: str, room: int, tools: ChunkingTools) -> Iterator[str]:
         yield text[segments[first].start : segments[-1].end]
 
 
-def _trimmed(source: Text, start: int, end: int) -> tuple[int, int]:
+def _trimmed(source: str, start: int, end: int) -> tuple[int, int]:
     """Return the span without blanks at its end and without blank lines at its start."""
     while end > start and source[end - 1].isspace():
         end -= 1

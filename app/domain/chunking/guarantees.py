@@ -24,7 +24,6 @@ from app.domain.chunking.cut_points import (
 from app.domain.chunking.overlap import NEVER_REPEATED
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document, Span
-from app.domain.long_text import Text
 
 _ATOMIC = frozenset(
     {BlockKind.CODE, BlockKind.TABLE, BlockKind.LIST, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY}
@@ -116,7 +115,7 @@ def _check_verbatim(given: CheckInput) -> Iterator[str]:
             yield at_chunk(chunk, "text differs from its spans and context")
 
 
-def is_verbatim(chunk: Chunk, source: Text) -> bool:
+def is_verbatim(chunk: Chunk, source: str) -> bool:
     """Whether the text is exactly its spans, in order, and its context, joined by blank lines."""
     at = 0
     spans = iter(chunk.spans)

@@ -8,7 +8,6 @@ from app.domain.chunking.chunk_pieces import PROSE_KINDS, ChunkPiece
 from app.domain.chunking.inline_markup import collapse_blanks, matching_texts, sentence_spans
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind
-from app.domain.long_text import Text
 
 NEVER_REPEATED = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY})
 """Kinds that a chunk of the overlap scope `page` never repeats."""
@@ -31,7 +30,7 @@ def choose_overlap(
     pieces: Sequence[ChunkPiece],
     wanted: int,
     room: int,
-    source: Text,
+    source: str,
     language: str,
     tools: ChunkingTools,
 ) -> list[ChunkPiece]:
@@ -59,7 +58,7 @@ def choose_overlap(
 
 
 def _last_sentences(
-    piece: ChunkPiece, wanted: int, most: int, source: Text, language: str, tools: ChunkingTools
+    piece: ChunkPiece, wanted: int, most: int, source: str, language: str, tools: ChunkingTools
 ) -> list[ChunkPiece]:
     raw = source[piece.start : piece.end]
     spans = sentence_spans(raw, language, tools.split_sentences)

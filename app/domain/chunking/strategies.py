@@ -68,7 +68,7 @@ STRATEGIES: Mapping[StrategyName, Strategy] = MappingProxyType(
 def _line_of(document: Document, error: InputError) -> int:
     """Line of the wrong setting in the front matter; 1 if it is not found."""
     keys = error.settings if isinstance(error, SettingError) else ("rag_strategy",)
-    source = str(document.source)
+    source = document.source
     found = re.search(rf"^[ \t\"']*(?:{'|'.join(keys)})\b", source, re.M)
     return source.count("\n", 0, found.start()) + 1 if found else 1
 

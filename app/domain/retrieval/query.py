@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -64,6 +64,18 @@ class Candidates:
     sparse: tuple[ScoredId, ...] = ()
     """BM25 score, 0 upwards."""
 
+    @classmethod
+    def best(cls, found: Sequence[Candidates], limit: int) -> Candidates:
+        """Merge results; keep the best `limit` hits of each list, ties by book and chunk id."""
+
+        def ranked(hits: Iterable[ScoredId]) -> tuple[ScoredId, ...]:
+            return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.book, hit.chunk_id))[:limit])
+
+        return cls(
+            ranked(hit for one in found for hit in one.dense),
+            ranked(hit for one in found for hit in one.sparse),
+        )
+
 
 @fast_dataclass(frozen=True, slots=True)
 class Hit:
@@ -118,5 +130,3 @@ class SearchQuery:
     rewrite: bool = True
     """Whether a model may rewrite a follow-up as a standalone question."""
     rerank: bool = True
-    page_url: str = ""
-    """The page the reader is on; its chunks get a small bonus."""

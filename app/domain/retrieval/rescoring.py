@@ -56,18 +56,18 @@ class RescoringWeights:
     """The same if a sentence begins with the term: "Osmosis is the ..."."""
     page: float = 0.4
     """Page score relative to the best page; see `_PAGE_DEPTH`."""
-    here: float = 0.2
-    """1 if the chunk is on the page that the reader is on."""
+    reserve: float = 0.2
+    """Not reached by any chunk; a part of `total`, to which scores and thresholds are fitted."""
     crowding: float = 0.3
     """Penalty for every chunk of a page except its best one; it affects only the order."""
 
     @property
     def total(self) -> float:
-        """Highest possible score of a chunk."""
+        """What a score is divided by: the highest possible one and `reserve`."""
         found = self.sentence + self.window + self.definition + self.pairs
         found += self.heading + self.similar
         definition = self.defined + self.glossary + self.named + self.opening
-        return 1 + found + definition + self.page + self.here
+        return 1 + found + definition + self.page + self.reserve
 
 
 class QuestionTerms:
@@ -133,14 +133,12 @@ def rescore(
     terms: Sequence[ChunkTerms],
     question: Mapping[str, QuestionTerms],
     weights: RescoringWeights,
-    page_url: str = "",
     similar: Sequence[float] = (),
 ) -> list[Hit]:
     """Return the hits reordered, with new scores from 0 to 1, descending.
 
     `terms[i]` belongs to `hits[i]`; `question` maps each chunk language to the question's terms;
-    `page_url` is the page the reader is on; `similar[i]`, unless it is empty, is the cosine of the
-    question and the hit's heading path.
+    `similar[i]`, unless it is empty, is the cosine of the question and the hit's heading path.
     """
     subjects = {language: one.subjects(terms) for language, one in question.items()}
     scores = [
@@ -153,11 +151,8 @@ def rescore(
     ]
     pages = _page_scores(hits, scores)
     best = max(pages.values(), default=0.0) or 1.0
-    here = _address(page_url)
     for position, hit in enumerate(hits):
         scores[position] += weights.page * pages[_page(hit)] / best
-        if here:
-            scores[position] += weights.here * (_address(hit.chunk.deep_link_url) == here)
     total = weights.total
     return [
         replace(hits[position], score=max(0.0, score) / total)
@@ -221,11 +216,6 @@ def _opened_share(terms: tuple[int, ...], subjects: Mapping[tuple[int, ...], flo
 
 def _page(hit: Hit) -> _Page:
     return (hit.chunk.book, hit.chunk.file)
-
-
-def _address(url: str) -> str:
-    """Return the URL without fragment, query and trailing slash."""
-    return url.partition("#")[0].partition("?")[0].rstrip("/")
 
 
 def _page_scores(hits: Sequence[Hit], scores: Sequence[float]) -> dict[_Page, float]:

@@ -133,7 +133,7 @@ class PageRendering:
 
 
 def _article(renderer: _BookRenderer, document: Document) -> str:
-    text = str(document.source)
+    text = document.source
     page = PageRendering(renderer, document.file, BlockFinder(text, document.blocks))
     body = page.render(make_source(text, document.file))
     # As Docusaurus does: a page without a level-one heading gets the title of its front matter.

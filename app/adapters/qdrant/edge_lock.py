@@ -1,0 +1,64 @@
+"""The lock of a book's writer in the embedded index: one process at a time writes a book."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app.domain.book_id import BookId
+from app.domain.errors import IndexBusy
+
+
+class BookLock:
+    """An exclusive `flock` on `<folder>/lock`; the file names the process that holds it."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor: int | None = descriptor
+
+    @classmethod
+    def take(cls, folder: Path, book: BookId) -> BookLock:
+        """Take the lock without waiting. IndexBusy names the holder's process and start time."""
+        path = folder / "lock"
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                holder = os.read(descriptor, 200).decode("utf-8", "replace").strip()
+                os.close(descriptor)
+                if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                    raise
+                message = (
+                    f"book {book!r} is being written by another run "
+                    f"({holder or 'just started'}): wait for it to end, or stop it"
+                )
+                raise IndexBusy(message) from error
+            if _is_file(descriptor, path):
+                break
+            os.close(descriptor)  # the last holder has removed the book with this file
+        started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"process {os.getpid()}, started {started}\n".encode())
+        return cls(path, descriptor)
+
+    def release(self, *, remove: bool = False) -> None:
+        """Release the lock; `remove` also deletes its file, for a removed book."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is None:
+            return
+        try:
+            if remove:
+                self._path.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
+
+
+def _is_file(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,87 @@
+"""Web origins: of the page that sends a request, and CORS for those that may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.bootstrap.key_store import SqliteSiteKeys
+from app.domain.errors import ConfigError, InputError, StorageError
+from app.domain.site_key import checked_origin
+
+
+class SiteOrigins(CORSMiddleware):
+    """CORS for the origins of the settings and of the publishable keys."""
+
+    def __init__(self, app: ASGIApp, keys: SqliteSiteKeys, allow_origins: Sequence[str]) -> None:
+        super().__init__(
+            app,
+            allow_origins=allow_origins,
+            # The API has no cookies, so even `*` exposes nothing.
+            allow_credentials=False,
+            allow_methods=["GET", "HEAD", "POST"],
+            allow_headers=["Authorization", "Content-Type", "Accept", "Last-Event-ID"],
+            expose_headers=["X-Request-ID", "Retry-After"],
+            max_age=600,
+        )
+        self._keys = keys
+
+    def is_allowed_origin(self, origin: str) -> bool:
+        return super().is_allowed_origin(origin) or origin in self._of_keys()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.allow_all_origins or self.allow_origins or self._of_keys():
+            await super().__call__(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _of_keys(self) -> frozenset[str]:
+        try:
+            return frozenset(origin for key in self._keys.all() for origin in key.origins)
+        except StorageError:
+            return frozenset()
+
+
+def allowed_origins(setting: str) -> list[str]:
+    """Parse a comma-separated list of origins. ConfigError names an invalid one."""
+    given = [origin.strip() for origin in setting.split(",") if origin.strip()]
+    try:
+        return [one if one == "*" else checked_origin(one) for one in given]
+    except InputError as error:
+        message = f"RAG_ALLOWED_ORIGINS: {error}"
+        raise ConfigError(message) from None
+
+
+def origin_of(headers: Headers) -> str:
+    """Return the origin of the page that sent the request; "" if unknown.
+
+    In a same-origin GET, browsers send no `Origin`, but the page's address as `Referer`.
+    """
+    if "origin" in headers:
+        return headers["origin"]
+    try:
+        page = urlsplit(headers.get("referer", ""))
+    except ValueError:
+        return ""
+    return f"{page.scheme}://{page.netloc}" if page.netloc else ""
+
+
+def is_page_of_this_machine(origin: str) -> bool:
+    """Whether the origin's host is a loopback address or `localhost`."""
+    try:
+        return is_loopback(urlsplit(origin).hostname or "")
+    except ValueError:
+        return False
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

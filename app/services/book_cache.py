@@ -1,0 +1,33 @@
+"""Caches what is made from books: chapters, glossaries, texts, words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+from cachetools import LRUCache
+
+from app.services.ports import BookManifest
+
+_Made = TypeVar("_Made")
+
+
+class BookCache(Generic[_Made]):
+    """Keeps values until their book is indexed again."""
+
+    def __init__(self, size: int) -> None:
+        self._known: LRUCache[tuple[str, str, int, str], _Made] = LRUCache(size)
+        self._making = asyncio.Lock()
+
+    async def get(
+        self, manifest: BookManifest, make: Callable[[], Awaitable[_Made]], part: str = ""
+    ) -> _Made:
+        """Return the value of the book, or of a part of it; `make` makes it if it is not known."""
+        # A removed book starts again with generation 1, so the number alone is not enough.
+        key = (manifest.book, manifest.fingerprint, manifest.generation, part)
+        if key not in self._known:
+            async with self._making:  # not twice for two questions at the same time
+                if key not in self._known:
+                    self._known[key] = await make()
+        return self._known[key]

@@ -1,0 +1,48 @@
+"""What was made from a book is kept until the book is indexed anew."""
+
+import asyncio
+from dataclasses import replace
+
+from app.services.book_cache import BookCache
+from app.services.ports import BookManifest
+from tests.retrieval_fakes import make_manifest
+
+
+class Counting:
+    """Makes a text from a manifest, and counts how often."""
+
+    def __init__(self) -> None:
+        self.cache: BookCache[str] = BookCache(9)
+        self.made = 0
+
+    async def read(self, manifest: BookManifest, part: str = "") -> str:
+        async def make() -> str:
+            self.made += 1
+            await asyncio.sleep(0)
+            return f"{manifest.fingerprint} {manifest.generation} {part}"
+
+        return await self.cache.get(manifest, make, part)
+
+
+def test_a_book_that_was_removed_and_indexed_again_is_read_anew() -> None:
+    async def scenario() -> None:
+        counting, before = Counting(), make_manifest()
+        again = replace(before, fingerprint="another")
+        assert again.generation == before.generation
+        assert await counting.read(before) != await counting.read(again)
+        later = replace(again, generation=2)
+        assert await counting.read(later) == "another 2 "
+
+    asyncio.run(scenario())
+
+
+def test_two_questions_at_the_same_time_make_it_once_and_each_part_apart() -> None:
+    async def scenario() -> None:
+        counting, manifest = Counting(), make_manifest()
+        asked = [counting.read(manifest, part) for part in ("a", "b", "a", "b")]
+        first, second, *same = await asyncio.gather(*asked)
+        assert first != second
+        assert same == [first, second]
+        assert counting.made == 2
+
+    asyncio.run(scenario())
