@@ -58,7 +58,7 @@ class Variant:
         return replace(retrieve, fusion=self.fusion, feature_reranker=feature_reranker)
 
 
-FEATURES = [one.name for one in fields(RescoringWeights) if one.name not in ("glossary", "reserve")]
+FEATURES = [one.name for one in fields(RescoringWeights) if one.name != "glossary"]
 _MARKS = {"definition": 0.0, "defined": 0.0, "glossary": 0.0}
 """Features that need marked terms."""
 VARIANTS = (

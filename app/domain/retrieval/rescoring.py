@@ -56,18 +56,16 @@ class RescoringWeights:
     """The same if a sentence begins with the term: "Osmosis is the ..."."""
     page: float = 0.4
     """Page score relative to the best page; see `_PAGE_DEPTH`."""
-    reserve: float = 0.2
-    """Not reached by any chunk; a part of `total`, to which scores and thresholds are fitted."""
     crowding: float = 0.3
     """Penalty for every chunk of a page except its best one; it affects only the order."""
 
     @property
     def total(self) -> float:
-        """What a score is divided by: the highest possible one and `reserve`."""
+        """The highest possible score."""
         found = self.sentence + self.window + self.definition + self.pairs
         found += self.heading + self.similar
         definition = self.defined + self.glossary + self.named + self.opening
-        return 1 + found + definition + self.page + self.reserve
+        return 1 + found + definition + self.page
 
 
 class QuestionTerms:
