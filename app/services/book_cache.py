@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
 from app.services.ports import BookManifest
 
 _Made = TypeVar("_Made")
+_Key: TypeAlias = tuple[str, str, int, str]
 
 
 class BookCache(Generic[_Made]):
     """Keeps values until their book is indexed again."""
 
     def __init__(self, size: int) -> None:
-        self._known: LRUCache[tuple[str, str, int, str], _Made] = LRUCache(size)
-        self._making = asyncio.Lock()
+        self._known: LRUCache[_Key, _Made] = LRUCache(size)
+        self._making: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
 
     async def get(
         self, manifest: BookManifest, make: Callable[[], Awaitable[_Made]], part: str = ""
@@ -27,7 +29,8 @@ class BookCache(Generic[_Made]):
         # A removed book starts again with generation 1, so the number alone is not enough.
         key = (manifest.book, manifest.fingerprint, manifest.generation, part)
         if key not in self._known:
-            async with self._making:  # not twice for two questions at the same time
+            # Not twice for two questions at the same time; other books do not wait.
+            async with self._making.setdefault(key, asyncio.Lock()):
                 if key not in self._known:
                     self._known[key] = await make()
         return self._known[key]
