@@ -29,6 +29,8 @@ from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
 from app.domain.retrieval import definition_terms
 from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
+from app.domain.search_text import SearchText
+from app.domain.terms import words
 from app.services import analyse_question
 from app.services.ingest_plan import IngestRequest
 from app.services.phases import Phases
@@ -219,6 +221,10 @@ async def measure_pairs(app: Application, book: BookId, asked: Sequence[tuple[st
         print(f"| {book} | {frame.format('X', 'Y')} | {n} | {both / n:.3f} / {one / n:.3f} |")
 
 
+def unchanged(question: str, _language: str) -> SearchText:
+    return SearchText(question, tuple(words(question)))
+
+
 async def run(folders: Sequence[Path], home: Path, size: int) -> None:
     async with application(Settings(home=home, embedder="local", generator="extractive")) as app:
         for folder in folders:
@@ -229,7 +235,7 @@ async def run(folders: Sequence[Path], home: Path, size: int) -> None:
             await measure(app, book, asked)
             await measure_pairs(app, book, asked)
             print("with the phrases:")
-            with patch.object(analyse_question, "search_text", lambda text, _: text):
+            with patch.object(analyse_question, "search_text", unchanged):
                 await measure(app, book, asked)
             print("whole questions as terms:")
             with patch.object(definition_terms, "LEAST_SHARE", 1.1):
