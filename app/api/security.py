@@ -82,6 +82,34 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
+class UnreadBody:
+    """Announces that the connection closes after a request whose body was not read.
+
+    A request is refused by its head alone if it lacks a key, for example. The server then closes
+    the connection; without the header, a client would send its next request there and lose it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope) if scope["type"] == "http" else {}
+        unread = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+        async def reading() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and message.get("more_body", False)
+            return message
+
+        async def closing(message: Message) -> None:
+            if unread and message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(CLOSE)
+            await send(message)
+
+        await self._app(scope, reading if unread else receive, closing if unread else send)
+
+
 class RequestHead:
     """Refuses a request with a too large head, an ambiguous body length or a wrong host.
 
@@ -230,6 +258,7 @@ def install(
         SiteOrigins, keys=keys, allow_origins=allowed_origins(settings.allowed_origins)
     )
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(UnreadBody)
     app.add_middleware(
         ProxyHeadersMiddleware,
         trusted_hosts=trusted_proxies(settings.trusted_proxies),

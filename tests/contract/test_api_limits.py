@@ -17,7 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 from app.api.limits import MAX_BUCKETS, SUBSCRIBERS_A_SITE, Charge, FairSlots, RateLimit, subscriber
 from app.api.metrics import Metrics
 from app.api.request_log import RecordedRequests
-from app.api.security import BodyLimit
+from app.api.security import BodyLimit, UnreadBody
 from tests.owl_server import QUESTION, assert_problem, events_of
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
@@ -210,3 +210,27 @@ def test_one_client_has_no_more_slots_than_the_setting_gives_it() -> None:
     places.release("a")
     places.release("a")
     assert places.take("a")
+
+
+@pytest.mark.parametrize(("reads", "closes"), [(True, False), (False, True)])
+def test_the_connection_of_an_unread_body_is_announced_to_close(
+    *, reads: bool, closes: bool
+) -> None:
+    """Else the client loses the next request that it sends there."""
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def answering(_scope: Scope, receive: Receive, send: Send) -> None:
+        if reads:
+            await receive()
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    scope = {"type": "http", "method": "POST", "headers": [(b"content-length", b"2")]}
+    asyncio.run(UnreadBody(answering)(scope, receive, send))
+    assert ((b"connection", b"close") in sent[0]["headers"]) is closes
