@@ -12,6 +12,7 @@ import qdrant_edge as edge
 from cachetools import LRUCache
 
 from app.adapters.qdrant.edge_copy import ShardCopy, copy_if_needed
+from app.adapters.qdrant.edge_lock import generation_lock
 from app.adapters.qdrant.edge_shard import (
     count,
     load_shard,
@@ -114,7 +115,7 @@ def first_readable(folder: BookFolder) -> BookManifest:
 def load(folder: BookFolder, number: int) -> Generation:
     """Open a generation. IndexUnreadable unless its files and chunk count are as published."""
     path = folder.generation(number)
-    with storage_errors(path):
+    with storage_errors(path), generation_lock(path):
         manifest = folder.check(number)
         copy = copy_if_needed(path / "shard")
         shard = load_shard(copy.path if copy else path / "shard")

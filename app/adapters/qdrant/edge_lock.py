@@ -1,10 +1,15 @@
-"""The lock of a book's writer in the embedded index: one process at a time writes a book."""
+"""Locks of the embedded index.
+
+One process at a time writes a book. No process removes a generation while another one opens it.
+"""
 
 from __future__ import annotations
 
 import errno
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,6 +60,35 @@ class BookLock:
                 self._path.unlink(missing_ok=True)
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def generation_lock(folder: Path, *, removing: bool = False) -> Iterator[None]:
+    """Hold a lock on a generation's folder: a shared one to open it, else one to remove it.
+
+    The engine creates missing folders when it opens a shard, so a removed one would come back.
+    No lock if the folder is missing, or on a file system without locks.
+    """
+    descriptor = _locked_folder(folder, fcntl.LOCK_EX if removing else fcntl.LOCK_SH)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _locked_folder(folder: Path, mode: int) -> int | None:
+    """Wait for the lock; None if the folder is missing."""
+    while True:
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        with suppress(OSError):
+            fcntl.flock(descriptor, mode)
+        if _is_file(descriptor, folder):
+            return descriptor
+        os.close(descriptor)  # removed meanwhile
 
 
 def _is_file(descriptor: int, path: Path) -> bool:
