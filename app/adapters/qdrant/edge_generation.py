@@ -30,6 +30,11 @@ _CACHED_CHUNKS = 2_000
 """Chunks cached for each open generation, about 15 MB."""
 
 
+ATTEMPTS = 3
+"""Attempts to read a book that is switched or removed meanwhile: a removal or two switches delete
+the generation that `current` named before."""
+
+
 @dataclass(slots=True)
 class Generation:
     """An open generation. The engine closes the shard when its last reference is dropped."""
@@ -100,6 +105,18 @@ def published(folder: BookFolder) -> Current:
     return current
 
 
+def current_manifest(folder: BookFolder, attempts: int = ATTEMPTS) -> BookManifest | None:
+    """Manifest of the current generation; None if the book is not published."""
+    with storage_errors(folder.path):
+        stamp, current = folder.stamp(), folder.current()
+        try:
+            return folder.manifest(current.generation) if current else None
+        except IndexUnreadable:
+            if attempts > 1 and folder.stamp() != stamp:
+                return current_manifest(folder, attempts - 1)
+            raise
+
+
 def first_readable(folder: BookFolder) -> BookManifest:
     """Manifest of the current generation or, if that is damaged, of the previous one."""
     with storage_errors(folder.path):
@@ -133,6 +150,19 @@ def faults(folder: BookFolder, *, before: bool) -> list[str] | None:
 
     None if there is no previous generation.
     """
+    try:
+        with storage_errors(folder.path):
+            for _ in range(ATTEMPTS):
+                stamp = folder.stamp()
+                found = _faults(folder, before=before)
+                if not found or folder.stamp() == stamp:
+                    break
+            return found
+    except StorageError as error:
+        return [str(error)]
+
+
+def _faults(folder: BookFolder, *, before: bool) -> list[str] | None:
     try:
         with storage_errors(folder.path):
             current = published(folder)

@@ -26,10 +26,13 @@ class BookLock:
 
     @classmethod
     def take(cls, folder: Path, book: BookId) -> BookLock:
-        """Take the lock without waiting. IndexBusy names the holder's process and start time."""
+        """Take the lock without waiting; create the folder.
+
+        IndexBusy names the holder's process and start time.
+        """
         path = folder / "lock"
         while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            descriptor = _created(path)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -60,6 +63,15 @@ class BookLock:
                 self._path.unlink(missing_ok=True)
         finally:
             os.close(descriptor)
+
+
+def _created(path: Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o644)
+    except FileNotFoundError:  # a new book, or one that has just been removed
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, flags, 0o644)
 
 
 @contextmanager

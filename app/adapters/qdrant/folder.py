@@ -195,7 +195,8 @@ class BookFolder:
     def prune(self) -> None:
         """Remove leftovers of a crash and every generation except the current and the previous one.
 
-        Waits while another process is opening one of them. While `current` is damaged, all generations are kept.
+        Waits while another process is opening one of them. While `current` is damaged, all
+        generations are kept.
         """
         try:
             current = self.current() or Current(0)
