@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.book_id import BookId
-from app.domain.errors import StorageError
+from app.domain.errors import BookNotFound, StorageError
 from app.services.book_scope import require_indexed
 from app.services.ports import BookStore, EmbeddingCache, LedgerStore
 
@@ -45,11 +45,19 @@ class VerifyBooks:
         require_indexed(books, known)
         found = []
         for book in books or sorted(known):
-            found.append(await self._check_index(book, repair=repair))
-            if previous := await self._check_previous(book, repair=repair):
-                found.append(previous)
-            found.append(Verified(book, "ledger", tuple(await self.ledgers.faults(book))))
+            try:
+                found += await self._check(book, repair=repair)
+            except BookNotFound:
+                if books:
+                    raise
+                # Removed since it was listed.
         return [*found, Verified("", "cache", tuple(await self.cache.faults()))]
+
+    async def _check(self, book: BookId, *, repair: bool) -> list[Verified]:
+        found = [await self._check_index(book, repair=repair)]
+        if previous := await self._check_previous(book, repair=repair):
+            found.append(previous)
+        return [*found, Verified(book, "ledger", tuple(await self.ledgers.faults(book)))]
 
     async def _check_index(self, book: BookId, *, repair: bool) -> Verified:
         faults = tuple(await self.index.faults(book))

@@ -188,6 +188,23 @@ def test_nothing_is_left_of_a_backup_that_cannot_be_renamed(home: Path) -> None:
     assert [*file.parent.iterdir()] == [file]
 
 
+def test_two_backups_to_one_file_at_a_time_are_both_whole(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home / "backup"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    writers = []
+    for process in (1, 2):
+        monkeypatch.setattr("os.getpid", lambda process=process: process)
+        writers.append(BackupFileWriter(file))
+    for writer in writers:
+        writer.add_page(points(BOOK, range(3)))
+    for writer in writers:
+        writer.finish("2026-01-01T00:00:00+00:00")
+        BackupFileReader.open(file, lambda _: None).close()
+    assert [*file.parent.iterdir()] == [file]
+
+
 async def _published(home: Path, file: Path) -> None:
     index = EdgeIndex(home)
     await publish(index, BOOK, made(20))

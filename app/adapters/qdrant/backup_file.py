@@ -75,7 +75,7 @@ class BackupContents:
 
 
 class BackupFileWriter:
-    """Writes `<path>.new`, which `finish` renames; `discard` deletes it."""
+    """Writes `<path>.<process>.new`, which `finish` renames; `discard` deletes it."""
 
     def __init__(self, path: Path) -> None:
         """Create the file, readable by its owner only.
@@ -86,7 +86,7 @@ class BackupFileWriter:
             message = f"{path}: is no file that a backup may replace: choose another name"
             raise InputError(message)
         self._path = path
-        self._new = path.with_name(path.name + ".new")
+        self._new = path.with_name(f"{path.name}.{os.getpid()}.new")
         self._pages = 0
         self._books: list[BackedUpBook] = []
         self._state: list[str] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from app.adapters.qdrant.edge_books import OpenBooks
-from app.adapters.qdrant.edge_generation import Generation, faults
+from app.adapters.qdrant.edge_generation import Generation, current_manifest, faults
 from app.adapters.qdrant.edge_lock import BookLock
 from app.adapters.qdrant.edge_shard import (
     PAGE,
@@ -62,10 +62,7 @@ class EdgeIndex:
 
     @in_thread
     def manifest(self, book: BookId) -> BookManifest | None:
-        folder = self._folder(book)
-        with storage_errors(folder.path):
-            current = folder.current()
-            return folder.manifest(current.generation) if current else None
+        return current_manifest(self._folder(book))
 
     @in_thread
     def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
@@ -134,10 +131,7 @@ class EdgeIndex:
         with _locked(folder) as lock:
             folder.unpublish()
             folder.prune()
-            lock.release(remove=True)
-            # Fails if another process has just started to write the book again.
-            with suppress(OSError):
-                folder.path.rmdir()
+            _remove_unpublished(folder, lock)
         self._books.look_again(folder.book)
 
     @in_thread
@@ -300,6 +294,16 @@ def _locked(folder: BookFolder) -> Iterator[BookLock]:
             raise BookNotFound.of(folder.book)
         lock = BookLock.take(folder.path, folder.book)
         try:
+            if folder.stamp() is None:  # removed meanwhile
+                _remove_unpublished(folder, lock)
+                raise BookNotFound.of(folder.book)
             yield lock
         finally:
             lock.release()
+
+
+def _remove_unpublished(folder: BookFolder, lock: BookLock) -> None:
+    lock.release(remove=True)
+    # Fails if another process has just started to write the book again.
+    with suppress(OSError):
+        folder.path.rmdir()

@@ -9,7 +9,13 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.adapters.qdrant.edge_generation import Generation, first_readable, load, published
+from app.adapters.qdrant.edge_generation import (
+    ATTEMPTS,
+    Generation,
+    first_readable,
+    load,
+    published,
+)
 from app.adapters.qdrant.edge_shard import storage_errors
 from app.adapters.qdrant.folder import BookFolder
 from app.domain.book_id import BookId
@@ -33,8 +39,6 @@ reads the whole generation."""
 _REPLACED_SECONDS = 60.0
 """Time for which a replaced generation stays open, for questions that began before the switch."""
 
-_ATTEMPTS = 3
-
 _Stamp = tuple[int, int, int] | None
 
 
@@ -57,15 +61,16 @@ class OpenBook:
         folder = self.generation.folder
         try:
             if self.replaced is None:
-                if not self.previous or not folder.generation(self.previous).is_dir():
+                if not self.previous:
                     return {}
                 self.replaced = load(folder, self.previous)
             with self.replaced.errors():
                 return self.replaced.retrieve(chunk_ids)
         except StorageError as error:
             # Not an error: only questions that began before the switch need this generation.
-            fields = {"book": folder.book, "generation": self.previous, "reason": str(error)}
-            _log.warning("index.replaced_generation_damaged", extra=fields)
+            if folder.generation(self.previous).is_dir():  # else another switch removed it
+                fields = {"book": folder.book, "generation": self.previous, "reason": str(error)}
+                _log.warning("index.replaced_generation_damaged", extra=fields)
             self.previous, self.replaced = 0, None
             return {}
 
@@ -128,7 +133,7 @@ class OpenBooks:
         if folder.book in self._books:
             return self.get(folder).generation.manifest
         self._refuse_unreadable(folder)
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             stamp = _stamp(folder)
             try:
                 return first_readable(folder)
@@ -229,7 +234,7 @@ class OpenBooks:
         return opened
 
     def _open(
-        self, folder: BookFolder, before: OpenBook | None, attempts: int = _ATTEMPTS
+        self, folder: BookFolder, before: OpenBook | None, attempts: int = ATTEMPTS
     ) -> OpenBook:
         with storage_errors(folder.path):
             stamp, current = folder.stamp(), published(folder)

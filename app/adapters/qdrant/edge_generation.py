@@ -12,6 +12,7 @@ import qdrant_edge as edge
 from cachetools import LRUCache
 
 from app.adapters.qdrant.edge_copy import ShardCopy, copy_if_needed
+from app.adapters.qdrant.edge_lock import generation_lock
 from app.adapters.qdrant.edge_shard import (
     count,
     load_shard,
@@ -27,6 +28,11 @@ from app.services.ports import BookManifest
 
 _CACHED_CHUNKS = 2_000
 """Chunks cached for each open generation, about 15 MB."""
+
+
+ATTEMPTS = 3
+"""Attempts to read a book that is switched or removed meanwhile: a removal or two switches delete
+the generation that `current` named before."""
 
 
 @dataclass(slots=True)
@@ -99,6 +105,18 @@ def published(folder: BookFolder) -> Current:
     return current
 
 
+def current_manifest(folder: BookFolder, attempts: int = ATTEMPTS) -> BookManifest | None:
+    """Manifest of the current generation; None if the book is not published."""
+    with storage_errors(folder.path):
+        stamp, current = folder.stamp(), folder.current()
+        try:
+            return folder.manifest(current.generation) if current else None
+        except IndexUnreadable:
+            if attempts > 1 and folder.stamp() != stamp:
+                return current_manifest(folder, attempts - 1)
+            raise
+
+
 def first_readable(folder: BookFolder) -> BookManifest:
     """Manifest of the current generation or, if that is damaged, of the previous one."""
     with storage_errors(folder.path):
@@ -114,7 +132,7 @@ def first_readable(folder: BookFolder) -> BookManifest:
 def load(folder: BookFolder, number: int) -> Generation:
     """Open a generation. IndexUnreadable unless its files and chunk count are as published."""
     path = folder.generation(number)
-    with storage_errors(path):
+    with storage_errors(path), generation_lock(path):
         manifest = folder.check(number)
         copy = copy_if_needed(path / "shard")
         shard = load_shard(copy.path if copy else path / "shard")
@@ -132,6 +150,19 @@ def faults(folder: BookFolder, *, before: bool) -> list[str] | None:
 
     None if there is no previous generation.
     """
+    try:
+        with storage_errors(folder.path):
+            for _ in range(ATTEMPTS):
+                stamp = folder.stamp()
+                found = _faults(folder, before=before)
+                if not found or folder.stamp() == stamp:
+                    break
+            return found
+    except StorageError as error:
+        return [str(error)]
+
+
+def _faults(folder: BookFolder, *, before: bool) -> list[str] | None:
     try:
         with storage_errors(folder.path):
             current = published(folder)

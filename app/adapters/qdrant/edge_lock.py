@@ -1,10 +1,15 @@
-"""The lock of a book's writer in the embedded index: one process at a time writes a book."""
+"""Locks of the embedded index.
+
+One process at a time writes a book. No process removes a generation while another one opens it.
+"""
 
 from __future__ import annotations
 
 import errno
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,10 +26,13 @@ class BookLock:
 
     @classmethod
     def take(cls, folder: Path, book: BookId) -> BookLock:
-        """Take the lock without waiting. IndexBusy names the holder's process and start time."""
+        """Take the lock without waiting; create the folder.
+
+        IndexBusy names the holder's process and start time.
+        """
         path = folder / "lock"
         while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            descriptor = _created(path)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -55,6 +63,44 @@ class BookLock:
                 self._path.unlink(missing_ok=True)
         finally:
             os.close(descriptor)
+
+
+def _created(path: Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, 0o644)
+    except FileNotFoundError:  # a new book, or one that has just been removed
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, flags, 0o644)
+
+
+@contextmanager
+def generation_lock(folder: Path, *, removing: bool = False) -> Iterator[None]:
+    """Hold a lock on a generation's folder: a shared one to open it, else one to remove it.
+
+    The engine creates missing folders when it opens a shard, so a removed one would come back.
+    No lock if the folder is missing, or on a file system without locks.
+    """
+    descriptor = _locked_folder(folder, fcntl.LOCK_EX if removing else fcntl.LOCK_SH)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _locked_folder(folder: Path, mode: int) -> int | None:
+    """Wait for the lock; None if the folder is missing."""
+    while True:
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        with suppress(OSError):
+            fcntl.flock(descriptor, mode)
+        if _is_file(descriptor, folder):
+            return descriptor
+        os.close(descriptor)  # removed meanwhile
 
 
 def _is_file(descriptor: int, path: Path) -> bool:

@@ -67,7 +67,6 @@ class EdgeWriter:
         self._open_chunks = 0
         self._open_bytes = 0
         with storage_errors(folder.path):
-            folder.path.mkdir(parents=True, exist_ok=True)
             self._lock: BookLock | None = BookLock.take(folder.path, folder.book)
         with self._running():
             folder.prune()

@@ -7,7 +7,7 @@ RAG_HOME/index/<book>/
         manifest.json   with a hash of itself and a hash of checksums.json
         checksums.json  size and hash of each file in shard/
         shard/          the engine's files
-    000008.building/    a generation that is being written, or that a crash left behind
+    000008.building/    a generation that is being written or removed, or that a crash left behind
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.adapters.qdrant.checksums import Checksums, text_digest
+from app.adapters.qdrant.edge_lock import generation_lock
 from app.adapters.qdrant.manifest import StoredManifest
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, StorageError
@@ -194,7 +195,8 @@ class BookFolder:
     def prune(self) -> None:
         """Remove leftovers of a crash and every generation except the current and the previous one.
 
-        While `current` is damaged, all generations are kept.
+        Waits while another process is opening one of them. While `current` is damaged, all
+        generations are kept.
         """
         try:
             current = self.current() or Current(0)
@@ -204,7 +206,7 @@ class BookFolder:
         kept = {f"{number:06d}" for number in numbers}
         for entry in self._entries():
             if entry.is_dir() and entry.name not in kept:
-                shutil.rmtree(entry)
+                _remove(entry)
 
     def unpublish(self) -> None:
         (self.path / "current").unlink(missing_ok=True)
@@ -231,6 +233,17 @@ class BookFolder:
         if text_digest(text) != digest:
             raise damaged_files(path.parent, [path.name])
         return Checksums.from_text(text, str(path))
+
+
+def _remove(generation: Path) -> None:
+    """Rename the folder, then delete it.
+
+    A process that closes the shard writes a file into it, which would not let it become empty.
+    """
+    if generation.suffix != _BUILDING:
+        with generation_lock(generation, removing=True):
+            generation = generation.rename(f"{generation}{_BUILDING}")
+    shutil.rmtree(generation)
 
 
 def damaged_files(folder: Path, names: Sequence[str]) -> IndexUnreadable:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 BUSY_SECONDS = 30.0
 """Maximum wait for another process's transaction."""
+
+
+_BESIDE = ("-wal", "-shm", "-journal")
+"""Ends of the names of files that SQLite applies to the file, also those of a deleted one."""
 
 
 @contextmanager
@@ -45,6 +51,23 @@ def open_to_write(path: Path, schema: str, *, wal: bool) -> sqlite3.Connection:
     committed transaction.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    if not any(path.with_name(path.name + end).exists() for end in ("", *_BESIDE)):
+        _create(path, schema, wal=wal)
+    return _prepared(path, schema, wal=wal)
+
+
+def _create(path: Path, schema: str, *, wal: bool) -> None:
+    """Create the file in one step: another process would take one without tables for damaged.
+
+    Not on a file system without links; there it is created in place.
+    """
+    with suppress(OSError), TemporaryDirectory(prefix=".new-", dir=path.parent) as folder:
+        new = Path(folder) / path.name
+        _prepared(new, schema, wal=wal).close()
+        os.link(new, path)
+
+
+def _prepared(path: Path, schema: str, *, wal: bool) -> sqlite3.Connection:
     connection = _open(path, "rwc")
     try:
         if wal:
