@@ -15,13 +15,8 @@ from markdown_it.common.utils import normalizeReference
 from app.adapters.markdown.folder_files import markdown_files
 from app.adapters.markdown.includes import Library, TextIncludes, folder_of
 from app.adapters.markdown.mkdocs.locales import Locales, read_locales
-from app.adapters.markdown.mkdocs.syntax import (
-    DIALECT,
-    FILE_INCLUDES,
-    PYMDOWNX,
-    STYLE,
-    dialect_with,
-)
+from app.adapters.markdown.mkdocs.snippets import FILE_INCLUDES
+from app.adapters.markdown.mkdocs.syntax import DIALECT, PYMDOWNX, STYLE, dialect_with
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (

@@ -1,4 +1,4 @@
-"""Markdown of MkDocs and Material: admonitions, tabs, snippets, PyMdown's inline marks, anchors."""
+"""Markdown of MkDocs and Material: admonitions, tabs, PyMdown's inline marks, anchors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from functools import cache, partial
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-from app.adapters.markdown.includes import IncludeStyle
+from app.adapters.markdown.mkdocs.snippets import (
+    FILE_INCLUDES,
+    SNIPPETS,
+    snippet,
+    snippets,
+    with_file_includes,
+)
 from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
 from app.adapters.markdown.parser.block_rules import (
     emit,
@@ -130,15 +136,6 @@ _ADMONITION = re.compile(
     re.M,
 )
 _TAB = re.compile(r"===[!+]?[ \t]+\"[^\n]*?\"[ \t]*$", re.M)
-_SNIPPET = re.compile(r";*-+8<-+[ \t]+\"(?P<argument>[^\"\n]+)\"[ \t]*$", re.M)
-_SNIPPETS = re.compile(r"-+8<-+[ \t]*\n(?P<paths>(?:[^\n]*\n)*?)[ \t]*-+8<-+[ \t]*$", re.M)
-_INCLUDED = re.compile(
-    r"\{![+-]?>?[ \t]*+(?P<path>[^\s\[\]|!\"][^\[\]|!\"\n]*+)"
-    r"(?:\[ln:(?P<lines>[\d,-]++)\])?+[ \t]*+(?:\|[^!\n]*+)?+!\}[ \t]*$",
-    re.M,
-)
-"""`{!path!}` and `{!path[ln:1-4,7] | encoding!}` of the extensions in `FILE_INCLUDES`."""
-FILE_INCLUDES = frozenset({"mdx_include", "include"})
 _ABBREVIATION = re.compile(r"\*\[[^\]\n]+\]:[^\n]*$", re.M)
 _TABLE_OF_CONTENTS = re.compile(r"\[TOC\][ \t]*$", re.M)
 
@@ -158,50 +155,6 @@ def _container_rule(opening: re.Pattern[str], opens: str, **fields: str) -> Bloc
         return found
 
     return read
-
-
-def _snippets(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _SNIPPETS.match(state.src, position)
-    if match is None or match.end() > state.eMarks[end - 1]:
-        return False
-    paths = "\n".join(line.strip() for line in match["paths"].splitlines() if line.strip())
-    mark = Markup(MarkupClass.INCLUDE, position, match.end(), name="snippet", argument=paths)
-    return silent or emit(state, mark, start, end)
-
-
-def _included(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    match = _INCLUDED.match(state.src, position)
-    if match is None:
-        return False
-    argument = _as_snippet(match)
-    mark = Markup(MarkupClass.INCLUDE, position, match.end(), name="snippet", argument=argument)
-    return silent or emit(state, mark, start, end)
-
-
-def _as_snippet(match: re.Match[str]) -> str:
-    """Return the path and lines of `{!path[ln:1-4]!}` as a snippet has them: `path:1:4`."""
-    lines = (match["lines"] or "").replace("-", ":")
-    return f"{match['path'].strip()}:{lines}"
-
-
-def _one_by_one(text: str) -> str:
-    """Rewrite a directive with several snippets as one directive per snippet."""
-    return _SNIPPETS_IN_TEXT.sub(
-        lambda match: "\n".join(
-            f'--8<-- "{path.strip()}"' for path in match["paths"].splitlines() if path.strip()
-        ),
-        text,
-    )
-
-
-def _as_snippets(text: str) -> str:
-    """Rewrite includes of files and directives with several snippets as single snippets."""
-    text = _INCLUDED_IN_TEXT.sub(lambda match: f'--8<-- "{_as_snippet(match)}"', text)
-    return _one_by_one(text)
-
-
-_SNIPPETS_IN_TEXT = re.compile(rf"^[ \t]*{_SNIPPETS.pattern}", re.M)
-_INCLUDED_IN_TEXT = re.compile(rf"^[ \t]*{_INCLUDED.pattern}", re.M)
 
 
 def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> None:
@@ -224,7 +177,6 @@ def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> No
 
 
 _read_admonition = _container_rule(_ADMONITION, "!!!")
-_read_snippet = mark_rule(_SNIPPET, MarkupClass.INCLUDE, name="snippet")
 
 
 # --- inline marks -------------------------------------------------------------------------------
@@ -396,25 +348,14 @@ DIALECT = Dialect(
         ("!", _read_admonition),
         ("?", _read_admonition),
         ("=", _container_rule(_TAB, "===", name="tab")),
-        ("-", first_of(_read_snippet, _snippets)),
-        (";", _read_snippet),
+        ("-", first_of(snippet, snippets)),
+        (";", snippet),
         ("*", mark_rule(_ABBREVIATION, MarkupClass.REFERENCE_DEFINITION)),
         ("[", mark_rule(_TABLE_OF_CONTENTS, MarkupClass.DIRECTIVE)),
         ("/", _slash_block),
         (":", first_of(_autodoc, stray_definition)),
     ),
-    includes=IncludeStyle(
-        begins=("8<",),
-        directive=re.compile(
-            r"^[ \t]*(?P<escape>;?)-+8<-+[ \t]+\"(?P<argument>[^\"\n]+)\"[ \t]*$", re.M
-        ),
-        rewrite=_one_by_one,
-        sections=(
-            re.compile(r"-+8<-+[ \t]*\[start:[ \t]*(?P<name>[\w-]+)"),
-            re.compile(r"-+8<-+[ \t]*\[end:[ \t]*(?P<name>[\w-]+)"),
-        ),
-        bases=("",),
-    ),
+    includes=SNIPPETS,
 )
 STYLE = SlugStyle(mkdocs_slug, _unique_mkdocs, SlugPolicy(raw_math=True), registers_explicit=True)
 PYMDOWNX = replace(STYLE, slug=pymdownx_slug)
@@ -431,8 +372,4 @@ def dialect_with(extensions: frozenset[str], include_folders: tuple[str, ...]) -
         inline_rules=inline_rules(extensions & _INLINE_EXTENSIONS),
         rewrite_code_spans=without_languages if "inlinehilite" in extensions else None,
     )
-    if not extensions & FILE_INCLUDES:
-        return dialect
-    includes = replace(dialect.includes, begins=("8<", "{!"), rewrite=_as_snippets)
-    rules = (*dialect.block_rules, ("{", _included))
-    return replace(dialect, includes=includes, block_rules=rules)
+    return with_file_includes(dialect) if extensions & FILE_INCLUDES else dialect
