@@ -60,14 +60,14 @@ class LexicalEncoder:
         return self.sparse.encode_query(text, language)
 
     def question_vector(
-        self, question: str, language: str, absent: Collection[int] = ()
+        self, question: str, language: str, absent: Collection[int]
     ) -> SparseVector:
         """Return the BM25 vector of a question, with its definition terms."""
         words = self.query_vector(question, language)
         return _with_definitions(words, self.definition_targets(question, language, absent))
 
     def definition_targets(
-        self, question: str, language: str, absent: Collection[int] = ()
+        self, question: str, language: str, absent: Collection[int]
     ) -> dict[tuple[int, ...], float]:
         """Return the terms whose definition the question may ask for, as `question_targets`.
 

@@ -158,7 +158,9 @@ def sentences_of(options: argparse.Namespace) -> Sentences:
 async def asked_of(app: Application, options: argparse.Namespace) -> list[Question]:
     lexical = app.retrieve.analysis.lexical
     return [
-        Question(text, await app.embedder.embed_query(text), lexical.question_vector(text, "en"))
+        Question(
+            text, await app.embedder.embed_query(text), lexical.question_vector(text, "en", ())
+        )
         for text in questions(options.data, options.questions)
     ]
 

@@ -85,7 +85,7 @@ async def questions(app: Application, data: Path, one: DevSet, most: int) -> lis
         texts = random.Random(7).sample(texts, most)
     lexical = app.retrieve.analysis.lexical
     return [
-        (await app.embedder.embed_query(text), lexical.question_vector(text, "en"))
+        (await app.embedder.embed_query(text), lexical.question_vector(text, "en", ()))
         for text in texts
     ]
 

@@ -21,12 +21,12 @@ def defining(text: str, *terms: str) -> Chunk:
 
 
 def shared(question: str, chunk: Chunk) -> int:
-    asked = LexicalEncoder(SPARSE).question_vector(question, "en").indices
+    asked = LexicalEncoder(SPARSE).question_vector(question, "en", ()).indices
     return len(set(asked) & set(chunk_vector(chunk, SPARSE).indices))
 
 
 def test_italian_question_words_may_frame_a_term_or_belong_to_it() -> None:
-    asked = LexicalEncoder(SPARSE).definition_targets("Come funziona Git?", "it")
+    asked = LexicalEncoder(SPARSE).definition_targets("Come funziona Git?", "it", ())
     whole, bare = (tuple(SPARSE.terms(one, "it")) for one in ("come funziona git", "git"))
     assert asked[whole] == asked[bare] == 1.0
 
@@ -36,7 +36,7 @@ def test_words_that_the_book_lacks_are_no_part_of_the_term() -> None:
     absent = SPARSE.terms("teacher yesterday", "en")
     cell = tuple(SPARSE.terms("cells", "en"))
 
-    assert cell not in LexicalEncoder(SPARSE).definition_targets(question, "en")
+    assert cell not in LexicalEncoder(SPARSE).definition_targets(question, "en", ())
     assert LexicalEncoder(SPARSE).definition_targets(question, "en", absent)[cell] == 0.5
 
 
@@ -103,7 +103,7 @@ def test_a_term_is_met_by_each_of_its_names() -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "What is it?"])
 def test_a_question_without_words_of_its_own_has_no_terms(text: str) -> None:
-    assert LexicalEncoder(SPARSE).question_vector(text, "en").indices == ()
+    assert LexicalEncoder(SPARSE).question_vector(text, "en", ()).indices == ()
 
 
 def test_terms_ascend_without_repeats() -> None:
