@@ -25,7 +25,7 @@ from app.api.problems import ErrorEvent, Refused, retry_after
 from app.api.requests import BookName
 from app.api.responses import Body
 from app.api.routes import Rag, problems
-from app.api.security import claims_more
+from app.api.security import CLOSE, claims_more
 from app.bootstrap.ingest_process import Order, ingest_in_process
 from app.domain.book_id import BookId
 from app.domain.document import Site
@@ -242,7 +242,7 @@ async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | No
                 part = await asyncio.wait_for(anext(parts, None), _PART_SECONDS)
             except TimeoutError:
                 detail = f"no part of the body arrived within {_PART_SECONDS:g} s"
-                raise HTTPException(408, detail) from None
+                raise HTTPException(408, detail, CLOSE) from None
             if part is None:
                 break
             left -= len(part)
@@ -254,7 +254,7 @@ async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | No
 
 def _too_large(max_bytes: int) -> HTTPException:
     detail = f"the archive is larger than {max_bytes:,} bytes (RAG_UPLOAD_MB)"
-    return HTTPException(413, detail)
+    return HTTPException(413, detail, CLOSE)
 
 
 def _reply(request: Request, jobs: IngestJobs, found: JobState, status: int) -> Response:

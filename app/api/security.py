@@ -34,7 +34,7 @@ CONVERSATION_BYTES = 256 * 1024
 _WITH_CONVERSATION = ("/v1/chat/completions", "/v1/ai-sdk")
 BODY_SECONDS = 10.0
 CLOSE = {"Connection": "close"}
-"""Header of a response after which the connection closes."""
+"""Header of a response to a request whose body is not read."""
 API_DOCS_PATH = "/v1/docs"
 
 _API_POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -183,7 +183,7 @@ class BodyLimit:
                     body = await _read_body(scope, receive)
             except TimeoutError:
                 detail = f"the request's body did not arrive within {self._seconds:g} s"
-                raise Refused(408, "request_timeout", detail) from None
+                raise Refused(408, "request_timeout", detail, CLOSE) from None
             receive = _replay(body, receive)
         await self._app(scope, receive, send)
 
@@ -198,7 +198,7 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes:
     limit = CONVERSATION_BYTES if scope["path"] in _WITH_CONVERSATION else MAX_BODY_BYTES
     detail = f"the request's body is larger than {limit:,} bytes"
     if claims_more(Headers(scope=scope), limit):
-        raise Refused(413, "body_too_large", detail)
+        raise Refused(413, "body_too_large", detail, CLOSE)
     body, more = bytearray(), True
     while more:
         message = await receive()
@@ -207,7 +207,7 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes:
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > limit:
-            raise Refused(413, "body_too_large", detail)
+            raise Refused(413, "body_too_large", detail, CLOSE)
     return bytes(body)
 
 

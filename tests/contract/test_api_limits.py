@@ -145,9 +145,7 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
         "path": "/v1/search",
         "headers": [(b"content-length", b"100")],
     }
-    limited = UnreadBody(
-        RecordedRequests(BodyLimit(unreached, seconds=0.01), Metrics(), traces=None)
-    )
+    limited = RecordedRequests(BodyLimit(unreached, seconds=0.01), Metrics(), traces=None)
     asyncio.run(limited(scope, receive, send))
     assert sent[0]["status"] == 408
     assert (b"connection", b"close") in sent[0]["headers"]
