@@ -179,7 +179,7 @@ class IncludeStyle:
     """How a site generator writes an include of text."""
 
     begins: tuple[str, ...] = ()
-    """Characters of which every directive inside text has some; empty if text holds none."""
+    """Every directive inside text contains one of these; empty if text has no directives."""
     directive: re.Pattern[str] = _NEVER
     """A directive inside text, with the groups `argument` and `escape`."""
     rewrite: Callable[[str], str] | None = None

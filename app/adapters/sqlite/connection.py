@@ -14,7 +14,7 @@ BUSY_SECONDS = 30.0
 
 
 _BESIDE = ("-wal", "-shm", "-journal")
-"""Ends of the names of files that SQLite applies to the file, also those of a deleted one."""
+"""Suffixes of the files that SQLite applies to a database, also to a new one of the same name."""
 
 
 @contextmanager
