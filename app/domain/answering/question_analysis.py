@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
@@ -83,17 +83,11 @@ def analyse(
     asked_in = language_of_question(said, language)
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
-    weights = {
-        term: bound if term in own else EARLIER_TURN * bound
-        for term, bound in upper_bounds.items()
-        if term in content or term not in own
-    }
-    total = sum(weights.values()) or 1.0
     name = name_asked(searched.words, terms, language)
     features = QuestionFeatures(
         terms=terms,
         language=language,
-        weights={term: weight / total for term, weight in weights.items()},
+        weights=_weights(upper_bounds, own, content),
         definition=terms(" ".join(name)),
         definition_name=name,
     )
@@ -106,6 +100,19 @@ def analyse(
         own_terms=own,
         wordings=tuple(dict.fromkeys((question, standalone, bare))),
     )
+
+
+def _weights(
+    upper_bounds: Mapping[int, float], own: Set[int], content: Set[int]
+) -> dict[int, float]:
+    """Return the weights of the `content` terms of the question's `own` and of earlier turns."""
+    weights = {
+        term: bound if term in own else EARLIER_TURN * bound
+        for term, bound in upper_bounds.items()
+        if term in content or term not in own
+    }
+    total = sum(weights.values()) or 1.0
+    return {term: weight / total for term, weight in weights.items()}
 
 
 def name_asked(searched: Iterable[str], terms: Terms, language: str) -> Name:

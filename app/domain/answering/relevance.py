@@ -77,10 +77,7 @@ class Relevance:
         """
         context, question = self.given.context, self.given.question
         passages = [one.passage for one in context]
-        quotable = [
-            is_quotable(one) and not objective
-            for one, objective in zip(passages, self._are_objectives(), strict=True)
-        ]
+        quotable = self._quotable()
         terms = [
             question.terms(passage.text) if shown else frozenset()
             for passage, shown in zip(passages, quotable, strict=True)
@@ -110,6 +107,13 @@ class Relevance:
                 cosines or [0.0] * len(context),
                 strict=True,
             )
+        ]
+
+    def _quotable(self) -> list[bool]:
+        """Return for each paragraph whether it may be shown."""
+        return [
+            is_quotable(one.passage) and not objective
+            for one, objective in zip(self.given.context, self._are_objectives(), strict=True)
         ]
 
     def _are_objectives(self) -> list[bool]:
