@@ -221,7 +221,8 @@ class BookList(Mapping[BookId, BookManifest]):
 
 
 def _generations(manifests: Iterable[BookManifest]) -> str:
-    return "/".join(f"{one.book}@{one.book_version}.{one.generation}" for one in manifests)
+    # A removed book starts again with generation 1, so the number alone is not enough.
+    return "/".join(f"{one.book}@{one.fingerprint}.{one.generation}" for one in manifests)
 
 
 @dataclass(frozen=True, slots=True)

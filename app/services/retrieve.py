@@ -64,13 +64,10 @@ class Retrieve:
     async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         """Return up to `k` hits, best first. Raises BookNotFound, StorageError."""
         query = asked.query
-        with stage("search"):
-            found = await self._candidates(asked, max(CANDIDATES, query.k))
-            fused = fuse(found, self.fusion, self.dense_weight)
         # A search in sparse mode calls no provider.
         rerank = query.rerank and query.mode is not SearchMode.SPARSE
         reranker = self.reranker if rerank else None
-        hits = await self._fetch_and_rescore(asked, fused, reranker)
+        hits = await self._search_and_rescore(asked, reranker)
         degraded = (*asked.degraded, *await degraded_books(self.index, query.filter.books))
         if reranker is not None:
             hits, failed = await self._rerank(reranker, asked.texts.question, query.k, hits)
@@ -92,24 +89,31 @@ class Retrieve:
         wholes = [(one, hit) for one, (_, hit) in zip(found, parts, strict=True) if one]
         return assemble(hits, token_budget, self.count_tokens, wholes)
 
-    async def _candidates(self, asked: AnalysedQuery, limit: int) -> Candidates:
-        found: list[Candidates] = []
-        for language, books in asked.books.items():
-            sparse = asked.sparse[language]
-            if asked.dense is not None or sparse is not None:
-                of_books = replace(asked.query.filter, books=books)
-                found.append(await self.index.search(asked.dense, sparse, limit, of_books))
-        return Candidates.best(found, limit)
+    async def _search(self, asked: AnalysedQuery, wanted: int) -> list[Fused]:
+        """Return the best `wanted` chunks of both lists."""
+        limit = max(CANDIDATES, asked.query.k)
+        with stage("search"):
+            found: list[Candidates] = []
+            for language, books in asked.books.items():
+                sparse = asked.sparse[language]
+                if asked.dense is not None or sparse is not None:
+                    of_books = replace(asked.query.filter, books=books)
+                    found.append(await self.index.search(asked.dense, sparse, limit, of_books))
+            best = Candidates.best(found, limit)
+            return fuse(best, self.fusion, self.dense_weight)[:wanted]
 
-    async def _fetch_and_rescore(
-        self, asked: AnalysedQuery, fused: Sequence[Fused], reranker: Reranker | None
+    async def _search_and_rescore(
+        self, asked: AnalysedQuery, reranker: Reranker | None
     ) -> tuple[Hit, ...]:
-        """Fetch the chunks needed for k hits, reranked by the second stage."""
+        """Find and fetch the chunks needed for k hits, reranked by the second stage."""
         query = asked.query
         feature_reranker = self.feature_reranker if query.mode is SearchMode.HYBRID else None
         wanted = max(query.k, CANDIDATES if reranker else DEPTH if feature_reranker else 0)
-        with stage("fetch"):
-            hits = await self._fetch(fused[:wanted])
+        fused = await self._search(asked, wanted)
+        hits = await self._fetch(fused)
+        if len(hits) < len(fused):
+            # The book was removed and ingested again, or ingested twice, after the search.
+            hits = await self._fetch(await self._search(asked, wanted))
         if feature_reranker is None:
             return hits
         with stage("rescoring"):
@@ -119,12 +123,13 @@ class Retrieve:
             return await feature_reranker.order(asked.rescoring, hits)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
+        """Fetch chunks. Those of a generation that is gone since the search are left out."""
         by_book: dict[BookId, list[str]] = {}
         for one in fused:
             by_book.setdefault(one.book, []).append(one.chunk_id)
-        found = await self.index.fetch(by_book)
+        with stage("fetch"):
+            found = await self.index.fetch(by_book)
         chunks = {(chunk.book, chunk.chunk_id): chunk for chunk in found}
-        # A chunk may be gone: a new generation can be published between search and fetch.
         return tuple(
             Hit(chunks[one.book, one.chunk_id], one.score, one.dense, one.sparse)
             for one in fused

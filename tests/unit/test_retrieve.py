@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -208,6 +208,15 @@ def test_a_chunk_that_vanished_between_search_and_fetch_is_left_out() -> None:
     result = search(retrieve(index=index), SearchQuery("queues first out"))
     assert "book-a.md-1" not in ids(result)
     assert "book-a.md-0" in ids(result)
+
+
+def test_a_book_that_is_removed_and_ingested_again_after_the_search_is_searched_again() -> None:
+    class Replaced(FakeIndex):
+        async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+            self.stored = [make_chunk("Queues are first in, first out.", file="new.md")]
+            return await super().fetch(wanted)
+
+    assert ids(search(retrieve(index=Replaced(CHUNKS)), SearchQuery("queues"))) == ["book-new.md-0"]
 
 
 def test_the_reranker_sees_candidates_beyond_k_and_decides_their_order() -> None:
