@@ -28,7 +28,7 @@ async def backup(arguments: argparse.Namespace, settings: Settings) -> int:
     try:
         async with backing_up(settings) as use_case:
             with phases(quiet=arguments.quiet) as shown:
-                done = await use_case.run(writer, path.parent, shown)
+                done = await use_case.run(writer, writer.scratch, shown)
     finally:
         writer.discard()
     if arguments.json:

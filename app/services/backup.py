@@ -6,7 +6,6 @@ See specs/decisions/0019-backup.md.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -106,7 +105,7 @@ class BackUp:
     async def run(self, writer: BackupWriter, scratch: Path, phases: Phases) -> BackedUp:
         """Write everything. StorageError if index or disk fail, or if no book can be read.
 
-        `scratch` is a folder with room for a copy of the largest state file.
+        `scratch` is a temporary folder with room for a copy of the largest state file.
         """
         books, faults = await self._books(writer, phases)
         for book, damage in (await self.index.damaged()).items():
@@ -160,17 +159,16 @@ class BackUp:
     def _state(self, writer: BackupWriter, scratch: Path) -> tuple[tuple[str, ...], list[str]]:
         """Add the state files; return the names of those added, and the faults of the others."""
         added, faults = [], []
-        with tempfile.TemporaryDirectory(dir=scratch, prefix=".textbook-rag-") as folder:
-            for name in self.files.present():
-                copy = Path(folder) / name
-                try:
-                    self.files.copy(name, copy)
-                except StorageError as error:
-                    faults.append(str(error))
-                    continue
-                writer.add_state(name, copy)
-                copy.unlink()
-                added.append(name)
+        for name in self.files.present():
+            copy = scratch / name
+            try:
+                self.files.copy(name, copy)
+            except StorageError as error:
+                faults.append(str(error))
+                continue
+            writer.add_state(name, copy)
+            copy.unlink()
+            added.append(name)
         return tuple(added), faults
 
 

@@ -10,6 +10,8 @@ import re
 import secrets
 import shutil
 import sqlite3
+import subprocess
+import sys
 from array import array
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -102,7 +104,7 @@ async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
     use_case = BackUp(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
     writer = BackupFileWriter(file)
     try:
-        return await use_case.run(writer, file.parent, Phases(Silent()))
+        return await use_case.run(writer, writer.scratch, Phases(Silent()))
     finally:
         writer.discard()
 
@@ -188,21 +190,35 @@ def test_nothing_is_left_of_a_backup_that_cannot_be_renamed(home: Path) -> None:
     assert [*file.parent.iterdir()] == [file]
 
 
-def test_two_backups_to_one_file_at_a_time_are_both_whole(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_backups_to_one_file_at_a_time_are_both_whole(home: Path) -> None:
     file = home / "backup"
     file.parent.mkdir(parents=True, exist_ok=True)
-    writers = []
-    for process in (1, 2):
-        monkeypatch.setattr("os.getpid", lambda process=process: process)
-        writers.append(BackupFileWriter(file))
+    writers = [BackupFileWriter(file) for _ in range(2)]
     for writer in writers:
         writer.add_page(points(BOOK, range(3)))
     for writer in writers:
         writer.finish("2026-01-01T00:00:00+00:00")
         BackupFileReader.open(file, lambda _: None).close()
     assert [*file.parent.iterdir()] == [file]
+
+
+def test_the_next_backup_removes_what_a_killed_one_left(home: Path) -> None:
+    file = home / "backup"
+    home.mkdir(parents=True, exist_ok=True)
+    killed = (
+        "import os, signal, sys, pathlib;"
+        "from app.adapters.qdrant.backup_file import BackupFileWriter;"
+        "writer = BackupFileWriter(pathlib.Path(sys.argv[1]));"
+        "(writer.scratch / 'keys.sqlite').write_text('secret');"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(file)], check=False)
+    assert len([*home.iterdir()]) == 1
+    file = home / "backup of the next day"
+    writer = BackupFileWriter(file)
+    assert [*home.iterdir()] == [writer.scratch]
+    writer.finish("2026-01-01T00:00:00+00:00")
+    assert [*home.iterdir()] == [file]
 
 
 async def _published(home: Path, file: Path) -> None:
@@ -323,7 +339,7 @@ def test_a_damaged_book_is_left_out_and_named(home: Path, run: Run) -> None:
     (home / "state/index/lamps/current").write_text("x")
     nothing = run("backup", home / "none")
     assert (nothing.code, (home / "none").exists()) == (1, False)
-    assert not list(home.glob("*.new"))
+    assert not list(home.glob("textbook-rag-backup-*"))
 
 
 def test_a_restore_that_stops_leaves_the_book_as_it_was(home: Path) -> None:

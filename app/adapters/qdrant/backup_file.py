@@ -26,6 +26,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from app.adapters.qdrant.held_folder import HeldFolder
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.payload import from_payload, to_payload
 from app.domain.book_id import BookId
@@ -39,6 +40,7 @@ _FORMAT = 1
 _CONTENTS = "contents.json"
 _DIGEST_CHARS = 64
 _BLOCK = 2**20
+_PREFIX = "textbook-rag-backup-"
 
 _Number = TypeVar("_Number", int, float)
 
@@ -75,10 +77,13 @@ class BackupContents:
 
 
 class BackupFileWriter:
-    """Writes `<path>.<process>.new`, which `finish` renames; `discard` deletes it."""
+    """Writes a file in a temporary folder beside `path`, which `finish` renames.
+
+    `discard` deletes the folder. The next backup beside it deletes that of a killed process.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Create the file, readable by its owner only.
+        """Create folder and file, readable by their owner only.
 
         InputError if that fails, or if `path` is a folder or a device, which must not be replaced.
         """
@@ -86,13 +91,14 @@ class BackupFileWriter:
             message = f"{path}: is no file that a backup may replace: choose another name"
             raise InputError(message)
         self._path = path
-        self._new = path.with_name(f"{path.name}.{os.getpid()}.new")
         self._pages = 0
         self._books: list[BackedUpBook] = []
         self._state: list[str] = []
-        self._finished = False
         try:
-            descriptor = os.open(self._new, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+            self._folder = HeldFolder(path.parent, _PREFIX)
+            self.scratch = self._folder.path
+            self._new = self.scratch / "backup"
+            descriptor = os.open(self._new, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             message = f"{path}: cannot be written ({error.strerror}): choose another file"
             raise InputError(message) from error
@@ -132,18 +138,16 @@ class BackupFileWriter:
             os.fsync(self._file.fileno())
             self._file.close()
             self._new.replace(self._path)
-        self._finished = True
+        self._folder.remove()
         return size
 
     def discard(self) -> None:
         """Delete what was written. Does nothing after `finish`."""
-        if self._finished:
-            return
         with suppress(OSError):
             self._zip.close()
         with suppress(OSError):
             self._file.close()
-        self._new.unlink(missing_ok=True)
+        self._folder.remove()
 
     def _add(self, name: str, data: bytes) -> None:
         with _disk_errors(self._new):

@@ -7,16 +7,15 @@ does, ext4 does not) kills the process by SIGBUS.
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import shutil
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from app.adapters.qdrant.checksums import written_blocks
 from app.adapters.qdrant.folder import RESERVE, size_on_disk
+from app.adapters.qdrant.held_folder import HeldFolder
 from app.domain.errors import StorageError
 
 _log = logging.getLogger(__name__)
@@ -27,26 +26,17 @@ _REWRITTEN = 4 * 2**20
 
 
 class ShardCopy:
-    """A folder in the system's temporary folder, removed with this object or at exit.
-
-    The process holds the folder's lock file. The next copy removes folders whose lock is free:
-    their processes were killed.
-    """
+    """A folder in the system's temporary folder, removed with this object or at exit."""
 
     def __init__(self, shard: Path) -> None:
         """Copy the shard. StorageError if the temporary folder has no room either."""
         parent = Path(tempfile.gettempdir())
-        for left in parent.glob(_PREFIX + "*"):
-            with suppress(OSError):
-                _remove_unless_held(left)
+        self._folder = HeldFolder(parent, _PREFIX)  # removes leftovers, which makes room
         size = size_on_disk(shard)
         if shutil.disk_usage(parent).free < size + RESERVE:
             message = f"{parent}: no room for a copy of {shard}, whose disk is read-only or full"
             raise StorageError(message)
-        self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent)
-        self._lock = (Path(self._folder.name) / "lock").open("w")
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.path = Path(self._folder.name) / "shard"
+        self.path = self._folder.path / "shard"
         shutil.copytree(shard, self.path, copy_function=copy_sparse)
         _make_writable(self.path)
 
@@ -99,9 +89,3 @@ def copy_sparse(source: str | Path, target: str | Path) -> None:
 def _make_writable(folder: Path) -> None:
     for path in (folder, *folder.rglob("*")):
         path.chmod(path.stat().st_mode | 0o600 | (0o100 if path.is_dir() else 0))
-
-
-def _remove_unless_held(folder: Path) -> None:
-    with (folder / "lock").open("r+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder)
