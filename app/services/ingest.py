@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -200,7 +201,8 @@ class IngestBook:
         if plan.unchanged:
             # The ledger can differ from an unchanged book, after a rollback for example.
             if plan.ids.new:
-                await self.ledgers.save(plan.book.id, plan.ids.ledger)
+                async with self._writing(plan):
+                    await self.ledgers.save(plan.book.id, plan.ids.ledger)
             return report
         billed_before = self.billed()
         published = await self._publish(plan, phases)
@@ -213,9 +215,7 @@ class IngestBook:
         )
 
     async def _publish(self, plan: IngestPlan, phases: Phases) -> BookManifest:
-        writer = await self.index.begin(plan.book.id, self.embedder.dimension)
-        try:
-            await self._refuse_if_overtaken(plan)
+        async with self._writing(plan) as writer:
             await self._embed(plan, phases)
             await self._write(writer, plan.chunks, phases)
             with phases.phase("publish"):
@@ -224,6 +224,14 @@ class IngestBook:
                 if plan.ids.new:
                     await self.ledgers.save(plan.book.id, plan.ids.ledger)
                 return await writer.publish(self._manifest(plan))
+
+    @asynccontextmanager
+    async def _writing(self, plan: IngestPlan) -> AsyncIterator[GenerationWriter]:
+        """Hold the book's lock. IndexBusy, BookError; at the end what is unpublished is deleted."""
+        writer = await self.index.begin(plan.book.id, self.embedder.dimension)
+        try:
+            await self._refuse_if_overtaken(plan)
+            yield writer
         finally:
             await writer.abandon()
 

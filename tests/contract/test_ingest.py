@@ -352,6 +352,29 @@ def test_a_ledger_that_was_replaced_meanwhile_is_not_overwritten(home: Path, boo
     play(home, scenario)
 
 
+def test_the_ledger_of_an_unchanged_book_is_saved_with_the_lock_of_the_book(
+    home: Path, book: Path
+) -> None:
+    async def scenario(run: Bench) -> None:
+        await run.ingest(book)
+        edit(book / "page0.md", "Page0 part0", "Other words")
+        await run.ingest(book)
+        edit(book / "page0.md", "Other words", "Page0 part0")
+        await run.app.index.rollback(BookId(BOOK))
+        known = await run.app.ledgers.load(BookId(BOOK))
+        holding = await run.app.index.begin(BookId(BOOK), run.embedder.dimension)
+        with pytest.raises(IndexBusy):
+            await run.ingest(book)
+        assert await run.app.ledgers.load(BookId(BOOK)) == known
+        await holding.abandon()
+        report = await run.ingest(book)
+        assert (report.unchanged, report.generation) == (True, 1)
+        assert await run.app.ledgers.load(BookId(BOOK)) != known
+        await run.app.index.rollback(BookId(BOOK))
+
+    play(home, scenario)
+
+
 class Died(Exception):
     """As if the process had been killed."""
 
