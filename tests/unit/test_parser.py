@@ -359,6 +359,50 @@ def test_a_file_or_lines_of_it_are_included(
 
 
 @pytest.mark.parametrize(
+    ("info", "shown", "warning"),
+    [
+        ("file=./lamp.js", "a\nb\nc\nd", ""),
+        ("title=x file=lamp.js#L2-L3", "b\nc", ""),
+        ("file=lamp.js#L3-", "c\nd", ""),
+        ("file=lamp.js#L2", "b", ""),
+        ("file=lamp.js#L0-L1", "a", ""),
+        ("file=<rootDir>/src/my\\ lamp.js", "e", ""),
+        ("file=@site/src/my\\ lamp.js", "e", ""),
+        (
+            "file=../../x.js",
+            "",
+            "included file ../../x.js lies outside the book's folder: not read",
+        ),
+        ("file=no.js", "", "included file not found: no.js"),
+        ("snippet=x", "", "empty code block: its text is not in the book's files: js snippet=x"),
+        ("", "", ""),
+    ],
+)
+def test_an_empty_code_block_of_docusaurus_shows_the_file_that_it_names(
+    info: str, shown: str, warning: str, tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    for folder in ("docs", "src"):
+        (site / folder).mkdir(parents=True)
+    (site / "docusaurus.config.js").write_text("module.exports = {}\n")
+    (tmp_path / "x.js").write_text("outside\n")
+    (site / "docs/lamp.js").write_text("a\nb\nc\nd\n")
+    (site / "src/my lamp.js").write_text("e\n")
+    (site / "docs/index.md").write_text(f"Lamps.\n\n```js {info}\n```\n")
+    book = read_book(site)
+    assert [one.text for one in book.blocks()][1:] == ([shown] if shown else [])
+    found = [(one.message, one.file, one.line) for one in book.warnings]
+    assert found == ([(warning, "docs/index.md", 3)] if warning else [])
+
+
+def test_code_that_docusaurus_fetches_from_another_site_is_reported(tmp_path: Path) -> None:
+    url = "https://github.com/a/b/blob/main/c.js#L1"
+    (tmp_path / "a.md").write_text(f"```js reference\n{url}\n```\n")
+    (warning,) = read_book(tmp_path, site=Site.DOCUSAURUS).warnings
+    assert str(warning) == f"a.md:1: code of another site is not fetched: {url}"
+
+
+@pytest.mark.parametrize(
     ("source", "text"),
     [
         ("A [wick][^1] burns.", "A wick burns."),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from app.adapters.markdown.includes import Library, Warn, folder_of
+from app.adapters.markdown.includes import FilePart, Library, Warn, folder_of
 from app.adapters.markdown.parser.anchors import BRACE_ID, COMMENT_ID, GITHUB, SlugPolicy
 from app.adapters.markdown.parser.block_rules import emit, line_end
 from app.adapters.markdown.parser.dialect import Dialect, InlineRule
@@ -30,6 +30,12 @@ _HIGHLIGHT = re.compile(
 _IMPORT = re.compile(
     r"(?:import\s+(?P<name>\w+)\s+)?from\s+[\"'](?P<raw>!!raw-loader!)?(?P<target>[^\"']+)[\"']"
 )
+_CODE_FILE = re.compile(
+    r"(?<![^ ])file=(?P<path>(?:\\ |[^\s#])++)"
+    r"(?:#L(?P<first>\d{1,9})(?:(?P<dash>-)(?:L(?P<last>\d{1,9}))?)?)?(?=\s|$)"
+)
+"""`file=path#L3-L6` of remark-code-import, also `#L3` and `#L3-`; a backslash precedes blanks."""
+_URL = re.compile(r"https?://\S+")
 _SUFFIXES = ("", ".js", ".jsx", ".ts", ".tsx", ".mdx", ".md", ".json", "/index.js", "/index.tsx")
 """File suffixes that an import may omit."""
 
@@ -82,6 +88,28 @@ def _without_highlights(text: str, _language: str, _info: str) -> str:
     if "highlight-" not in text:
         return text
     return "\n".join(line for line in text.split("\n") if not _HIGHLIGHT.match(line))
+
+
+def _code_file(
+    info: str, text: str, site_root: str, warn: Callable[[str], None]
+) -> FilePart | None:
+    """Return the file of a code block that a plugin fills; warn if it is filled from elsewhere."""
+    _, _, settings = info.strip().partition(" ")
+    if "reference" in settings.split() and _URL.fullmatch(text.strip()):
+        warn(f"code of another site is not fetched: {text.strip()}")
+    if text.strip() or not settings:
+        return None
+    match = _CODE_FILE.search(settings)
+    if match is None:
+        warn(f"empty code block: its text is not in the book's files: {info.strip()}")
+        return None
+    path, first, last = match["path"].replace("\\ ", " "), match["first"], match["last"]
+    for root in ("<rootDir>/", "@site/"):
+        if path.startswith(root):
+            path = f"/{site_root}/{path.removeprefix(root)}"
+    begin = max(int(first or 1), 1)
+    stop = int(last) if last else None if match["dash"] or not first else begin
+    return FilePart(path, lambda lines: lines[begin - 1 : stop])
 
 
 class _Imports:
@@ -138,6 +166,7 @@ DIALECT = Dialect(
     block_rules=(("import", _esm), ("export", _esm), ("{", _expression)),
     inline_rules=(InlineRule("expression", "{", _inline_expression),),
     visible_code=_without_highlights,
+    code_file=_code_file,
     imports=_Imports,
 )
 STYLE = replace(GITHUB, policy=SlugPolicy(images=True, strip=False), title_has_none=True)

@@ -12,7 +12,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from app.adapters.markdown.includes import NO_DIRECTIVES, IncludeStyle, Library, Warn
+from app.adapters.markdown.includes import NO_DIRECTIVES, FilePart, IncludeStyle, Library, Warn
 from app.adapters.markdown.source import SourceFile
 
 BlockRule: TypeAlias = Callable[[StateBlock, int, int, int, bool], bool]
@@ -53,6 +53,9 @@ class CrossReferences(Protocol):
 
 VisibleCode: TypeAlias = Callable[[str, str, str], str]
 """`visible(text, language, info string)` -> the lines of a code block that the page shows."""
+CodeFile: TypeAlias = Callable[[str, str, str, Callable[[str], None]], FilePart | None]
+"""`file(info string, text, site root, warn)` -> the file that a code block shows instead of its
+text; `warn(message)` reports code that cannot be read."""
 ImportReader: TypeAlias = Callable[[Library, SourceFile, str, Warn], Imports]
 """`reader(the book's files, page, site root, warn)`."""
 
@@ -90,6 +93,7 @@ class Dialect:
     adapt_tokens: Callable[[str, Sequence[Token], EnvType], Sequence[Token]] | None = None
     """`adapt(inline source, its tokens, environment)` -> the tokens to show."""
     visible_code: VisibleCode | None = None
+    code_file: CodeFile | None = None
     own_substitutions: Callable[[Mapping[str, object]], dict[str, str]] | None = None
     """`own(front matter)` -> the page's substitutions: key -> source of the text it shows."""
     includes: IncludeStyle = NO_DIRECTIVES

@@ -134,6 +134,8 @@ class LeafBlockReader:
         if token.type == "math_block" or language == "math":
             return [BlockDraft(BlockKind.MATH, token.content.strip(), token.content, start, end)]
         file: FilePart | None = token.meta.get("file")
+        if file is None and token.type == "fence":
+            file = self.includes.code_file(token.info, token.content, start)
         if file is not None:
             text, included = self.includes.file(file, start)
         else:

@@ -175,6 +175,15 @@ class PageIncludes:
             draft.section_end = 0  # an offset in the included file
         return drafts
 
+    def code_file(self, info: str, text: str, offset: int) -> FilePart | None:
+        """Return the file that a code block shows instead of its text, if there is one."""
+        named = self._context.dialect.code_file
+        if named is None:
+            return None
+        return named(
+            info, text, self._context.site_root, lambda message: self._warn(message, offset)
+        )
+
     def file(self, part: FilePart, offset: int) -> tuple[str, str]:
         """Return the text and the file that a code block at `offset` shows; ("", "") if missing."""
         library, base = self._context.library, folder_of(self._source.file)
@@ -184,7 +193,10 @@ class PageIncludes:
             refusal = "" if path else library.refusal(base, part.target)
             self._warn(not_included(part.target, refusal), offset)
             return "", ""
-        chosen = "\n".join(part.choose(text.splitlines()))
+        written = text.splitlines()
+        # Selecting lines reads all of them.
+        self._included.characters += len(written)
+        chosen = "\n".join(part.choose(written))
         self._included.add(chosen, path)
         self._context.partials.add(path)
         self._watch(path)
