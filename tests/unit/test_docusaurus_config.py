@@ -175,6 +175,26 @@ def test_a_folder_that_cannot_be_has_no_pages(path: str, tmp_path: Path) -> None
         read_book(write(tmp_path, {**FILES, "docusaurus.config.js": config, "versions.json": "[]"}))
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"site/docusaurus.config.js": "export default { docs: { path: '../book' } };"},
+        {"site/mkdocs.yml": "site_name: Lamps\ndocs_dir: ../book\n"},
+    ],
+)
+def test_pages_outside_the_folder_are_named(files: dict[str, str], tmp_path: Path) -> None:
+    write(tmp_path, {**files, "book/a.md": "# A\n\nText.\n"})
+    with pytest.raises(BookError, match=f"no text found.* in '{tmp_path}/book'"):
+        read_book(tmp_path / "site")
+
+
+@pytest.mark.parametrize("call", ["path.resolve(__dirname, '../book')", "path.join('../book')"])
+def test_the_computed_path_of_the_docs_is_read(call: str, tmp_path: Path) -> None:
+    config = f"export default {{ docs: {{ path: {call} }} }};"
+    write(tmp_path, {"site/docusaurus.config.js": config, "book/a.md": "# A\n\nText.\n"})
+    assert [file for file, _ in pages(tmp_path)] == ["book/a.md"]
+
+
 @pytest.mark.parametrize(("setting", "url"), [("true", "/b/docs/a/"), ("false", "/b/docs/a")])
 def test_the_trailing_slash_is_added_to_the_addresses_of_an_earlier_build(
     setting: str, url: str, tmp_path: Path

@@ -69,13 +69,20 @@ def read_book(
         drafts.extend(pages.read(left_out))
         left_out = []
     if not any(page_draft.drafts for page_draft in drafts):
-        message = "no text found: give the folder that holds the book's Markdown files"
-        raise BookError(message, str(folder))
+        raise BookError(_no_text(folder, layout.settings), str(folder))
     given = folder / part
     name = given.stem if given.is_file() else given.resolve().name
     own_id = edition.id_of(book_id or book_id_of(name))
     book = _finished(own_id, library, layout, context, drafts, tuple(left_out))
     return _relative_to(part if given.is_dir() else posixpath.dirname(part), book) if part else book
+
+
+def _no_text(folder: Path, settings: SiteSettings) -> str:
+    wanted = "give the folder that holds the book's Markdown files"
+    configured = posixpath.normpath(posixpath.join(folder, settings.configured_folder))
+    if configured == posixpath.normpath(folder):
+        return f"no text found: {wanted}"
+    return f"no text found: by the site's configuration it is in {configured!r}: {wanted}"
 
 
 def _relative_to(folder: str, book: Book) -> Book:

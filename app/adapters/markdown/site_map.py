@@ -96,6 +96,9 @@ class SiteSettings:
     editions: Mapping[Edition, Callable[[], SiteSettings]] = field(default_factory=dict)
     """The settings of each edition, the default one first; empty for a site with one. These are the
     default edition's."""
+    configured_folder: str = ""
+    """The folder of the pages as the configuration names it, possibly outside the book's; "" if it
+    names none."""
 
 
 def files_beside(path: str, folder: str, root: str) -> Sequence[str]:  # noqa: ARG001

@@ -1,7 +1,8 @@
 """Reads the values in JSON files, and, leniently, the object literals in JavaScript files.
 
 Nothing is executed: spreads, calls and other expressions read as None, except a name or template
-of constants whose values are strings, and the path in `require.resolve(...)`.
+of constants whose values are strings, and the path in `require.resolve(...)` and
+`path.resolve(__dirname, ...)`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from app.adapters.markdown.source import well_formed_value
 
 _TOKEN = re.compile(
     r"(?P<space>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))"
-    r"|require\.resolve\(\s*(?P<resolved>\"[^\"\n]*\"|'[^'\n]*')\s*\)"
+    r"|(?:require\.resolve|path\.(?:resolve|join))\(\s*(?:__dirname\s*,\s*)?"
+    r"(?P<resolved>\"[^\"\n]*\"|'[^'\n]*')\s*\)"
     r"|(?P<string>\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)"
     r"|(?P<number>-?\d+(?:\.\d+)?)"
     r"|(?P<name>[A-Za-z_$][\w$]*)"

@@ -161,6 +161,7 @@ class _Site:
             every_page=every,
             site_root=config.folder,
             dialect=self.dialect,
+            configured_folder=under(config.folder, first.path),
         )
 
     def _pages(

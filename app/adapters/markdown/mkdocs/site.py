@@ -55,7 +55,8 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     name = find_config(library)
     text = library.settings(name) if name else ""
     config = table(load_settings(text, name, _Loader))
-    docs = _folder(config.get("docs_dir") or "docs")
+    configured = str(config.get("docs_dir") or "")
+    docs = _folder(configured or "docs")
     if not library.has_folder(docs):
         docs = ""
     base_url = base_url or configured_base(config.get("site_url"), name, text, warnings)
@@ -84,6 +85,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         style=_style(extensions),
         references=references,
         reference_files=files,
+        configured_folder=configured,
     )
     locales = read_locales(config.get("plugins"))
     return _with_locales(settings, locales, library, contents_of) if locales else settings
