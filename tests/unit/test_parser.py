@@ -359,6 +359,20 @@ def test_a_file_or_lines_of_it_are_included(
 
 
 @pytest.mark.parametrize(
+    "directive",
+    ["{!URL!}", "{! URL [ln:1-3] !}", '--8<-- "URL:1:3"', "--8<--\nURL\n--8<--", "    {!URL!}"],
+)
+def test_an_include_of_a_url_is_reported_with_the_url(directive: str, tmp_path: Path) -> None:
+    url = "https://lamps.example:80/a.md"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "mkdocs.yml").write_text("markdown_extensions:\n  mdx_include: {}\n")
+    (tmp_path / "docs/index.md").write_text(f"# A\n\n{directive.replace('URL', url)}\n")
+    (warning,) = read_book(tmp_path).warnings
+    shown = f"docs/index.md:3: included text of another site is not fetched: {url}"
+    assert str(warning) == shown
+
+
+@pytest.mark.parametrize(
     ("info", "shown", "warning"),
     [
         ("file=./lamp.js", "a\nb\nc\nd", ""),

@@ -165,6 +165,8 @@ def folder_of(file: str) -> str:
 
 
 _NEVER = re.compile(r"(?!)")
+_URL = re.compile(r"https?://[^/\s]*+[^:\s]*+")
+"""A URL that is included; a colon and lines or the name of a section may follow."""
 _RANGE = r"(?:\d{1,9}:?|(?:\d{1,9})?:(?:\d{1,9})?)"
 _RANGES = re.compile(rf"{_RANGE}(?:,{_RANGE}){{0,99}}", re.A)
 """Line numbers and ranges of lines."""
@@ -260,6 +262,9 @@ class TextIncludes:
     def section(self, argument: str, file: str, warn: Warn) -> tuple[str, str]:
         """Return the path and text that an include's argument names; ("", "") if there is none."""
         words = argument.split()
+        if url := _URL.match(argument.lstrip()):
+            warn(f"included text of another site is not fetched: {url.group()}", 0)
+            return "", ""
         target, _, selector = words[0].partition(":") if words else ("", "", "")
         path = self._located(target, file)
         if path is None:
