@@ -60,7 +60,8 @@ def world(owl_home: Path, folder: Path, **settings: str) -> Iterator[World]:
     home = Path(shutil.copytree(owl_home, folder / "rag"))
     with CohereDouble() as double:
         provider = {"CO_API_KEY": double.key, "RAG_COHERE_BASE_URL": double.url}
-        with served_process(home, RAG_GENERATOR="cohere", **provider, **settings) as process:
+        settings = {"RAG_GENERATOR": "cohere", **provider, **settings}
+        with served_process(home, None, **settings) as process:
             yield World(process, double)
 
 
