@@ -37,7 +37,7 @@ def ask(page: Page, question: str) -> None:
         page.get_by_role("button", name="Ask this book").focus()
         page.keyboard.press("Enter")
     expect(page.get_by_label("Your question")).to_be_focused()
-    page.keyboard.type(question)
+    page.keyboard.insert_text(question)
     page.keyboard.press("Enter")
     expect(page.locator(".tbr-question").last).to_have_text(question)
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
@@ -73,8 +73,5 @@ def restore(page: Page, address: str, turns: Sequence[Mapping[str, object]], boo
     """Open the page with the panel open and these turns in it."""
     saved = json.dumps({"open": True, "turns": turns})
     script = f"sessionStorage.setItem({json.dumps('textbook-rag:' + book)}, {json.dumps(saved)})"
-    page.goto(address)
-    page.evaluate(script)
-    # Leaving the page saves what it has itself.
     page.add_init_script(script)
-    page.reload()
+    page.goto(address)

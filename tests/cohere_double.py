@@ -158,6 +158,11 @@ class CohereDouble:
         """Queue faults: each befalls one request to the endpoint, in order."""
         self._faults[endpoint].extend(faults)
 
+    def heal(self) -> None:
+        """Forget the faults that are still to come."""
+        for queue in self._faults.values():
+            queue.clear()
+
     def to(self, endpoint: str) -> list[Recorded]:
         """The requests to one endpoint."""
         return [request for request in self.requests if request.endpoint == endpoint]

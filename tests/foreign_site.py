@@ -46,7 +46,7 @@ def foreign_site() -> Iterator[ForeignSite]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     site.address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield site

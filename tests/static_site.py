@@ -34,7 +34,7 @@ def static_site(folder: Path, port: int = 0, policy: str = "") -> Iterator[str]:
         def handle_error(self, *_: object) -> None: ...  # browsers leave in mid-response
 
     server = Server(("127.0.0.1", port), partial(Quiet, directory=str(folder)))
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:

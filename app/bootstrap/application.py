@@ -23,9 +23,9 @@ from app.bootstrap.providers import (
     LanguageModel,
     OwnEmbedder,
     budget,
+    cohere_key,
     local_embedder,
     metered,
-    open_cohere,
     pick_embedder,
     pick_language_model,
     pick_paragraph_scorer,
@@ -160,7 +160,12 @@ class _Parts:
 
 async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExitStack) -> _Parts:
     index = await stack.enter_async_context(index_only(settings))
-    cohere = await open_cohere(settings, stack)
+    cohere = None
+    if key := cohere_key(settings):
+        # The import takes a third of a second, so it is delayed until the provider is used.
+        from app.bootstrap.cohere import open_cohere  # noqa: PLC0415
+
+        cohere = await open_cohere(settings, key, stack)
     embedder = await pick_embedder(settings, cohere, index, strategy)
     return _Parts(
         settings=settings,

@@ -7,38 +7,24 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from app.adapters.cohere.client import open_client
-from app.adapters.cohere.embedder import CohereEmbedder
-from app.adapters.cohere.generator import CohereGenerator
-from app.adapters.cohere.limiter import (
-    Endpoint,
-    MonthlyCalls,
-    RateLimiter,
-    default_limits,
-)
-from app.adapters.cohere.reranker import CohereReranker
-from app.adapters.cohere.retries import Calls
 from app.adapters.e5_embedder import CrossLingualScorer, E5Embedder
 from app.adapters.late_interaction import LateInteractionScorer
 from app.adapters.local_embedder import LocalEmbedder
 from app.adapters.minilm_embedder import MODEL as MINILM
 from app.adapters.minilm_embedder import MiniLmEmbedder
-from app.adapters.openai_generator import OpenAIGenerator, open_server
 from app.adapters.sqlite.spending import SqliteSpending
-from app.adapters.tokens import token_counter
 from app.domain.chunking.config import StrategyName
-from app.domain.cost import Price, RateLimits, Tariff
+from app.domain.cost import Price, Tariff
 from app.domain.errors import ConfigError, StorageError
 from app.services.budget import (
     Budget,
     Meter,
     MeteredEmbedder,
     MeteredGenerator,
-    MeteredReranker,
     MeteredRewriter,
 )
 from app.services.generators import Generator, ParagraphScorer
@@ -47,18 +33,20 @@ from app.services.resilience import (
     CircuitBreaker,
     GuardedEmbedder,
     GuardedGenerator,
-    GuardedReranker,
     GuardedRewriter,
 )
 from app.services.server_speed import ServerSpeed
 from app.settings import Settings
 
 if TYPE_CHECKING:
-    from cohere import AsyncClientV2
+    from app.adapters.cohere.embedder import CohereEmbedder
+    from app.adapters.cohere.generator import CohereGenerator
+    from app.adapters.openai_generator import OpenAIGenerator
 
 T = TypeVar("T")
 
-OwnEmbedder: TypeAlias = CohereEmbedder | LocalEmbedder | MiniLmEmbedder | E5Embedder
+OfflineEmbedder: TypeAlias = LocalEmbedder | MiniLmEmbedder | E5Embedder
+OwnEmbedder: TypeAlias = "CohereEmbedder | OfflineEmbedder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,83 +68,33 @@ class CohereParts:
     reranker: Reranker
 
 
-async def open_cohere(settings: Settings, stack: AsyncExitStack) -> CohereParts | None:
-    """Open the client if a key is set. ConfigError if the settings need Cohere without a key."""
+def cohere_key(settings: Settings) -> str | None:
+    """Return Cohere's key if the settings use Cohere. ConfigError if they need it without a key."""
     wanted = {settings.embedder, settings.generator}
     if settings.cohere_api_key is None:
         if "cohere" in wanted:
             message = "RAG_EMBEDDER or RAG_GENERATOR asks for cohere: set CO_API_KEY"
             raise ConfigError(message)
         return None
-    if not wanted & {"auto", "cohere"}:
-        return None
-    client = await stack.enter_async_context(
-        open_client(
-            settings.cohere_api_key.get_secret_value(),
-            settings.cohere_base_url,
-            settings.cohere_timeout_seconds,
-        )
-    )
-    months = MonthlyCalls(settings.home)
-
-    def calls(endpoint: Endpoint) -> Calls:
-        return Calls(RateLimiter(_limits(settings, endpoint), months))
-
-    local = settings.embedder in {"local", "minilm", "e5"}
-    writes = settings.generator in {"auto", "cohere"}
-    return CohereParts(
-        embedder=None if local else _cohere_embedder(settings, client, calls("embed")),
-        language_model=_cohere_language_model(settings, client, calls("chat")) if writes else None,
-        reranker=_cohere_reranker(settings, client, calls("rerank")),
-    )
+    return settings.cohere_api_key.get_secret_value() if wanted & {"auto", "cohere"} else None
 
 
-def _cohere_embedder(settings: Settings, client: AsyncClientV2, calls: Calls) -> CohereEmbedder:
-    return CohereEmbedder(
-        client,
-        calls,
-        token_counter(),
-        model=settings.cohere_embed_model,
-        dimension=settings.cohere_embed_dimension,
-        timeout_seconds=settings.cohere_timeout_seconds,
-        batch_tokens=settings.cohere_batch_tokens,
-    )
-
-
-def _cohere_language_model(
-    settings: Settings, client: AsyncClientV2, calls: Calls
-) -> LanguageModel:
-    model = CohereGenerator(
-        client, calls, settings.cohere_chat_model, settings.cohere_timeout_seconds
-    )
-    return _language_model(settings, model, "Cohere's chat", settings.first_token_timeout_seconds)
-
-
-def _cohere_reranker(settings: Settings, client: AsyncClientV2, calls: Calls) -> Reranker:
-    seconds = settings.rerank_timeout_seconds
-    name = settings.cohere_rerank_model
-    model = CohereReranker(client, calls, name, seconds)
-    usd = _known(settings, settings.rerank_price(name), name, "RAG_RERANK_PRICES", 0.0)
-    meter = Meter(budget(settings), Price(searches=usd), model.bill)
-    breaker = _breaker(settings, "Cohere's rerank")
-    return GuardedReranker(MeteredReranker(model, meter), breaker, seconds)
-
-
-def _language_model(
+def language_model(
     settings: Settings,
     model: CohereGenerator | OpenAIGenerator,
     name: str,
     first_seconds: float,
+    check: Callable[[], Awaitable[None]] | None = None,
 ) -> LanguageModel:
     seconds = settings.rewrite_timeout_seconds
     found = settings.chat_price(model.model)
-    price = Price(*_known(settings, found, model.model, "RAG_CHAT_PRICES", (0.0, 0.0)))
+    price = Price(*known_price(settings, found, model.model, "RAG_CHAT_PRICES", (0.0, 0.0)))
     generator = MeteredGenerator(model, budget(settings), price, model.max_tokens)
     rewriter = MeteredRewriter(model, Meter(budget(settings), price, model.rewrites))
     return LanguageModel(
-        GuardedGenerator(generator, _breaker(settings, name), first_seconds),
-        GuardedRewriter(rewriter, _breaker(settings, f"{name} for questions"), seconds),
-        model.check if isinstance(model, OpenAIGenerator) else None,
+        GuardedGenerator(generator, breaker_of(settings, name), first_seconds),
+        GuardedRewriter(rewriter, breaker_of(settings, f"{name} for questions"), seconds),
+        check,
     )
 
 
@@ -166,7 +104,7 @@ def budget(settings: Settings) -> Budget:
     return Budget(store, settings.budget_day, settings.budget_month)
 
 
-def _known(settings: Settings, price: T | None, model: str, setting: str, free: T) -> T:
+def known_price(settings: Settings, price: T | None, model: str, setting: str, free: T) -> T:
     """Return the price, or `free` if it is unknown. ConfigError if a limit needs the price."""
     ceilings = (settings.budget_day, settings.budget_month)
     if price is None and any(ceiling is not None for ceiling in ceilings):
@@ -177,10 +115,10 @@ def _known(settings: Settings, price: T | None, model: str, setting: str, free: 
 
 def metered(settings: Settings, embedder: OwnEmbedder) -> Embedder:
     """Return the embedder with its calls charged to the budget; a local one costs nothing."""
-    if not isinstance(embedder, CohereEmbedder):
+    if isinstance(embedder, OfflineEmbedder):
         return embedder
     found = settings.embed_price(embedder.model)
-    usd = _known(settings, found, embedder.model, "RAG_EMBED_PRICES", 0.0)
+    usd = known_price(settings, found, embedder.model, "RAG_EMBED_PRICES", 0.0)
     return MeteredEmbedder(embedder, Meter(budget(settings), Price(usd), embedder.bill))
 
 
@@ -188,31 +126,18 @@ def question_embedder(settings: Settings, embedder: Embedder) -> QuestionEmbedde
     """Return the embedder for questions, with a time limit and a circuit breaker."""
     if not isinstance(embedder, MeteredEmbedder):
         return embedder
-    breaker = _breaker(settings, "Cohere's embed")
+    breaker = breaker_of(settings, "Cohere's embed")
     return GuardedEmbedder(embedder, breaker, settings.embed_timeout_seconds)
 
 
-def _breaker(settings: Settings, name: str) -> CircuitBreaker:
+def breaker_of(settings: Settings, name: str) -> CircuitBreaker:
     return CircuitBreaker(
         name, settings.breaker_failures, settings.breaker_seconds, clock=time.monotonic
     )
 
 
-def _limits(settings: Settings, endpoint: Endpoint) -> RateLimits:
-    """Return the rate limits of the tier, overridden by the settings."""
-    limits = default_limits(settings.cohere_tier, endpoint)
-    given = {"calls_per_month": settings.cohere_calls_per_month}
-    if endpoint == "embed":
-        given |= {
-            "calls_per_minute": settings.cohere_embed_calls_per_minute,
-            "inputs_per_minute": settings.cohere_embed_inputs_per_minute,
-            "tokens_per_minute": settings.cohere_embed_tokens_per_minute,
-        }
-    return replace(limits, **{name: value for name, value in given.items() if value is not None})
-
-
 def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
-    local = not isinstance(embedder, CohereEmbedder)
+    local = isinstance(embedder, OfflineEmbedder)
     return Tariff(embedder.limits, 0.0 if local else settings.embed_price(embedder.model))
 
 
@@ -279,6 +204,8 @@ async def pick_language_model(
     """Return the model that generates answers; None if answers are extractive."""
     if settings.generator != "openai":
         return cohere.language_model if cohere else None
+    from app.adapters.openai_generator import OpenAIGenerator, open_server  # noqa: PLC0415
+
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     timeout = settings.openai_timeout_seconds
     client = await stack.enter_async_context(open_server(settings.openai_base_url, key, timeout))
@@ -297,4 +224,5 @@ async def pick_language_model(
         min_context_tokens=settings.openai_min_context_tokens,
     )
     # Longer than the adapter's limit, so that the adapter's error, which names settings, is raised.
-    return _language_model(settings, model, "the model server", speed.most_limit + 1)
+    seconds = speed.most_limit + 1
+    return language_model(settings, model, "the model server", seconds, model.check)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from unicodedata import normalize
 
 from app.domain.languages import COMMON_WORDS
@@ -215,8 +216,15 @@ def _with_variants(pattern: str) -> str:
     return plain.replace("'", "['\u2019]")
 
 
-def _compiled(phrases: _Phrases) -> re.Pattern[str]:
+# Compiling the patterns of all languages takes a tenth of a second, and most books have one.
+@cache
+def _pattern(language: str) -> re.Pattern[str] | None:
     """Compile for a sentence in which words are separated by single blanks."""
+    if language in {"zh", "ja"}:
+        return re.compile(_UNSPACED)
+    if language not in _PHRASES:
+        return None
+    phrases = _PHRASES[language]
     filler = rf"(?:(?:{phrases.filler}) )*"
     question_words = _with_variants(phrases.question_words).split("|")
     after_word = "|".join(rf"(?<=\b{word})" for word in question_words)
@@ -236,26 +244,22 @@ def _compiled(phrases: _Phrases) -> re.Pattern[str]:
     )
 
 
-_PATTERNS = {
-    **{language: _compiled(phrases) for language, phrases in _PHRASES.items()},
-    **dict.fromkeys(("zh", "ja"), re.compile(_UNSPACED)),
-}
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _NEVER = re.compile(r"(?!)")
 
 
+@cache
 def _beginning(words: str) -> re.Pattern[str]:
     """Match one of these words at the beginning of a sentence."""
     return re.compile(rf"\W{{0,3}}(?:{_with_variants(words)})\b", re.IGNORECASE)
 
 
-_ASKS = {language: _beginning(one.question_words) for language, one in _PHRASES.items()}
-_ABOUT_READER = {language: _beginning(one.reader) for language, one in _PHRASES.items()}
-_COMMA_BEFORE = {
-    language: re.compile(rf",(?=\s+(?:{_with_variants(one.after_comma)})\b)", re.IGNORECASE)
-    for language, one in _PHRASES.items()
-}
-"""The comma of "my exam is soon, what is osmosis"."""
+@cache
+def _comma_before(words: str) -> re.Pattern[str]:
+    """Match the comma of "my exam is soon, what is osmosis"."""
+    return re.compile(rf",(?=\s+(?:{_with_variants(words)})\b)", re.IGNORECASE)
+
+
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n")
 _BEFORE_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)")
 """The blank of "Qu'est-ce que l'osmose ?", which makes the question mark a term."""
@@ -263,7 +267,10 @@ _BEFORE_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)")
 
 def _clauses(question: str, language: str) -> list[str]:
     """Split into sentences; a clause with a question word after a comma is one, too."""
-    return _SENTENCE_END.split(_COMMA_BEFORE.get(language, _NEVER).sub(".", question))
+    phrases = _PHRASES.get(language)
+    if phrases:
+        question = _comma_before(phrases.after_comma).sub(".", question)
+    return _SENTENCE_END.split(question)
 
 
 def without_context(question: str, language: str) -> str:
@@ -273,9 +280,10 @@ def without_context(question: str, language: str) -> str:
     anaphor, which would refer to them.
     """
     sentences = _clauses(question.strip(), language)
-    asks = _ASKS.get(language, _NEVER)
+    phrases = _PHRASES.get(language)
+    asks = _beginning(phrases.question_words) if phrases else _NEVER
     asking = [one.rstrip().endswith(_QUESTION_MARKS) or bool(asks.match(one)) for one in sentences]
-    about_reader = _ABOUT_READER.get(language, _NEVER)
+    about_reader = _beginning(phrases.reader) if phrases else _NEVER
     kept = [
         one
         for one, is_asking in zip(sentences, asking, strict=True)
@@ -308,7 +316,7 @@ def search_text(question: str, language: str) -> SearchText:
     question = _BEFORE_MARK.sub("", question)
     sentences = [" ".join(one.split()) for one in _clauses(question, language)]
     sentences = [_in_lower_case(one, language) for one in sentences]
-    pattern = _PATTERNS.get(language)
+    pattern = _pattern(language)
     kept = [pattern.sub(" ", one) if pattern else one for one in sentences]
     searched = " ".join(" ".join(kept).split())
     if found := tuple(words(searched)):

@@ -77,12 +77,12 @@ def run_double(first_pause: float, pause: float) -> None:
 def run_server() -> None:
     import uvicorn  # noqa: PLC0415 - for this process alone
 
-    import app.bootstrap.providers  # noqa: PLC0415
+    import app.bootstrap.cohere  # noqa: PLC0415
     from app.domain.cost import RateLimits  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
     from app.settings import Settings  # noqa: PLC0415
 
-    app.bootstrap.providers.default_limits = lambda *_: RateLimits()  # type: ignore[attr-defined]
+    app.bootstrap.cohere.default_limits = lambda *_: RateLimits()  # type: ignore[attr-defined]
     crowd = 10_000  # all readers have one address
     settings = Settings(
         _env_file=None,

@@ -326,6 +326,18 @@ def test_reading_a_book_loads_no_provider_and_no_store(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1] == "[]"
 
 
+def test_the_program_without_a_provider_loads_none(tmp_path: Path) -> None:
+    """They would take a third of a second of every start."""
+    script = (
+        "import sys, app.bootstrap.application, app.main;"
+        "print([m for m in ('cohere', 'aiohttp', 'httpx', 'qdrant_client') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
 def test_ask_takes_what_the_api_takes(run: Run, tiny: Path, tmp_path: Path) -> None:
     ingest(run, tiny)
     history = tmp_path / "history.json"

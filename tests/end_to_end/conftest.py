@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from starlette.routing import BaseRoute
 
 from app.bootstrap.books import sample_request
 from tests.browsing import ARGUMENTS, CHROMIUM
@@ -22,12 +24,24 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve the sample book, read for another address than it is served at."""
-    settings = offline_settings(tmp_path_factory.mktemp("home"))
+@pytest.fixture(scope="session")
+def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a state folder that holds the sample book's index; for reading only."""
+    home = tmp_path_factory.mktemp("home")
+    settings = offline_settings(home)
     ingest(settings, sample_request(settings))
-    with serving(settings, site=sample_routes(settings)) as address:
+    return home
+
+
+@pytest.fixture(scope="session")
+def sample_pages(sample_home: Path) -> Sequence[BaseRoute]:
+    return sample_routes(offline_settings(sample_home))
+
+
+@pytest.fixture(scope="module")
+def site(sample_home: Path, sample_pages: Sequence[BaseRoute]) -> Iterator[str]:
+    """Serve the sample book, read for another address than it is served at."""
+    with serving(offline_settings(sample_home), site=sample_pages) as address:
         yield address
 
 

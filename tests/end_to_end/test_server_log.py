@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,10 @@ Json = dict[str, Any]
 BODY = "what-the-provider-said"
 
 
+_ENDS = {"http.request", "http.request_failed", "http.refused"}
+"""The events of which each request has one, its last line."""
+
+
 @dataclass(frozen=True)
 class World:
     served: Served
@@ -30,21 +36,54 @@ class World:
         url = f"http://127.0.0.1:{self.served.port}/v1/chat"
         return httpx.post(url, json={"question": QUESTION, **body}, timeout=30)
 
+    def lines(self) -> list[Json]:
+        whole, _, _ = self.served.log.read_text().rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines()]
+
+    def lines_of(self, request_id: str) -> list[Json]:
+        """Return the lines of a request that has been answered, when its last one is there."""
+        while True:
+            lines = [line for line in self.lines() if line["request_id"] == request_id]
+            if lines and lines[-1]["event"] in _ENDS:
+                return lines
+            time.sleep(0.01)
+
     def end(self) -> list[Json]:
         """Stop the server and return its lines."""
         self.served.process.send_signal(signal.SIGTERM)
         assert self.served.process.wait(30) in {0, -signal.SIGTERM}
-        return [json.loads(line) for line in self.served.log.read_text().splitlines()]
+        return self.lines()
+
+
+@contextmanager
+def world(owl_home: Path, folder: Path, **settings: str) -> Iterator[World]:
+    home = Path(shutil.copytree(owl_home, folder / "rag"))
+    with CohereDouble() as double:
+        provider = {"CO_API_KEY": double.key, "RAG_COHERE_BASE_URL": double.url}
+        settings = {"RAG_GENERATOR": "cohere", **provider, **settings}
+        with served_process(home, None, **settings) as process:
+            yield World(process, double)
+
+
+@pytest.fixture(scope="module")
+def running(owl_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    # No number of failures opens a circuit: each test has its own.
+    with world(owl_home, tmp_path_factory.mktemp("log"), RAG_BREAKER_FAILURES="1000") as running:
+        yield running
 
 
 @pytest.fixture
-def served(request: pytest.FixtureRequest, owl_home: Path, tmp_path: Path) -> Iterator[World]:
-    home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
-    with CohereDouble() as double:
-        provider = {"CO_API_KEY": double.key, "RAG_COHERE_BASE_URL": double.url}
-        settings = {"RAG_GENERATOR": "cohere", **provider, **getattr(request, "param", {})}
-        with served_process(home, **settings) as process:
-            yield World(process, double)
+def served(running: World) -> World:
+    """A server that runs on; its log has what the tests before asked, too."""
+    running.double.heal()
+    return running
+
+
+@pytest.fixture
+def alone(request: pytest.FixtureRequest, owl_home: Path, tmp_path: Path) -> Iterator[World]:
+    """A server of the test's own, which may end it."""
+    with world(owl_home, tmp_path, **getattr(request, "param", {})) as started:
+        yield started
 
 
 def only(lines: list[Json], event: str, request_id: str) -> Json:
@@ -52,10 +91,16 @@ def only(lines: list[Json], event: str, request_id: str) -> Json:
     return line
 
 
-def test_every_line_is_json_with_time_level_event_and_request(served: World) -> None:
-    answer = served.ask()
-    refused = served.ask(book="no-such-book")
-    lines = served.end()
+def finished(world: World, answer: httpx.Response) -> Json:
+    """Return the line that says how an answer was made."""
+    request_id = answer.headers["x-request-id"]
+    return only(world.lines_of(request_id), "answer.finished", request_id)
+
+
+def test_every_line_is_json_with_time_level_event_and_request(alone: World) -> None:
+    answer = alone.ask()
+    refused = alone.ask(book="no-such-book")
+    lines = alone.end()
     for line in lines:
         assert list(line)[:4] == ["time", "level", "event", "request_id"]
     assert [line["event"] for line in lines if not line["request_id"]] == [
@@ -70,7 +115,7 @@ def test_every_line_is_json_with_time_level_event_and_request(served: World) -> 
     assert 0 < sum(line["stages"].values()) <= line["ms"]
     assert line["input_tokens"] > 0
     assert line["usd"] > 0
-    assert QUESTION not in served.served.log.read_text()
+    assert QUESTION not in alone.served.log.read_text()
 
 
 def test_the_cause_of_a_degraded_answer_has_the_providers_status(served: World) -> None:
@@ -79,8 +124,7 @@ def test_the_cause_of_a_degraded_answer_has_the_providers_status(served: World) 
         served.double.fail(*faults, endpoint=endpoint)
     answer = served.ask()
     assert answer.json()["degraded"] == ["rerank", "generator"]
-    lines = served.end()
-    causes = only(lines, "answer.finished", answer.headers["x-request-id"])["causes"]
+    causes = finished(served, answer)["causes"]
     assert [(one["step"], one["status"]) for one in causes] == [("rerank", 503), ("generator", 503)]
     assert BODY not in served.served.log.read_text()
 
@@ -90,7 +134,7 @@ def test_no_line_has_what_a_provider_said(served: World, status: int) -> None:
     served.double.fail(*[Fault(status=status, message=BODY)] * 3, endpoint="chat")
     answer = served.ask()
     assert answer.json()["degraded"] == ["generator"]
-    (cause,) = only(served.end(), "answer.finished", answer.headers["x-request-id"])["causes"]
+    (cause,) = finished(served, answer)["causes"]
     assert cause["status"] == status
     text = served.served.log.read_text()
     assert BODY not in text
@@ -101,28 +145,28 @@ def test_the_cause_of_a_5xx_stands_with_its_request_id(served: World) -> None:
     served.double.fail(Fault(kind="drop_mid"), endpoint="chat")
     failed = served.ask()
     assert failed.status_code == 503
-    line = only(served.end(), "http.request_failed", failed.json()["request_id"])
+    request_id = failed.json()["request_id"]
+    line = only(served.lines_of(request_id), "http.request_failed", request_id)
     assert line["level"] == "warning"
     assert (line["status"], line["code"]) == (503, "provider_unavailable")
     assert "connection broke" in line["reason"]
     assert "generation" in line["stages"]
 
 
-@pytest.mark.parametrize("served", [{"RAG_LOG_QUESTIONS": "true"}], indirect=True)
-def test_questions_are_logged_if_the_owner_wants_them(served: World) -> None:
-    answer = served.ask()
-    line = only(served.end(), "answer.finished", answer.headers["x-request-id"])
-    assert line["question"] == QUESTION
+@pytest.mark.parametrize("alone", [{"RAG_LOG_QUESTIONS": "true"}], indirect=True)
+def test_questions_are_logged_if_the_owner_wants_them(alone: World) -> None:
+    answer = alone.ask()
+    assert finished(alone, answer)["question"] == QUESTION
 
 
 @pytest.mark.parametrize(
-    "served", [{"RAG_LOG_FORMAT": "text", "RAG_LOG_LEVEL": "warning"}], indirect=True
+    "alone", [{"RAG_LOG_FORMAT": "text", "RAG_LOG_LEVEL": "warning"}], indirect=True
 )
-def test_the_format_and_the_level_can_be_set(served: World) -> None:
-    served.double.fail(Fault(kind="drop_mid"), endpoint="chat")
-    served.ask()
-    served.served.process.terminate()
-    served.served.process.wait(30)
-    (line,) = served.served.log.read_text().splitlines()
+def test_the_format_and_the_level_can_be_set(alone: World) -> None:
+    alone.double.fail(Fault(kind="drop_mid"), endpoint="chat")
+    alone.ask()
+    alone.served.process.terminate()
+    alone.served.process.wait(30)
+    (line,) = alone.served.log.read_text().splitlines()
     assert "http.request_failed" in line
     assert "status=503" in line

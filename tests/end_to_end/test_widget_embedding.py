@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,7 +11,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from app.bootstrap.books import sample_request
 from app.domain.answer import (
     Answer,
     AnswerMode,
@@ -25,7 +25,7 @@ from tests.browsing import CHROMIUM, CITED, ask, fulfill, restore, stream, turn
 from tests.command_line import Run
 from tests.foreign_site import ForeignSite, foreign_site
 from tests.owl_server import added
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import offline_settings, serving
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
 BOOK = "small-book-of-search"
@@ -33,10 +33,8 @@ QUESTION = "What is an inverted index?"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    settings = offline_settings(tmp_path_factory.mktemp("home"), allowed_origins="*")
-    ingest(settings, sample_request(settings))
-    with serving(settings) as address:
+def server(sample_home: Path) -> Iterator[str]:
+    with serving(offline_settings(sample_home, allowed_origins="*")) as address:
         yield address
 
 
@@ -126,10 +124,9 @@ def test_an_origin_that_the_server_does_not_know_is_told_what_to_set(
 
 
 def test_a_server_with_keys_is_asked_with_the_sites_key(
-    browser: Browser, owls: ForeignSite, run: Run, home: Path
+    browser: Browser, owls: ForeignSite, run: Run, home: Path, sample_home: Path
 ) -> None:
-    settings = offline_settings(home / "state")
-    ingest(settings, sample_request(settings))
+    settings = offline_settings(Path(shutil.copytree(sample_home, home / "state")))
     # In a thread: playwright's synchronous interface keeps a loop running in this one.
     with ThreadPoolExecutor(1) as pool:
         key = pool.submit(added, run, "--origin", owls.address).result()
@@ -364,9 +361,11 @@ def test_a_page_that_changed_says_so_and_goes_to_the_section(
     owls.tag = tag(server)
     filler = "<p>Nothing of that kind stands here at all.</p>" * 60
     owls.article = f"{filler}<h2 id='owls'>Owls</h2><p>Rewritten from the ground up.</p>{filler}"
+    page.clock.install()
     page.goto(owls.address)
     cite(page, "The barn owl's hearing is asymmetric, one ear above the other.", anchor="owls")
-    expect(page.locator(".tbr-landing")).to_contain_text("has changed", timeout=15_000)
+    page.clock.run_for(6_000)
+    expect(page.locator(".tbr-landing")).to_contain_text("has changed")
     expect(page.locator("#owls")).to_be_in_viewport()
     expect(page.locator(CITED)).to_have_count(0)
 

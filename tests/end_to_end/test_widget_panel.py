@@ -167,11 +167,13 @@ def test_a_busy_server_is_asked_again_after_a_countdown(browser: Browser, site: 
             stream(route, Started(answer.mode, ()), Finished(answer))
 
     page.route("**/v1/chat", busy_once)
+    page.clock.install()
     page.goto(site + PAGE)
     page.get_by_role("button", name="Ask this book").click()
     page.get_by_label("Your question").fill(QUESTION)
     page.keyboard.press("Enter")
     expect(page.get_by_text("Asking again in")).to_be_visible()
+    page.clock.run_for(2_000)
     expect(page.locator(".tbr-answer")).to_have_text("They listen.")
     page.close()
 

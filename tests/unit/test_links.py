@@ -180,7 +180,7 @@ def test_unique_sizes_are_those_that_a_plain_count_finds(number: int, kinds: int
 
 @pytest.mark.parametrize("pattern", ["the same ", "one two three {} "], ids=["equal", "alike"])
 def test_a_long_page_is_linked_in_memory_in_proportion_to_its_words(pattern: str) -> None:
-    number_of_words = 60_000
+    number_of_words = 20_000
     paragraph = "".join(pattern.format(number) for number in range(50))
     repeats = number_of_words // len(paragraph.split())
     page = read_text("\n\n".join([paragraph] * repeats))

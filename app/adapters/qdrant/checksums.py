@@ -20,6 +20,8 @@ from app.domain.errors import IndexUnreadable
 
 BLOCK = 2**20
 _ZEROS = bytes(BLOCK)
+_RUNS = [bytes(BLOCK >> shift) for shift in range(11)]
+"""Zeros, from a block to 1 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +105,21 @@ def _digest(path: Path) -> str:
     digest, end = xxhash.xxh3_128(), 0
     with path.open("rb", buffering=0) as file:
         for position, block in written_blocks(file.fileno()):
-            written = b"" if block == _ZEROS[: len(block)] else block.rstrip(b"\0")
+            written = _without_end_zeros(block)
             if written:
                 _add_zeros(digest, position - end)
                 digest.update(written)
                 end = position + len(written)
     return digest.hexdigest()
+
+
+def _without_end_zeros(block: bytes) -> bytes:
+    """As `rstrip`, which looks at one byte after another: a comparison is ten times as fast."""
+    end = len(block)
+    for run in _RUNS:
+        while block.endswith(run, 0, end):
+            end -= len(run)
+    return block[:end].rstrip(b"\0")
 
 
 def _add_zeros(digest: xxhash.xxh3_128, count: int) -> None:
