@@ -90,6 +90,8 @@ _DIRECTIVES = (
     (frozenset({"epigraph", "pull-quote", "blockquote"}), BlockKind.QUOTE),
     (frozenset({"figure", "image", "figure-md"}), BlockKind.FIGURE),
 )
+_TITLES = ("title", "summary", "caption", "heading", "term")
+"""Attributes of a component that hold its title."""
 _UNTITLED = frozenset({"tabs", "tabitem", "tab", "codeblock", "codegroup"})
 """Components whose title is a navigation label."""
 
@@ -169,7 +171,7 @@ def _component_facts(tag: HtmlTag) -> tuple[BlockKind | None, str, str]:
     name = tag.name.lower()
     if name == "listing":
         return None, "listing", ""
-    title = tag.get("title") or tag.get("summary") or tag.get("caption")
+    title = next(filter(None, map(tag.get, _TITLES)), "")
     for names, kind in _COMPONENTS:
         if name in names:
             return kind, "", title
