@@ -397,3 +397,53 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+BRACKETED = r"""An index \(a_i\), and \[no formula\].
+
+\[
+a = b
+- c
+\]
+
+Text
+\[ d \]
+"""
+
+
+@pytest.mark.parametrize(
+    ("extension", "texts"),
+    [
+        (
+            "pymdownx.arithmatex",
+            [
+                r"An index \(a_i\), and [no formula].",
+                "\\[\na = b\n- c\n\\]",
+                "Text [ d ]",
+            ],
+        ),
+        ("admonition", ["An index (a_i), and [no formula].", "[ a = b", "- c ]", "Text [ d ]"]),
+    ],
+)
+def test_mkdocs_reads_formulas_in_brackets_with_the_extension(
+    extension: str, texts: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: A\nmarkdown_extensions: [{extension}]\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/index.md").write_text(BRACKETED)
+    assert [block.text for block in read_book(tmp_path).blocks()] == texts
+
+
+def test_a_theorem_is_one_block_with_its_title() -> None:
+    source = "```{prf:theorem} Growth\n:label: growth\n\nIf so, then\n\n1. one\n2. two\n```\n"
+    blocks = read_text(source, site=Site.MYST, file="page.md").blocks
+    assert [(block.kind, block.title) for block in blocks] == [(BlockKind.ADMONITION, "Growth")]
+    assert blocks[0].text == "Growth\n\nIf so, then\n\n1. one\n2. two"
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"), [("Show Answer", BlockKind.SOLUTION), ("Task", BlockKind.EXERCISE)]
+)
+def test_a_question_block_may_hold_the_answer(title: str, kind: BlockKind) -> None:
+    source = f'??? question "{title}"\n    It is **B**.\n'
+    assert [one.kind for one in read_text(source, site=Site.MKDOCS).blocks] == [kind]

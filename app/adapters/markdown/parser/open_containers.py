@@ -127,6 +127,8 @@ def _directive_container(mark: Markup) -> Container:
     kind = next((kind for names, kind in _DIRECTIVES if name in names), None)
     if kind is BlockKind.ADMONITION or (name == "question" and mark.argument.endswith("?")):
         kind = titled_kind(mark.argument)
+    elif kind is BlockKind.EXERCISE and SOLUTION_TITLE.match(mark.argument):
+        kind = BlockKind.SOLUTION
     role = {"table": "table", "list-table": "table", "caption": "caption"}.get(name, "")
     return Container(
         mark.opens,
