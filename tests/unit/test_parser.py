@@ -447,3 +447,19 @@ def test_a_theorem_is_one_block_with_its_title() -> None:
 def test_a_question_block_may_hold_the_answer(title: str, kind: BlockKind) -> None:
     source = f'??? question "{title}"\n    It is **B**.\n'
     assert [one.kind for one in read_text(source, site=Site.MKDOCS).blocks] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("parse", "shown"),
+    [
+        ("", "At ${d_t}_{t=0}^T $ and $ a*b*c $: one."),
+        ("parse: {myst_enable_extensions: [amsmath]}", "At ${d_t}_^T $ and $ abc $: one."),
+    ],
+)
+def test_formulas_of_jupyter_book_may_have_blanks_at_their_ends(
+    parse: str, shown: str, tmp_path: Path
+) -> None:
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: a\n")
+    (tmp_path / "_config.yml").write_text(f"title: A\n{parse}\n")
+    (tmp_path / "a.md").write_text("# A\n\nAt ${d_t}_{t=0}^T $ and $ a*b*c $: one.\n")
+    assert [block.text for block in read_book(tmp_path).blocks()] == ["A", shown]
