@@ -463,3 +463,15 @@ def test_formulas_of_jupyter_book_may_have_blanks_at_their_ends(
     (tmp_path / "_config.yml").write_text(f"title: A\n{parse}\n")
     (tmp_path / "a.md").write_text("# A\n\nAt ${d_t}_{t=0}^T $ and $ a*b*c $: one.\n")
     assert [block.text for block in read_book(tmp_path).blocks()] == ["A", shown]
+
+
+@pytest.mark.parametrize(
+    ("heading", "kind"), [("1. Which owl?", BlockKind.EXERCISE), ("1. Owls", BlockKind.LIST)]
+)
+def test_choices_below_a_question_and_above_its_answer_are_an_exercise(
+    heading: str, kind: BlockKind
+) -> None:
+    answer = '??? question "Show Answer"\n    It is **B**.\n'
+    source = f"# Owls\n\n## {heading}\n\n1. The barn owl\n2. The eagle owl\n\n{answer}"
+    blocks = read_text(source, site=Site.MKDOCS).blocks
+    assert [one.kind for one in blocks[2:]] == [kind, BlockKind.SOLUTION]
