@@ -36,6 +36,7 @@ from app.domain.urls import with_anchor
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{LETTERS}|{LETTERS}{RUN_GLUE}$")
 _UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
 _WIDE_BLANK = re.compile(r"\s{2,}|[^\S ]")
+_FORMULA = re.compile(r"[$]|\\[(\[]")
 _SIZES = (4, 5, 6, 7, 8, 12)
 """All sizes looked up, except `FEW_WORDS`: the usual ones and those with a suffix."""
 # Limit for each block: every check searches the block's text.
@@ -198,6 +199,17 @@ class _Page:
         ahead = max(least - before, 1)
         return ahead if ahead <= min(SUFFIX_WORDS, self.size(number + 1)) else 0
 
+    def _formula_after(self, index: int) -> bool:
+        """Whether the page has a formula between a block and the next words after it."""
+        for following in range(index + 1, len(self.blocks)):
+            block, runs = self.blocks[following], self.runs_of(following)
+            if block.kind is BlockKind.MATH:
+                return True
+            if runs:
+                text = " ".join(block.text.split())
+                return _FORMULA.search(text.partition(self.runs[runs[0]])[0]) is not None
+        return False
+
     def with_suffix(self, index: int) -> FragmentText:
         """Return the block's first words that are unique with a suffix, the end of a run."""
         block = self.blocks[index]
@@ -208,7 +220,10 @@ class _Page:
             if not ahead:
                 continue
             run, after = self.runs[number], self.runs[number + 1]
-            if _are_adjacent(text, run, after, number + 1 in self.runs_of(index)):
+            inside = number + 1 in self.runs_of(index)
+            if not inside and self._formula_after(index):
+                continue
+            if _are_adjacent(text, run, after, inside):
                 # Only blanks may separate text and suffix, so punctuation is included.
                 first, last = _word_spans(run)[-SUFFIX_WORDS:][0], _word_spans(after)[ahead - 1]
                 return FragmentText(run[first[0] :], after[: last[1]])

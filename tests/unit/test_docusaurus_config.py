@@ -10,7 +10,7 @@ from time import process_time
 import pytest
 
 from app.adapters.markdown import editions_of, read_book
-from app.adapters.markdown.docusaurus.javascript import read_value
+from app.adapters.markdown.docusaurus.javascript import read_module, read_value
 from app.domain.edition import Edition
 from app.domain.errors import BookError
 
@@ -113,6 +113,48 @@ def test_a_computed_base_url_is_read_if_it_is_of_constants(
     assert lines == ([4] if warned else [])
 
 
+MODULES = {
+    "docusaurus.config.js": """import { site } from './config/site.mjs';
+import presets, { route as base } from './config/presets';
+const theme = { colours: ['a', 'b', 'c'], title: 'No title', url: 'https://no.example', depth: 1 };
+const config = { ...site, baseUrl: base, presets, themeConfig: theme as Theme };
+export default config;
+""",
+    "config/site.mjs": "export const site = { title: 'Lamps', url: 'https://lamps.example' };",
+    "config/presets.js": """const docs = require('./docs').docs, other = 1;
+const { docs: options } = require('./docs');
+export const route = '/course/';
+export default [['classic', { docs: options }]];
+""",
+    "config/docs.js": """import { site } from './site.mjs';
+module.exports = { docs: { routeBasePath: '/', remarkPlugins: [remarkMath] } };
+""",
+    "docs/wicks.md": "# Wicks\n\nThe wick $w$ is trimmed.\n",
+}
+
+
+def test_a_configuration_may_consist_of_several_modules(tmp_path: Path) -> None:
+    book = read_book(write(tmp_path, MODULES))
+    assert book.title == "Lamps"
+    assert pages(tmp_path) == [("docs/wicks.md", "https://lamps.example/course/wicks")]
+
+
+def test_modules_that_import_each_other_are_read_once(tmp_path: Path) -> None:
+    chain = {f"c{at}.js": f"import {{ a }} from './c{at + 1}';" for at in range(2_000)}
+    cycle = "import { b } from './docusaurus.config.js';\nexport default { title: 'Lamps' };"
+    files = {"docusaurus.config.js": "import './c0';\nimport { a } from './c0';\n" + cycle}
+    book = read_book(write(tmp_path, {**files, **chain, "docs/a.md": "# A\n"}))
+    assert book.title == "Lamps"
+
+
+def test_pages_that_a_computed_sidebar_may_list_are_read(tmp_path: Path) -> None:
+    sidebars = "module.exports = { docs: ['b', ...others()] };"
+    files = {"docusaurus.config.js": "module.exports = {};", "sidebars.js": sidebars}
+    book = read_book(write(tmp_path, {**files, "docs/a.md": "# A\n", "docs/b.md": "# B\n"}))
+    assert [page.file for page in book.documents] == ["docs/b.md", "docs/a.md"]
+    assert "computes items" in str(book.warnings[0])
+
+
 def test_constants_of_constants_stay_short() -> None:
     doubled = "\n".join(f"const a{n + 1} = `${{a{n}}}${{a{n}}}`;" for n in range(60))
     source = f"const a0 = 'xx';\n{doubled}\nmodule.exports = {{ a: a60, b: a3 }};"
@@ -134,12 +176,14 @@ def test_a_template_of_constants_stays_short() -> None:
         lambda size: "const a = {" + "`\\" * size,
         lambda size: "const a = {" + '"\\' * size,
         lambda size: "const a = [`${" + " " * size + "`]\n",
+        lambda size: "".join(f"const a{n} = {{...a{n - 1}, k{n}: 1}};\n" for n in range(size // 9)),
     ],
-    ids=["blanks", "comments", "templates", "strings", "placeholders"],
+    ids=["blanks", "comments", "templates", "strings", "placeholders", "spreads"],
 )
 def test_what_is_never_closed_is_read_in_linear_time(text: Callable[[int], str]) -> None:
     start = process_time()
     read_value(text(100_000), "docusaurus.config.js")
+    read_module(text(100_000), {})
     assert process_time() - start < 2
 
 

@@ -127,6 +127,12 @@ def test_the_marks_between_a_quote_and_what_follows_are_quoted() -> None:
     assert directive(links[2]) == ("Fixed:", "(Back")
 
 
+@pytest.mark.parametrize("between", ["- $x$ is the width.", "$$\nx\n$$\n\nis the width."])
+def test_what_follows_a_repeated_paragraph_is_not_quoted_across_a_formula(between: str) -> None:
+    page = read_text(f"where:\n\n{between}\n\nwhere:\n\n- height is given.\n", site=Site.MKDOCS)
+    assert directive(page_links(page)[0]) == ("", "")
+
+
 def test_a_quote_is_not_of_words_that_the_pages_title_has() -> None:
     source = "---\ntitle: Owls hunt at night\n---\n\nOwls hunt at night in the woods.\n"
     page = read_text(source, site=Site.DOCUSAURUS, file="p.mdx")

@@ -455,3 +455,81 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+BRACKETED = r"""An index \(a_i\), and \[no formula\].
+
+\[
+a = b
+- c
+\]
+
+Text
+\[ d \]
+"""
+
+
+@pytest.mark.parametrize(
+    ("extension", "texts"),
+    [
+        (
+            "pymdownx.arithmatex",
+            [
+                r"An index \(a_i\), and [no formula].",
+                "\\[\na = b\n- c\n\\]",
+                "Text [ d ]",
+            ],
+        ),
+        ("admonition", ["An index (a_i), and [no formula].", "[ a = b", "- c ]", "Text [ d ]"]),
+    ],
+)
+def test_mkdocs_reads_formulas_in_brackets_with_the_extension(
+    extension: str, texts: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: A\nmarkdown_extensions: [{extension}]\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/index.md").write_text(BRACKETED)
+    assert [block.text for block in read_book(tmp_path).blocks()] == texts
+
+
+def test_a_theorem_is_one_block_with_its_title() -> None:
+    source = "```{prf:theorem} Growth\n:label: growth\n\nIf so, then\n\n1. one\n2. two\n```\n"
+    blocks = read_text(source, site=Site.MYST, file="page.md").blocks
+    assert [(block.kind, block.title) for block in blocks] == [(BlockKind.ADMONITION, "Growth")]
+    assert blocks[0].text == "Growth\n\nIf so, then\n\n1. one\n2. two"
+
+
+@pytest.mark.parametrize(
+    ("title", "kind"), [("Show Answer", BlockKind.SOLUTION), ("Task", BlockKind.EXERCISE)]
+)
+def test_a_question_block_may_hold_the_answer(title: str, kind: BlockKind) -> None:
+    source = f'??? question "{title}"\n    It is **B**.\n'
+    assert [one.kind for one in read_text(source, site=Site.MKDOCS).blocks] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("parse", "shown"),
+    [
+        ("", "At ${d_t}_{t=0}^T $ and $ a*b*c $: one."),
+        ("parse: {myst_enable_extensions: [amsmath]}", "At ${d_t}_^T $ and $ abc $: one."),
+    ],
+)
+def test_formulas_of_jupyter_book_may_have_blanks_at_their_ends(
+    parse: str, shown: str, tmp_path: Path
+) -> None:
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: a\n")
+    (tmp_path / "_config.yml").write_text(f"title: A\n{parse}\n")
+    (tmp_path / "a.md").write_text("# A\n\nAt ${d_t}_{t=0}^T $ and $ a*b*c $: one.\n")
+    assert [block.text for block in read_book(tmp_path).blocks()] == ["A", shown]
+
+
+@pytest.mark.parametrize(
+    ("heading", "kind"), [("1. Which owl?", BlockKind.EXERCISE), ("1. Owls", BlockKind.LIST)]
+)
+def test_choices_below_a_question_and_above_its_answer_are_an_exercise(
+    heading: str, kind: BlockKind
+) -> None:
+    answer = '??? question "Show Answer"\n    It is **B**.\n'
+    source = f"# Owls\n\n## {heading}\n\n1. The barn owl\n2. The eagle owl\n\n{answer}"
+    blocks = read_text(source, site=Site.MKDOCS).blocks
+    assert [one.kind for one in blocks[2:]] == [kind, BlockKind.SOLUTION]

@@ -143,6 +143,22 @@ def test_a_solution_begins_behind_the_question_that_stands_before_it() -> None:
     assert kinds == [BlockKind.EXERCISE, BlockKind.SOLUTION]
 
 
+def test_a_caption_of_a_component_is_markdown() -> None:
+    """On the page its link is one, and its `alt` is not to be seen."""
+    source = (
+        '<Figure src="a.png" alt="An owl" caption="**Owls** hunt ([Li, 2024](https://a.org))" />'
+    )
+    block = read_text(source, site=Site.DOCUSAURUS, file="page.mdx").blocks[0]
+    assert block.text == "An owl\nOwls hunt (Li, 2024)"
+    assert "An owl" not in block.runs
+
+
+def test_a_definition_of_a_component_begins_with_its_term() -> None:
+    source = '<Definition term="Owl">\n\nA bird of the night.\n\n</Definition>\n'
+    page = read_text(source, site=Site.DOCUSAURUS, file="page.mdx")
+    assert [block.text for block in page.blocks] == ["Owl\n\nA bird of the night."]
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends_are_counted_as_they_are(end: str) -> None:
     source = end.join(["# Title", "", "First *line*", "second line.", "", "```py", "x = 1", "```"])

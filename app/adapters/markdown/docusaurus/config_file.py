@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from itertools import product
 from posixpath import normpath
 
-from app.adapters.markdown.docusaurus.javascript import parse_json, read_value, string
+from app.adapters.markdown.docusaurus.javascript import parse_json, string
+from app.adapters.markdown.docusaurus.modules import Modules
 from app.adapters.markdown.globs import matches_glob
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.site_map import content_folder, table
@@ -98,12 +99,16 @@ def find_config(library: Library) -> str | None:
 
 
 def read_config(library: Library, path: str | None) -> SiteConfig:
-    """Read `site.json` or the literals of `docusaurus.config.*`; defaults where there is none."""
+    """Read `site.json` or the literals of `docusaurus.config.*` and of the modules it imports.
+
+    Defaults where there is none.
+    """
     if path is None:
         return _without_file(library)
     folder = folder_of(path)
     text = library.settings(path)
-    found = table(read_value(text, path))
+    modules = Modules(library)
+    found = table(modules.default(path))
     trailing = found.get("trailingSlash")
     return SiteConfig(
         folder,
@@ -112,7 +117,7 @@ def read_config(library: Library, path: str | None) -> SiteConfig:
         setting(found, text, "baseUrl", "" if re.search(r"\bbaseUrl\s*:", text) else "/"),
         trailing if isinstance(trailing, bool) else None,
         string(table(found, "i18n").get("defaultLocale")),
-        _has_math(path, text),
+        _has_math(path, modules.text),
         _locales(library, folder, table(found, "i18n")),
         _locale_folders(table(found, "i18n")),
         tuple(_instance(library, folder, options, text) for options in _docs_options(found)),

@@ -1,15 +1,15 @@
 """Reads the values in JSON files, and, leniently, the object literals in JavaScript files.
 
-Nothing is executed: spreads, calls and other expressions read as None, except a name or template
-of constants whose values are strings, and the path in `require.resolve(...)` and
-`path.resolve(__dirname, ...)`.
+Nothing is executed: calls and other expressions read as None, except a name or template of
+constants whose values are strings, the path in `require.resolve(...)` and
+`path.resolve(__dirname, ...)`, and, in a module, names of its literals and of imported ones.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from app.adapters.markdown.parser.tags import unescape_string
 from app.adapters.markdown.source import well_formed_value
@@ -27,6 +27,8 @@ _TOKEN = re.compile(
 _MAX_DEPTH = 60
 _MOST_CHARACTERS = 250
 """Length of a constant and of a filled template, which may contain others."""
+_MOST_KEYS = 100
+"""Number of keys of an object that spreads another."""
 _CONSTANT = re.compile(
     r"^(?:export\s+)?const\s+(?P<name>[A-Za-z_$][\w$]*)(?:\s*:\s*string)?\s*=\s*"
     r"(?P<value>\"[^\"\\\n]*\"|'[^'\\\n]*'|`[^`\\]*`)[^\S\n]*+;?[^\S\n]*+$",
@@ -34,9 +36,15 @@ _CONSTANT = re.compile(
 )
 _PLACEHOLDER = re.compile(r"\$\{\s*+(?P<name>[\w$]*+)\s*+\}")
 _START = re.compile(
-    r"(?:module\.exports\s*=|export\s+default|(?:const|let|var)\s+\w+(?:\s*:\s*[\w.<>]+)?\s*=)\s*"
-    r"(?=[{\[])"
+    r"(?:module\.exports\s*=|export\s+default"
+    r"|(?:const|let|var)\s+(?P<name>\w+)(?:\s*:\s*[\w.<>]+)?\s*=)\s*(?=[{\[])"
 )
+_DEFAULT = re.compile(
+    r"(?:module\.exports\s*=|export\s+default)\s+(?P<name>[\w$]+)\s*(?:;|$)", re.M
+)
+
+
+_KEYWORDS: Mapping[str, object] = {"true": True, "false": False}
 
 
 def read_value(text: str, file: str) -> object:
@@ -57,28 +65,53 @@ def string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def read_module(source: str, imported: Mapping[str, object]) -> dict[str, object]:
+    """Return the values of a module's names, and its default export as "default".
+
+    Without one that can be read, it is the largest literal of the file.
+    """
+    names: dict[str, object] = {**_KEYWORDS, **imported, **_constants(source)}
+    default: object = None
+    largest = -1
+    for name, value, size in _literals(source, names):
+        if name:
+            names[name] = value
+        if size > largest or not name:
+            default, largest = value, size if name else len(source)
+    exported = _DEFAULT.search(source)
+    value = names.get(exported["name"]) if exported else None
+    return {**names, "default": value if isinstance(value, (dict, list)) else default}
+
+
 def _read_literal(source: str) -> object:
     """Return the largest object literal that the file exports or assigns, or None."""
+    literals = _literals(source, {**_KEYWORDS, **_constants(source)})
+    return max(literals, key=lambda literal: literal[2], default=("", None, 0))[1]
+
+
+def _constants(source: str) -> dict[str, str]:
+    """Return the constants whose values are strings."""
     constants: dict[str, str] = {}
     for constant in _CONSTANT.finditer(source):
         text = _string(constant["value"], constants)
         if text is not None and len(text) <= _MOST_CHARACTERS:
             constants[constant["name"]] = text
-    best: object = None
-    size = -1
+    return constants
+
+
+def _literals(source: str, names: Mapping[str, object]) -> Iterator[tuple[str, object, int]]:
+    """Yield each literal's name ("" for the default export), its value and its length."""
     read = 0
     for match in _START.finditer(source):
         if match.start() < read:
             continue  # inside a literal that was read already
-        reader = _LiteralReader(source, match.end(), constants)
+        reader = _LiteralReader(source, match.end(), names)
         value = reader.value(0)
         read = reader.position
-        if reader.position - match.end() > size:
-            best, size = value, reader.position - match.end()
-    return best
+        yield match["name"] or "", value, read - match.end()
 
 
-def _string(token: str, constants: Mapping[str, str]) -> str | None:
+def _string(token: str, names: Mapping[str, object]) -> str | None:
     """Return the text of a string or template.
 
     None if a template has other expressions, or is too long once it is filled.
@@ -86,17 +119,16 @@ def _string(token: str, constants: Mapping[str, str]) -> str | None:
     text = unescape_string(token[1:-1])
     if not token.startswith("`") or "${" not in text:
         return text
-    if sum(len(constants.get(name, "")) for name in _PLACEHOLDER.findall(text)) > _MOST_CHARACTERS:
+    if sum(len(string(names.get(name))) for name in _PLACEHOLDER.findall(text)) > _MOST_CHARACTERS:
         return None
-    filled = _PLACEHOLDER.sub(lambda match: constants.get(match["name"], match[0]), text)
+    filled = _PLACEHOLDER.sub(lambda match: string(names.get(match["name"])) or match[0], text)
     return None if "${" in filled else filled
 
 
 class _LiteralReader:
-    def __init__(self, source: str, position: int, constants: Mapping[str, str]) -> None:
+    def __init__(self, source: str, position: int, names: Mapping[str, object]) -> None:
         self._source = source
-        self._constants = constants
-        self._names: dict[str, object] = {"true": True, "false": False, **constants}
+        self._names = names
         self.position = position
         self.kind = ""
         self.token = ""
@@ -118,13 +150,15 @@ class _LiteralReader:
 
     def value(self, depth: int) -> object:
         """Read an expression; the current token is then the one after it."""
+        named = self.kind == "name"
         value = self._primary(depth)
         if self.kind == "end" or self.token in (",", "]", "}", ")", ";"):
             return value
         if depth == 0 and value is not None:
             return value
+        cast = self.token in ("as", "satisfies")
         self._skip()
-        return value if isinstance(value, (dict, list)) else None
+        return value if isinstance(value, (dict, list)) and (cast or not named) else None
 
     def _primary(self, depth: int) -> object:
         if depth > _MAX_DEPTH:
@@ -148,7 +182,7 @@ class _LiteralReader:
 
     def _atom(self) -> object:
         if self.kind == "string":
-            return _string(self.token, self._constants)
+            return _string(self.token, self._names)
         return float(self.token) if self.kind == "number" else self._names[self.token]
 
     def _object(self, depth: int) -> dict[str, object]:
@@ -163,6 +197,13 @@ class _LiteralReader:
             if named and self.token == ":":
                 self._next()
                 result[key] = self.value(depth + 1)
+            elif named and self.token in (",", "}") and key in self._names:
+                result[key] = self._names[key]
+            elif key == "...":
+                self._next()
+                spread = self.value(depth + 1)
+                if isinstance(spread, dict) and len(result) + len(spread) <= _MOST_KEYS:
+                    result |= spread
             elif self.token not in (",", ";", "}"):
                 self._skip()
             self._past_separator(before, "}")

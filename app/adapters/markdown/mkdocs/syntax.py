@@ -11,6 +11,7 @@ from functools import cache, partial
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from app.adapters.markdown.mkdocs import formulas
 from app.adapters.markdown.mkdocs.snippets import (
     FILE_INCLUDES,
     SNIPPETS,
@@ -181,7 +182,9 @@ _read_admonition = _container_rule(_ADMONITION, "!!!")
 
 # --- inline marks -------------------------------------------------------------------------------
 
-_INLINE_EXTENSIONS = frozenset({"autorefs", "caret", "critic", "emoji", "keys", "mark", "tilde"})
+_INLINE_EXTENSIONS = formulas.EXTENSIONS | {
+    "autorefs", "caret", "critic", "emoji", "keys", "mark", "tilde"
+}  # fmt: skip
 _PAIRS = (("==", "mark"), ("^^", "caret"), ("^", "caret"), ("~", "tilde"))
 _SHORT_NAME = re.compile(r":(?P<name>[a-z0-9+][\w+-]*):(?!\w)")
 _ICON = re.compile(r"(?:material|fontawesome|octicons|simple|lucide)-")
@@ -198,7 +201,7 @@ def inline_rules(extensions: frozenset[str]) -> tuple[InlineRule, ...]:
 
     Cached because a parser is cached by its rules, and partial objects compare by identity.
     """
-    rules: list[InlineRule] = []
+    rules = [formulas.INLINE] if extensions & formulas.EXTENSIONS else []
     marks = tuple(mark for mark, extension in _PAIRS if extension in extensions)
     if marks:
         characters = "".join(dict.fromkeys(mark[0] for mark in marks))
@@ -372,4 +375,6 @@ def dialect_with(extensions: frozenset[str], include_folders: tuple[str, ...]) -
         inline_rules=inline_rules(extensions & _INLINE_EXTENSIONS),
         rewrite_code_spans=without_languages if "inlinehilite" in extensions else None,
     )
+    if extensions & formulas.EXTENSIONS:
+        dialect = replace(dialect, block_rules=(*dialect.block_rules, formulas.BLOCK))
     return with_file_includes(dialect) if extensions & FILE_INCLUDES else dialect

@@ -208,7 +208,7 @@ def _container(state: StateBlock, directive: Directive) -> None:
         directive.position,
         state.eMarks[directive.first - 1],
         opens=f"{{{gate}}}",
-        name=gate or name,
+        name="admonition" if directive.name.startswith("prf:") else gate or name,
         argument=_title(directive, name),
         label=_label(directive),
     )

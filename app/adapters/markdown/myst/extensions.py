@@ -21,10 +21,11 @@ _APOSTROPHE = re.compile(r"(?<!\W)'(?!\W)")
 
 def dialect_with(extensions: Collection[str]) -> Dialect:
     """Return the dialect of a site with these extensions."""
+    dialect = replace(DIALECT, spaced_math="dollarmath" in extensions)
     if "attrs_inline" not in extensions:
-        return DIALECT
+        return dialect
     rule = InlineRule("bracketed_span", "[", _bracketed_span, before="image")
-    return replace(DIALECT, inline_rules=(*DIALECT.inline_rules, rule))
+    return replace(dialect, inline_rules=(*dialect.inline_rules, rule))
 
 
 def _bracketed_span(state: StateInline, silent: bool) -> bool:

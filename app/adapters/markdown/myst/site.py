@@ -196,8 +196,10 @@ def _jupyter_book(site: _Site) -> SiteSettings:
 
 
 def _jupyter_extensions(book: dict[str, object]) -> set[str]:
+    """Return the configured extensions, or the one of the default ones that matters here."""
     places = table(book, "parse"), table(book, "sphinx", "config")
-    return {name for place in places for name in names(place.get("myst_enable_extensions"))}
+    found = {name for place in places for name in names(place.get("myst_enable_extensions"))}
+    return found or {"dollarmath"}
 
 
 def _sphinx(site: _Site) -> SiteSettings:

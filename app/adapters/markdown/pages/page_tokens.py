@@ -18,6 +18,7 @@ from app.adapters.markdown.parser.anchors import heading_source
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass, RawDirective, RawElement
 from app.adapters.markdown.parser.file_reader import FileTokens
 from app.adapters.markdown.parser.html_blocks import component_draft
+from app.adapters.markdown.parser.running_text import Text
 
 _CLASS = re.compile(r"[a-z]+")
 _NOT_SHOWN = frozenset({"attributes", "boundary"})
@@ -129,7 +130,7 @@ class PageTokens:
         if match := TAG.fullmatch(source, mark.start, mark.end):
             self._tag(match, at)
         elif mark.tag is not None:
-            draft = component_draft(source, mark.tag)
+            draft = component_draft(source, mark.tag, lambda text: Text(text, text, text))
             self._text(draft.text if draft else "", at)
 
     def _tag(self, match: re.Match[str], at: Token) -> None:

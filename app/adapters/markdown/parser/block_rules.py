@@ -227,7 +227,7 @@ def _display_math(state: StateBlock, position: int, start: int, end: int, silent
     if tail and not _FORMULA_LABEL.fullmatch(tail):
         return False
     if not silent:
-        _push_formula(state, position, close + 2, start, end).markup = tail
+        push_formula(state, position, close + 2, start, end).markup = tail
     return True
 
 
@@ -241,11 +241,12 @@ def environment(state: StateBlock, position: int, start: int, end: int, silent: 
     if at < 0:
         return False
     if not silent:
-        _push_formula(state, position, at + len(closing), start, end)
+        push_formula(state, position, at + len(closing), start, end)
     return True
 
 
-def _push_formula(state: StateBlock, position: int, stop: int, start: int, end: int) -> Token:
+def push_formula(state: StateBlock, position: int, stop: int, start: int, end: int) -> Token:
+    """Emit the display formula in the source from `position` to `stop`."""
     line = line_of(state, stop - 1, start, end)
     token = state.push("math_block", "", 0)
     token.map = [start, line + 1]

@@ -108,8 +108,9 @@ class BlockReader:
                 return included
         if mark.kind is MarkupClass.EXPRESSION and mark.argument.strip():
             return [literal_draft(mark)]
-        draft = component_draft(self._leaf_blocks.source, mark.tag) if mark.tag else None
-        return [draft] if draft is not None else []
+        leaf_blocks = self._leaf_blocks
+        draft = mark.tag and component_draft(leaf_blocks.source, mark.tag, leaf_blocks.text)
+        return [draft] if draft else []
 
     def _nested_mark(self, token: Token) -> list[BlockDraft]:
         """Read mark-up inside a list or quote: only its title and texts, it opens no container."""

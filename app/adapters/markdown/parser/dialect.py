@@ -74,6 +74,8 @@ class Dialect:
     """`:::name[title]{attributes}`."""
     math: bool = False
     """`$x$` and `$$x$$`."""
+    spaced_math: bool = False
+    """Whether `$ x $` is a formula, too."""
     definition_lists: bool = False
     """`: definition` below its term."""
     loose_references: bool = False

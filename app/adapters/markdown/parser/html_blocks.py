@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from app.adapters.markdown.parser.drafts import BlockDraft, Markup, RawElement, verbatim_draft
+from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.tags import HtmlTag, plain_text, unescape_string
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
@@ -193,10 +194,13 @@ _TEXTS = ("title", "heading", "subtitle", "description", "caption", "summary", "
           "message", "question", "answer", "term", "definition", "prompt")  # fmt: skip
 
 
-def component_draft(source: str, tag: HtmlTag) -> BlockDraft | None:
+def component_draft(
+    source: str, tag: HtmlTag, read_text: Callable[[str], Text]
+) -> BlockDraft | None:
     """Return the text that a component shows from its attributes.
 
-    For a quiz: question, choices, explanations. For an empty component: its text attributes.
+    For a quiz: question, choices, explanations. For an empty component: its text attributes, which
+    may have inline Markdown.
     """
     if not tag.is_component or tag.closing:
         return None
@@ -206,9 +210,13 @@ def component_draft(source: str, tag: HtmlTag) -> BlockDraft | None:
         return None
     picture = _PICTURE.search(tag.name) is not None
     wanted = _PICTURE_TEXTS if picture else _TEXTS
-    texts = (plain_text(tag.get(name)) for name in tag.attributes if name in wanted)
+    texts = ((name, read_text(tag.get(name))) for name in tag.attributes if name in wanted)
+    runs = {text.text: "" if name == "alt" else text.runs for name, text in texts if text.text}
+    if not runs:
+        return None
+    text = "\n".join(runs)
     kind = BlockKind.FIGURE if picture else BlockKind.PARAGRAPH
-    return _piece(kind, tag, list(dict.fromkeys(texts)))
+    return BlockDraft(kind, text, text, tag.start, tag.end, runs=RUN_BOUNDARY.join(runs.values()))
 
 
 def _quiz(source: str, tag: HtmlTag) -> BlockDraft | None:
@@ -219,12 +227,8 @@ def _quiz(source: str, tag: HtmlTag) -> BlockDraft | None:
         texts.append((match.start(), unescape_string(body)))
     names = ("question", "prompt", "title")
     texts.extend((raw.find(f"{name}="), tag.get(name)) for name in names if tag.get(name))
-    return _piece(BlockKind.EXERCISE, tag, [plain_text(text) for _, text in sorted(texts)])
-
-
-def _piece(kind: BlockKind, tag: HtmlTag, texts: list[str]) -> BlockDraft | None:
-    text = "\n".join(filter(None, texts))
-    return verbatim_draft(kind, text, tag.start, tag.end) if text else None
+    text = "\n".join(filter(None, (plain_text(text) for _, text in sorted(texts))))
+    return verbatim_draft(BlockKind.EXERCISE, text, tag.start, tag.end) if text else None
 
 
 def literal_draft(mark: Markup) -> BlockDraft:

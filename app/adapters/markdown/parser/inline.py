@@ -37,7 +37,9 @@ class InlineReader:
         if dialect.comment_expressions:
             ruler.before("html_inline", "comment_expression", inline_rules.comment_expression_rule)
         if dialect.math:
-            ruler.before("escape", "math", inline_rules.math_rule)
+            spaced = dialect.spaced_math
+            math = inline_rules.spaced_math_rule if spaced else inline_rules.math_rule
+            ruler.before("escape", "math", math)
         if dialect.loose_references:
             ruler.before("link", "loose_reference", inline_rules.loose_reference_rule)
         for rule in dialect.inline_rules:

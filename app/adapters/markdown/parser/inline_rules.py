@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 
 from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_inline import StateInline
@@ -113,9 +114,18 @@ def attribute_list(source: str, start: int) -> re.Match[str] | None:
 
 def math_rule(state: StateInline, silent: bool) -> bool:
     """Read a formula in dollars or in escaped TeX brackets."""
+    return _math(state, silent, _dollar_end)
+
+
+def spaced_math_rule(state: StateInline, silent: bool) -> bool:
+    """Also read `$ x $` and `$5 and $`, as MyST-Parser does."""
+    return _math(state, silent, _spaced_dollar_end)
+
+
+def _math(state: StateInline, silent: bool, dollar_end: Callable[[StateInline, int], int]) -> bool:
     source, start = state.src, state.pos
     if source[start] == "$":
-        end = _dollar_end(state, start)
+        end = dollar_end(state, start)
         shown = source[start:end]
     else:
         end = _bracket_end(state, start)
@@ -158,6 +168,14 @@ def _dollar_end(state: StateInline, start: int) -> int:
     if width == 1 and (source[close - 1].isspace() or source[end : end + 1].isdigit()):
         return -1
     return end
+
+
+def _spaced_dollar_end(state: StateInline, start: int) -> int:
+    """Return where a formula in dollars ends, or -1: at the next dollar."""
+    end = _dollar_end(state, start)
+    if end >= 0 or state.src.startswith("$$", start):
+        return end
+    return _find_unescaped(state.src, state.env["inline_scanner"], "$", start + 1) + 1 or -1
 
 
 def _find_unescaped(source: str, scanner: TagScanner, mark: str, start: int) -> int:

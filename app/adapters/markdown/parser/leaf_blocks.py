@@ -132,7 +132,7 @@ class LeafBlockReader:
         start, end = self.span(token)
         language, title = read_info(token.info)
         if token.type == "math_block" or language == "math":
-            return [BlockDraft(BlockKind.MATH, token.content.strip(), token.content, start, end)]
+            return [BlockDraft(BlockKind.MATH, _formula(token.content), token.content, start, end)]
         file: FilePart | None = token.meta.get("file")
         if file is None and token.type == "fence":
             file = self.includes.code_file(token.info, token.content, start)
@@ -169,6 +169,13 @@ class LeafBlockReader:
         else:
             self.marks.append((MarkupClass.EMBED, element.start, element.end))
         return drafts
+
+
+def _formula(content: str) -> str:
+    """Return a formula with its delimiters; a directive or an environment has none."""
+    formula = content.strip()
+    delimited = formula.startswith(("$$", "\\["))
+    return formula if delimited or not formula else f"$$\n{formula}\n$$"
 
 
 def _class_of(content: str) -> MarkupClass:

@@ -90,6 +90,8 @@ _DIRECTIVES = (
     (frozenset({"epigraph", "pull-quote", "blockquote"}), BlockKind.QUOTE),
     (frozenset({"figure", "image", "figure-md"}), BlockKind.FIGURE),
 )
+_TITLES = ("title", "summary", "caption", "heading", "term")
+"""Attributes of a component that hold its title."""
 _UNTITLED = frozenset({"tabs", "tabitem", "tab", "codeblock", "codegroup"})
 """Components whose title is a navigation label."""
 
@@ -125,6 +127,8 @@ def _directive_container(mark: Markup) -> Container:
     kind = next((kind for names, kind in _DIRECTIVES if name in names), None)
     if kind is BlockKind.ADMONITION or (name == "question" and mark.argument.endswith("?")):
         kind = titled_kind(mark.argument)
+    elif kind is BlockKind.EXERCISE and SOLUTION_TITLE.match(mark.argument):
+        kind = BlockKind.SOLUTION
     role = {"table": "table", "list-table": "table", "caption": "caption"}.get(name, "")
     return Container(
         mark.opens,
@@ -169,7 +173,7 @@ def _component_facts(tag: HtmlTag) -> tuple[BlockKind | None, str, str]:
     name = tag.name.lower()
     if name == "listing":
         return None, "listing", ""
-    title = tag.get("title") or tag.get("summary") or tag.get("caption")
+    title = next(filter(None, map(tag.get, _TITLES)), "")
     for names, kind in _COMPONENTS:
         if name in names:
             return kind, "", title

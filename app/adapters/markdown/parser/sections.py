@@ -91,6 +91,8 @@ class _Section:
     item: BlockKind | None = None
     """If set, the section's own content becomes one block of this kind."""
     term: str = ""
+    is_question: bool = False
+    """Whether its heading is a question."""
     of_exercises: bool = False
     """Whether the page has exercises or solutions, or a heading above speaks of exercises."""
 
@@ -165,6 +167,7 @@ def _open_section(heading: BlockDraft, parent: _Section) -> _Section:
     text = heading.text
     own_role = _role_of(text)
     section = _Section(own_role or parent.role)
+    section.is_question = text.endswith(("?", "\uff1f"))
     section.of_exercises = parent.of_exercises or bool(_OF_EXERCISES.search(text))
     if _is_exercise(text, parent):
         section.item = BlockKind.EXERCISE
@@ -186,6 +189,8 @@ def _settle(run: list[BlockDraft], section: _Section) -> list[BlockDraft]:
     """Return the blocks between two headings with the kinds of their section."""
     if section.item is not None:
         return _as_items(run, section.item, section.term)
+    if section.is_question and [one.kind for one in run] == [BlockKind.LIST, BlockKind.SOLUTION]:
+        return _as_items(run, BlockKind.EXERCISE, "")  # a question with choices
     convert = _BY_ROLE.get(section.role)
     if convert is _as_references and not _names_works(run):
         return run
