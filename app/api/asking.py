@@ -82,7 +82,7 @@ async def answered(body: ChatRequest, request: Request) -> Answer:
     ask = _of_reader(body, request, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
     return await in_search_slot(
-        request, lambda: in_time(rag.answer_for_reader(ask), seconds, "the answer")
+        request, lambda: in_time(rag.answer.answer(ask), seconds, "the answer")
     )
 
 
@@ -109,7 +109,7 @@ async def streamed(
     ask = _of_reader(body, request, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
     with client_slot(capacity_of(request).searches, request):
-        events = stream_with_deadline(rag.asked_by_reader(ask), seconds, "the answer")
+        events = stream_with_deadline(rag.answer.stream(ask), seconds, "the answer")
         resumed = runs.resume(last_event_id, ask)
         run, seen = resumed or (runs.start(ask, events, event_format), 0)
         try:

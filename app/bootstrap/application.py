@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -34,13 +34,11 @@ from app.bootstrap.providers import (
 )
 from app.bootstrap.question_logging import question_log, question_reports
 from app.bootstrap.storage import Disk, disk_of, index_only, ledger_store
-from app.domain.answer import Answer, AnswerEvent
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.answering.request import AskRequest
 from app.domain.errors import ConfigError, ProviderError
 from app.domain.languages import FUNCTION_WORDS
 from app.services.analyse_question import AnalyseQuestion
-from app.services.answer_question import AnswerQuestion, whole_answer
+from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.book_text import DescribeBook
 from app.services.budget import Budget
@@ -93,19 +91,8 @@ class Application:
     """Circuit breakers by the provider's role: "embedder", "reranker", "rewriter", "generator"."""
     check_model: Callable[[], Awaitable[None]] | None = None
     """Checks the connection to the model server; None if there is none."""
-    question_log: QuestionLog | None = None
-    """None if the question log is off."""
     reports: ReportQuestions | None = None
     """None if the question log is off."""
-
-    def asked_by_reader(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
-        """Yield the events of `answer.stream`; add the answer to the question log if it is on."""
-        events = self.answer.stream(request)
-        return self.question_log.recorded(request, events) if self.question_log else events
-
-    async def answer_for_reader(self, request: AskRequest) -> Answer:
-        """Return the whole answer; add it to the question log if it is on."""
-        return await whole_answer(self.asked_by_reader(request))
 
     async def model_fault(self) -> str:
         """Return why the model is unavailable, so that answers are extractive; "" without fault."""
@@ -143,6 +130,10 @@ class Application:
     def generator(self) -> Generator:
         return self.answer.generator
 
+    @property
+    def question_log(self) -> QuestionLog | None:
+        return self.answer.question_log
+
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
@@ -156,6 +147,7 @@ class _Parts:
     paragraphs: ParagraphScorer | None
     sparse: Bm25Encoder
     count_tokens: Callable[[str], int]
+    log: QuestionLog | None
 
 
 async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExitStack) -> _Parts:
@@ -176,6 +168,7 @@ async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExit
         paragraphs=await pick_paragraph_scorer(settings, embedder),
         sparse=Bm25Encoder(),
         count_tokens=await asyncio.to_thread(token_counter),
+        log=await stack.enter_async_context(question_log(settings, index)),
     )
 
 
@@ -194,7 +187,6 @@ async def application(
         retrieve, answer = _answering(parts)
         ledgers = ledger_store(settings)
         cite = CiteParagraph(index, ledgers)
-        log = await stack.enter_async_context(question_log(settings, index))
         stack.enter_context(frozen_heap())
         yield Application(
             settings=settings,
@@ -213,8 +205,7 @@ async def application(
             check_model=model.check if model else None,
             budget=budget(settings),
             breakers=_breakers(retrieve, model),
-            question_log=log,
-            reports=question_reports(log.store, index) if log else None,
+            reports=question_reports(parts.log.store, index) if parts.log else None,
         )
 
 
@@ -290,6 +281,7 @@ def _answer(
         history_tokens=settings.history_tokens,
         max_question_chars=settings.max_question_chars,
         log_questions=settings.log_questions,
+        question_log=parts.log,
     )
 
 

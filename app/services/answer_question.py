@@ -37,6 +37,7 @@ from app.services.book_scope import books_asked, readers_editions
 from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
 from app.services.generators import FallbackGenerator, GeneratedEnd, Generator
+from app.services.question_log import QuestionLog
 from app.services.quote_links import LinkQuotes
 from app.services.recording import Recording, current, stage
 from app.services.written_answer import WrittenAnswer, refusal, refused, source_of
@@ -71,6 +72,8 @@ class AnswerQuestion:
     max_question_chars: int = 4_000
     log_questions: bool = False
     """Whether the server's log contains the text of questions."""
+    question_log: QuestionLog | None = None
+    """The owner's log of readers' questions; None if it is off."""
     _turns: asyncio.Semaphore = field(
         default_factory=lambda: asyncio.Semaphore(SEARCHES_AT_ONCE), compare=False, repr=False
     )
@@ -99,11 +102,19 @@ class AnswerQuestion:
         async with aclosing(self._stream(request)) as events:
             async for event in events:
                 if isinstance(event, Finished):
-                    record.answer = event.answer
-                    self._log(request, event.answer, record)
-                elif record.first_text_ms is None and isinstance(event, TextDelta):
+                    yield await self._recorded(request, event, record)
+                    continue
+                if record.first_text_ms is None and isinstance(event, TextDelta):
                     record.first_text_ms = record.ms
                 yield event
+
+    async def _recorded(self, request: AskRequest, event: Finished, record: Recording) -> Finished:
+        """Log the answer; a reader's gets the id of its entry in the question log."""
+        if self.question_log and request.reader:
+            event = Finished(await self.question_log.add(request, event.answer, record))
+        record.answer = event.answer
+        self._log(request, event.answer, record)
+        return event
 
     def _log(self, request: AskRequest, answer: Answer, record: Recording) -> None:
         if not _logger.isEnabledFor(logging.INFO):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from app.domain.answer import Answer, AnswerEvent, AnswerMode, Finished
+from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.errors import AnswerNotFound, InputError, RagError, StorageError
@@ -25,7 +24,7 @@ from app.domain.logged_answer import (
 )
 from app.domain.personal_data import without_personal_data
 from app.services.ports import BookList, BookStore
-from app.services.recording import Recording, current
+from app.services.recording import Recording
 
 _log = logging.getLogger(__name__)
 
@@ -78,19 +77,15 @@ class QuestionLog:
     )
     _cleaned: datetime | None = field(default=None, init=False)
 
-    async def recorded(
-        self, request: AskRequest, events: AsyncGenerator[AnswerEvent, None]
-    ) -> AsyncGenerator[AnswerEvent, None]:
-        """Yield the events, the last with the `answer_id`, and log the answer."""
-        record = current()
-        async with aclosing(events):
-            async for event in events:
-                if isinstance(event, Finished):
-                    answer = replace(event.answer, answer_id=secrets.token_hex(8))
-                    await self._enqueue(request, answer, record)
-                    yield Finished(answer)
-                else:
-                    yield event
+    async def add(self, request: AskRequest, answer: Answer, record: Recording) -> Answer:
+        """Log the answer; return it with its `answer_id`."""
+        answer = replace(answer, answer_id=secrets.token_hex(8))
+        try:
+            logged = self._entry(request, answer, record, await self.index.books())
+            self._waiting.put_nowait(logged)
+        except (asyncio.QueueFull, RagError) as error:
+            _log.error("question_log.failed", extra={"reason": str(error) or "too many waiting"})
+        return answer
 
     async def give(self, feedback: Feedback, books: Sequence[str] = ()) -> None:
         """Store a reader's feedback.
@@ -137,13 +132,6 @@ class QuestionLog:
             return
         await self.store.delete(Selected(before=now - timedelta(days=self.keep_days)))
         self._cleaned = now
-
-    async def _enqueue(self, request: AskRequest, answer: Answer, record: Recording) -> None:
-        try:
-            logged = self._entry(request, answer, record, await self.index.books())
-            self._waiting.put_nowait(logged)
-        except (asyncio.QueueFull, RagError) as error:
-            _log.error("question_log.failed", extra={"reason": str(error) or "too many waiting"})
 
     def _entry(
         self, request: AskRequest, answer: Answer, record: Recording, books: BookList

@@ -171,8 +171,8 @@ async def _ask(rag: Application, admission: Admission, given: AskArguments) -> T
         reader=admission.reader,
     )
     async with admission.answering(given.book):
-        whole = rag.answer_for_reader(ask) if ask.reader else rag.answer.answer(ask)
-        answer = await in_time(whole, rag.settings.answer_timeout_seconds, "the answer")
+        seconds = rag.settings.answer_timeout_seconds
+        answer = await in_time(rag.answer.answer(ask), seconds, "the answer")
     written = linked(answer).text
     result = AskResult.model_validate(answer)
     result.answer = written
