@@ -89,7 +89,7 @@ def test_a_paragraph_is_not_shown_without_what_it_announces() -> None:
 
 
 def test_a_title_above_a_table_is_shown_with_it_and_with_what_leads_in_to_both() -> None:
-    lead = passage("All owls are listed here.", "p-lead")
+    lead = passage("All of them are listed here.", "p-lead")
     title = passage("Weights of owls (in grams)", "p-title")
     table = passage("Owl | Grams\nbarn | 300", "p-table", BlockKind.TABLE)
     for question in ("weights of owls", "grams of the barn owl"):

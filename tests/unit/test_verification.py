@@ -105,6 +105,22 @@ def test_translated_answer_is_checked_by_its_numbers_and_names() -> None:
     assert checked.verify("La lechuza gira la cabeza 300 grados", "p-eyes") is None
 
 
+def test_a_claim_cites_a_paragraph_once_and_another_claim_by_the_same_number() -> None:
+    checked = verifier(EYES, MOUSE)
+    cited = CitationList(checked.paragraphs)
+    eyes, mouse = (
+        checked.verify("The owl hunts at night.", "p-eyes"),
+        checked.verify("The mouse hides by day.", "p-mouse"),
+    )
+    assert eyes is not None
+    assert mouse is not None
+    added = [cited.add(span, quote) for span, quote in (((0, 4), eyes), ((0, 4), eyes))]
+    assert [one is None for one in added] == [False, True]
+    assert cited.add((0, 4), mouse) is not None
+    assert cited.add((5, 9), eyes) is not None
+    assert [one.index for one in cited.citations] == [1, 2, 1]
+
+
 def test_pieces_of_one_paragraph_are_judged_together_and_all_listed() -> None:
     first, second = in_order(
         passage("The owl has eyes.", "p-long"), passage("It has ears as well.", "p-long")
