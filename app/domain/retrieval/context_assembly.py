@@ -207,8 +207,6 @@ class _Context:
         first, second = sorted((one.passage, other), key=lambda piece: piece.start)
         if _same_span(first, second):
             return first.text in second.text or second.text in first.text
-        if second.start < first.end:
-            return True
         boundary = (one.book, one.file, first.end, second.start)
         return second.start - first.end <= 1 or boundary in self.boundaries
 
