@@ -11,7 +11,15 @@ from markdown_it.utils import EnvType
 
 from app.adapters.markdown.parser.dialect import CrossReferences, InlineRule
 
-_ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
+INLINE_OPTIONS = (
+    r"(?P<options>(?:[ \t]+(?:[.#][\w-]+|[\w-]+=(?:\"(?:\\.|[^\"\\\n])*\"|[^\s\"{}]+)))*)[ \t]*"
+)
+"""mystmd's options in the braces of a role or directive."""
+_ROLE = re.compile(
+    rf"\{{(?P<name>[A-Za-z][\w:+-]*){INLINE_OPTIONS}\}}"
+    r"(?P<ticks>`+)(?P<content>[^`]|[^`].*?[^`])(?P=ticks)(?!`)",
+    re.DOTALL,
+)
 _TERM_ROLES = frozenset({"term", "dfn", "index"})
 _REFERENCES = frozenset({"ref", "doc", "numref", "eq", "prf:ref", "math:numref"})
 _COMPUTED = "\N{HORIZONTAL ELLIPSIS}"
@@ -31,7 +39,7 @@ def role(state: StateInline, silent: bool) -> bool:
     if match is None:
         return False
     if not silent:
-        _push(state, match.group(1), match.group(3).strip())
+        _push(state, match["name"], match["content"].strip())
     state.pos = match.end()
     return True
 

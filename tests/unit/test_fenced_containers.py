@@ -1,0 +1,62 @@
+"""Blocks between fences whose content is Markdown: MyST's directives, mdbook-admonish."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.adapters.markdown import read_text
+from app.domain.document import Block, BlockKind, Site
+
+
+def only_block(text: str, site: Site) -> Block:
+    (block,) = read_text(text, site=site).blocks
+    return block
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ('~~~admonish note title="Why *this*?"\nIt **is**.\n~~~', "Why this?\n\nIt is."),
+        ('~~~admonish tip title="Why `x`?"\nA.\n~~~', "Why x?\n\nA."),
+        ("```admonish\nPlain.\n```", "Plain."),
+        ("```admonish tip title='A \"b\"', collapsible=true\nC.\n```", 'A "b"\n\nC.'),
+        ('```admonish title="T", type="warning"\nW.\n```', "T\n\nW."),
+        ("~~~admonish info\n```sh\nls\n```\n\nEnd.\n~~~", "```sh\nls\n```\n\nEnd."),
+    ],
+)
+def test_the_content_of_an_admonish_block_is_markdown(source: str, text: str) -> None:
+    block = only_block(source, Site.MDBOOK)
+    assert (block.kind, block.text) == (BlockKind.ADMONITION, text)
+
+
+def test_the_id_of_an_admonish_block_is_its_own() -> None:
+    assert only_block('```admonish note id="aside"\nA.\n```', Site.MDBOOK).author_id == "aside"
+
+
+def test_the_text_after_an_admonish_block_is_no_part_of_it() -> None:
+    blocks = read_text("~~~admonish\nA.\n~~~\nB.\n\n```rust\nC\n```", site=Site.MDBOOK).blocks
+    assert [(block.kind.value, block.text) for block in blocks] == [
+        ("admonition", "A."),
+        ("paragraph", "B."),
+        ("code", "C"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (":::{note .dropdown} A title\nB.\n:::", "A title\n\nB."),
+        (':::{tip icon=false class="a b"}\nB.\n:::', "B."),
+    ],
+)
+def test_a_directive_may_have_options_behind_its_name(source: str, text: str) -> None:
+    block = only_block(source, Site.MYST)
+    assert (block.kind, block.text) == (BlockKind.ADMONITION, text)
+
+
+def test_a_label_behind_the_name_of_a_directive_is_its_id() -> None:
+    assert only_block(":::{note #aside}\nB.\n:::", Site.MYST).author_id == "aside"
+
+
+def test_a_role_may_have_options_behind_its_name() -> None:
+    assert only_block('See {math typst="sqrt"}`x^2` here.', Site.MYST).text == "See $x^2$ here."
