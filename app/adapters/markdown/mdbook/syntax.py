@@ -17,6 +17,7 @@ from app.adapters.markdown.parser.block_rules import attribute_list, first_of, m
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.fenced_containers import closing_line, read_container
+from app.adapters.markdown.parser.open_containers import admonition_name
 
 _INCLUDE = re.compile(r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.M)
 _PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.M)
@@ -73,7 +74,7 @@ def _admonish(state: StateBlock, position: int, start: int, end: int, silent: bo
         position,
         match.end(),
         opens=match["fence"],
-        name=match["name"] or values.get("type", "note"),
+        name=admonition_name(match["name"] or values.get("type", "")),
         argument=values.get("title", ""),
         label=values.get("id", ""),
     )

@@ -96,6 +96,11 @@ _UNTITLED = frozenset({"tabs", "tabitem", "tab", "codeblock", "codegroup"})
 """Components whose title is a navigation label."""
 
 
+def admonition_name(name: str) -> str:
+    """Return the name of a dialect's admonition: one of no known kind is a general one."""
+    return name if any(name.lower() in names for names, _ in _DIRECTIVES) else "admonition"
+
+
 def titled_kind(title: str) -> BlockKind:
     """Return the kind of an admonition: its title may make it an exercise or a solution."""
     if SOLUTION_TITLE.match(title):

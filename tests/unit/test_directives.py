@@ -1,4 +1,4 @@
-"""Blocks between fences whose content is Markdown: MyST's directives, mdbook-admonish."""
+"""Directives and admonitions: their names, titles, options and content."""
 
 from __future__ import annotations
 
@@ -60,3 +60,16 @@ def test_a_label_behind_the_name_of_a_directive_is_its_id() -> None:
 
 def test_a_role_may_have_options_behind_its_name() -> None:
     assert only_block('See {math typst="sqrt"}`x^2` here.', Site.MYST).text == "See $x^2$ here."
+
+
+@pytest.mark.parametrize(
+    ("source", "site"),
+    [
+        ('??? done "Answer"\n    A.', Site.MKDOCS),
+        ('!!! own-type "Answer"\n    A.', Site.MKDOCS),
+        ('```admonish own-type title="Answer"\nA.\n```', Site.MDBOOK),
+    ],
+)
+def test_an_admonition_may_have_any_type(source: str, site: Site) -> None:
+    block = only_block(source, site)
+    assert (block.kind, block.text) == (BlockKind.SOLUTION, "Answer\n\nA.")
