@@ -101,7 +101,23 @@ def html_block(
     mark = _tag_mark(tag)
     if mark.opens and opened is not None:
         opened(state, tag, start, end)
+    if "markdown" not in tag.attributes:
+        _unindent(state, line_of(state, tag.end, start, end) + 1, end)
     return emit(state, mark, start, end)
+
+
+def _unindent(state: StateBlock, line: int, end: int) -> None:
+    """Remove the indentation of the lines below a tag: up to an empty line they are no code."""
+    line = max(line, state.env.get("unindented", 0))
+    while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        begin = state.bMarks[line] + state.tShift[line]
+        if state.src.startswith(("```", "~~~"), begin):
+            break
+        if state.is_code_block(line):
+            state.bMarks[line], state.tShift[line] = begin, 0
+            state.sCount[line] = state.blkIndent
+        line += 1
+    state.env["unindented"] = line
 
 
 def _tag_mark(tag: HtmlTag) -> Markup:
