@@ -54,6 +54,18 @@ def test_a_directive_may_have_options_behind_its_name(source: str, text: str) ->
     assert (block.kind, block.text) == (BlockKind.ADMONITION, text)
 
 
+@pytest.mark.parametrize("name", ["prf:axiom", "proof:axiom"])
+def test_a_proof_has_either_prefix(name: str) -> None:
+    block = only_block(f":::{{{name}}} Choice\nA.\n:::", Site.MYST)
+    assert (block.kind, block.text) == (BlockKind.ADMONITION, "Choice\n\nA.")
+
+
+def test_a_definition_that_begins_with_a_colon_goes_on_to_an_empty_line() -> None:
+    source = ":::{glossary}\nWick\n: It draws\nfuel.\n\nLamp\n: It burns.\n:::"
+    blocks = read_text(source, site=Site.MYST).blocks
+    assert [block.text for block in blocks] == ["Wick\nIt draws fuel.", "Lamp\nIt burns."]
+
+
 def test_a_label_behind_the_name_of_a_directive_is_its_id() -> None:
     assert only_block(":::{note #aside}\nB.\n:::", Site.MYST).author_id == "aside"
 

@@ -37,6 +37,8 @@ _INLINE_OPTION = re.compile(
 _OPTION = re.compile(r"[ \t]*:(?P<key>[\w-]+):[ \t]*(?P<value>[^\n]*)$")
 _REMOVED = re.compile(r"\bremove[-_](?:cell|input)\b")
 
+PROOFS = re.compile(r"^(?:prf|proof):")
+"""Before the name of a theorem, a lemma and the like."""
 CODE = frozenset(
     "code code-block code-cell sourcecode literalinclude mermaid graphviz highlight "
     "ipython prompt doctest parsed-literal".split()
@@ -64,7 +66,7 @@ def directive(state: StateBlock, position: int, start: int, end: int, silent: bo
 def _read(state: StateBlock, match: re.Match[str], start: int, end: int) -> Directive:
     fence = match["fence"]
     last = closing_line(state, fence, start + 1, end)
-    options = _inline_options(match["options"])
+    options = inline_options(match["options"])
     first = start + 1
     if first < last and _line(state, first).strip() == "---":
         first = _yaml_options(state, first, last, options)
@@ -82,7 +84,7 @@ def _read(state: StateBlock, match: re.Match[str], start: int, end: int) -> Dire
     )
 
 
-def _inline_options(written: str) -> dict[str, str]:
+def inline_options(written: str) -> dict[str, str]:
     """Read mystmd's `#label .class key=value` behind the name of a directive."""
     found = _INLINE_OPTION.finditer(written)
     return {
@@ -187,7 +189,7 @@ def _container(state: StateBlock, directive: Directive) -> None:
 
     `{name-start}` and `{name-end}` are separate directives with the container between them.
     """
-    name = directive.name.removeprefix("prf:")
+    name = PROOFS.sub("", directive.name)
     stop = state.eMarks[directive.stop - 1]
     if name.endswith("-end"):
         closes = f"{{{name.removesuffix('-end')}}}"
@@ -200,7 +202,7 @@ def _container(state: StateBlock, directive: Directive) -> None:
         directive.position,
         state.eMarks[directive.first - 1],
         opens=f"{{{gate}}}",
-        name="admonition" if directive.name.startswith("prf:") else gate or name,
+        name="admonition" if PROOFS.match(directive.name) else gate or name,
         argument=_title(directive, name),
         label=_label(directive),
     )
@@ -245,20 +247,23 @@ class Directive:
     ) -> list[BlockDraft]:
         """Return an entry for each definition of a `{glossary}`; `lines` are line starts.
 
-        Terms are at the margin. Definitions are indented below them or begin with `:`.
+        Terms are at the margin. Definitions are indented below them or begin with `:`; a line at
+        the margin directly below one that began with `:` continues it.
         """
         drafts: list[BlockDraft] = []
         entry = _Entry()
-        margin = -1
+        margin, continues = -1, False
         for number in range(self.first, self.last):
             raw = source[lines[number] : lines[number + 1]].rstrip()
             text = raw.strip()
             if not text:
                 entry.paragraphs.append([])
+                continues = False
                 continue
             indent = len(raw) - len(raw.lstrip())
             margin = indent if margin < 0 else margin
-            is_term = indent <= margin and not text.startswith((": ", "~ "))
+            continues = continues or text.startswith((": ", "~ "))
+            is_term = indent <= margin and not continues
             if is_term and any(entry.paragraphs):
                 drafts.append(entry.draft(read_text))
                 entry = _Entry()
