@@ -73,7 +73,7 @@ def _shared_rules(dialect: Dialect) -> dict[str, BlockRule]:
     elif dialect.definition_lists:
         rules[":"] = stray_definition
     if dialect.math:
-        rules |= {"$": _display_math, "\\": environment}
+        rules |= {"$": display_math, "\\": environment}
     return rules
 
 
@@ -233,7 +233,8 @@ def directive(state: StateBlock, position: int, start: int, end: int, silent: bo
     return emit(state, mark, start, end)
 
 
-def _display_math(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+def display_math(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read `$$...$$`, which a label may follow."""
     if not state.src.startswith("$$", position):
         return False
     close = state.env["scanner"].find("$$", position + 2, state.eMarks[end - 1])
