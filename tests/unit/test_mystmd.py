@@ -43,3 +43,19 @@ def test_labels_of_formulas_and_pages_are_known_to_links(tmp_path: Path) -> None
     text = "---\nlabel: top\n---\n$$\n\\label{lamp}\nx\n$$\n\n[](#lamp) [](#top) [](#no)\n"
     (warning,) = mystmd_book(tmp_path, text).warnings
     assert "#no" in str(warning)
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("As [@hall09; @lamp].", "As [Hall, 2009; Lamp, 2010]."),
+        ("As @hall09 says, see @wicks.", "As Hall [2009] says, see Wicks."),
+        ("As {cite:p}`hall09` says.", "As [Hall, 2009] says."),
+        ("Ask @someone, me@hall09 or [@someone].", "Ask @someone, me@hall09 or [@someone]."),
+    ],
+)
+def test_citations_of_mystmd_name_the_works(source: str, shown: str, tmp_path: Path) -> None:
+    works = "@book{hall09,\n author={Hall, A.}, year=2009}\n@book{lamp,author={Lamp}, year=2010}\n"
+    (tmp_path / "works.bib").write_text(works)
+    block = next(mystmd_book(tmp_path, f"{source}\n\n(wicks)=\n## Wicks\n").blocks())
+    assert block.text == shown

@@ -20,6 +20,10 @@ _ROLE = re.compile(
     r"(?P<ticks>`+)(?P<content>[^`]|[^`].*?[^`])(?P=ticks)(?!`)",
     re.DOTALL,
 )
+_CITATION = re.compile(
+    r"@(?P<target>\w(?:[\w:.#$%&+?~/-]*\w)?)"
+    r"|\[(?P<keys>@\w[\w:.#$%&+?~/-]*(?:;[ ]*@\w[\w:.#$%&+?~/-]*)*)\](?!\()"
+)
 _TERM_ROLES = frozenset({"term", "dfn", "index"})
 _REFERENCES = frozenset({"ref", "doc", "numref", "eq", "prf:ref", "math:numref"})
 _COMPUTED = "\N{HORIZONTAL ELLIPSIS}"
@@ -97,6 +101,24 @@ def _shown(name: str, content: str) -> str:
     return content
 
 
+def citation(state: StateInline, silent: bool) -> bool:
+    """Read mystmd's `@target` and `[@key; @key]` if the works or targets are known."""
+    match = _CITATION.match(state.src, state.pos)
+    if match is None or state.src[max(state.pos - 1, 0) : state.pos].isalnum():
+        return False
+    target, keys = match["target"], match["keys"]
+    if target:
+        shown = _title_of(state.env, "cite:t", target) or _title_of(state.env, "link", f"#{target}")
+    else:
+        shown = _title_of(state.env, "cite:p", keys.replace("@", ""))
+    if not shown:
+        return False
+    if not silent:
+        state.push("unquoted", "", 0).content = shown
+    state.pos = match.end()
+    return True
+
+
 def name_targets(content: str, tokens: Sequence[Token], env: EnvType) -> Sequence[Token]:
     """Give each link without text its target's title, or the target's name if unknown.
 
@@ -131,3 +153,4 @@ def _link_text(target: str, env: EnvType) -> list[Token]:
 
 
 ROLES = InlineRule("role", "{", role)
+CITATIONS = InlineRule("citation", "@[", citation, before="link")

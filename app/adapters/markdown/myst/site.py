@@ -157,7 +157,8 @@ def _mystmd(site: _Site) -> SiteSettings:
     entries = site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)), files)
     folders = bool(table(loaded, "site", "options").get("folders"))
     settings = SiteSettings(site.base_url, title, dialect=MYSTMD_DIALECT, style=MYSTMD_STYLE)
-    settings = site.with_contents(settings, entries)
+    cited = names(project.get("bibliography")) or [one for one in files if one.endswith(".bib")]
+    settings = site.with_contents(settings, entries, bibliographies=cited)
     targets = [entry.target for entry in settings.contents.entries] if settings.contents else []
     listed = [one for one in targets if one and site.library.locate(site.folder, one)]
     paths = paths_of(listed, files, folders)

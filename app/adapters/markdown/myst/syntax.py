@@ -9,7 +9,7 @@ from dataclasses import replace
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.myst.directives import SILENT, directive
-from app.adapters.markdown.myst.roles import ROLES, name_targets
+from app.adapters.markdown.myst.roles import CITATIONS, ROLES, name_targets
 from app.adapters.markdown.myst.substitutions import SUBSTITUTIONS, of_front_matter
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.block_rules import (
@@ -156,7 +156,10 @@ def mystmd_slug(text: str) -> str:
 
 
 MYSTMD_DIALECT = replace(
-    DIALECT, spaced_math=True, block_rules=(*DIALECT.block_rules, ("$", _dense_math))
+    DIALECT,
+    spaced_math=True,
+    block_rules=(*DIALECT.block_rules, ("$", _dense_math)),
+    inline_rules=(*DIALECT.inline_rules, CITATIONS),
 )
 MYSTMD_STYLE = SlugStyle(mystmd_slug, lambda base, _used: base)
 """Headings with the same text have the same id."""
