@@ -119,3 +119,10 @@ def test_an_indented_line_below_a_tag_is_no_code(site: Site) -> None:
         (BlockKind.FIGURE, "A map\n\nWords."),
         (BlockKind.CODE, "code"),
     ]
+
+
+@pytest.mark.parametrize("site", [Site.MDBOOK, Site.MYST])
+def test_a_formula_may_begin_where_another_ends(site: Site) -> None:
+    blocks = read_text("$$\na\n$$$$\nb\n$$\n\nText.\n\n$$ c $$ $$ d $$", site=site).blocks
+    texts = ["$$\na\n$$", "$$\nb\n$$", "Text.", "$$ c $$", "$$ d $$"]
+    assert [block.text for block in blocks] == texts

@@ -66,6 +66,12 @@ def test_a_definition_that_begins_with_a_colon_goes_on_to_an_empty_line() -> Non
     assert [block.text for block in blocks] == ["Wick\nIt draws fuel.", "Lamp\nIt burns."]
 
 
+def test_the_caption_of_an_embedded_page_is_read() -> None:
+    source = "```{iframe} https://x.org/a\n:width: 100%\n\nThree bodies.\n```\n\n```{iframe} b\n```"
+    block = only_block(source, Site.MYST)
+    assert (block.kind, block.text) == (BlockKind.FIGURE, "Three bodies.")
+
+
 def test_a_label_behind_the_name_of_a_directive_is_its_id() -> None:
     assert only_block(":::{note #aside}\nB.\n:::", Site.MYST).author_id == "aside"
 

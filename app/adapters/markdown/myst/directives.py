@@ -45,7 +45,7 @@ CODE = frozenset(
 )
 SILENT = frozenset(
     "toctree tableofcontents bibliography index contents raw sectionauthor codeauthor "
-    "only currentmodule highlight-lang footbibliography iframe youtube video audio "
+    "only currentmodule highlight-lang footbibliography youtube video audio "
     "listoffigures default-role meta title".split()
 )
 
@@ -213,7 +213,7 @@ def _container(state: StateBlock, directive: Directive) -> None:
 
 
 def _title(directive: Directive, name: str) -> str:
-    if name in ("figure", "image"):
+    if name in ("figure", "image", "iframe"):
         return directive.options.get("alt", "")  # the argument is a file
     return "" if name in _NO_TITLE else directive.argument
 

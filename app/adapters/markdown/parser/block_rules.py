@@ -234,17 +234,23 @@ def directive(state: StateBlock, position: int, start: int, end: int, silent: bo
 
 
 def display_math(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
-    """Read `$$...$$`, which a label may follow."""
+    """Read `$$...$$`, which a label or the next formula may follow."""
     if not state.src.startswith("$$", position):
         return False
     close = state.env["scanner"].find("$$", position + 2, state.eMarks[end - 1])
     if close < 0:
         return False
     tail = state.src[close + 2 : line_end(state, close)].strip()
-    if tail and not _FORMULA_LABEL.fullmatch(tail):
+    more = tail.startswith("$$") and close > position + 2
+    if tail and not more and not _FORMULA_LABEL.fullmatch(tail):
         return False
-    if not silent:
-        push_formula(state, position, close + 2, start, end).markup = tail
+    if silent:
+        return True
+    token = push_formula(state, position, close + 2, start, end)
+    if more:
+        _parse_rest(state, close + 2, state.line - 1, end)
+    else:
+        token.markup = tail
     return True
 
 

@@ -88,7 +88,7 @@ _DIRECTIVES = (
     (EXERCISES, BlockKind.EXERCISE),
     (ADMONITIONS | {"sidebar", "margin", "marginnote", "aside"}, BlockKind.ADMONITION),
     (frozenset({"epigraph", "pull-quote", "blockquote"}), BlockKind.QUOTE),
-    (frozenset({"figure", "image", "figure-md"}), BlockKind.FIGURE),
+    (frozenset({"figure", "image", "iframe", "figure-md"}), BlockKind.FIGURE),
 )
 _TITLES = ("title", "summary", "caption", "heading", "term")
 """Attributes of a component that hold its title."""
