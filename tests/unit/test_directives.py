@@ -84,6 +84,7 @@ def test_a_role_may_have_options_behind_its_name() -> None:
     ("source", "site"),
     [
         ('??? done "Answer"\n    A.', Site.MKDOCS),
+        ("/// details | Answer\n    type: done\n\nA.\n///", Site.MKDOCS),
         ('!!! own-type "Answer"\n    A.', Site.MKDOCS),
         ('```admonish own-type title="Answer"\nA.\n```', Site.MDBOOK),
     ],

@@ -58,7 +58,8 @@ def _slash_block(state: StateBlock, position: int, start: int, end: int, silent:
     if name.endswith("-caption"):
         name = "caption"
     elif name in ("admonition", "details"):
-        name = options.get("type", "note" if name == "admonition" else "details")
+        default = "note" if name == "admonition" else "details"
+        name = admonition_name(options["type"]) if "type" in options else default
     title = "" if name in _UNTITLED else (match["argument"] or "").rstrip(" \t")
     header = state.eMarks[first - 1]
     slashes = match["slashes"]
