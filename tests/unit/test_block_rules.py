@@ -107,3 +107,22 @@ def test_an_element_of_text_ends_at_its_closing_tag(source: str, texts: list[str
             assert blocks[0].kind is BlockKind.HEADING
             assert blocks[1].heading_path == ("Lamps", texts[0])
             assert source[blocks[0].start - 9 : blocks[0].end - 9] == texts[0]
+
+
+@pytest.mark.parametrize("site", [Site.PLAIN, Site.MDBOOK, Site.MKDOCS, Site.MYST])
+def test_an_indented_line_below_a_tag_is_no_code(site: Site) -> None:
+    source = (
+        '<figure>\n    <img src="a.png" alt="A map"/>\n    <p>Words.</p>\n</figure>\n\n    code'
+    )
+    blocks = read_text(source, site=site).blocks
+    assert [(block.kind, block.text) for block in blocks] == [
+        (BlockKind.FIGURE, "A map\n\nWords."),
+        (BlockKind.CODE, "code"),
+    ]
+
+
+@pytest.mark.parametrize("site", [Site.MDBOOK, Site.MYST])
+def test_a_formula_may_begin_where_another_ends(site: Site) -> None:
+    blocks = read_text("$$\na\n$$$$\nb\n$$\n\nText.\n\n$$ c $$ $$ d $$", site=site).blocks
+    texts = ["$$\na\n$$", "$$\nb\n$$", "Text.", "$$ c $$", "$$ d $$"]
+    assert [block.text for block in blocks] == texts

@@ -21,6 +21,8 @@ _GIVEN_IDS = (
     re.compile(r"\n\(([^()\n]+)\)="),
     re.compile(r":label:[ \t]*(\S+)"),
     re.compile(r":name:[ \t]*(\S+)"),
+    re.compile(r"\\label\{([^{}\n]+)\}"),
+    re.compile(r"\nlabel:[ \t]*(\S+)"),  # between the dashes of a directive
     re.compile(r"\{figure-md\}[ \t]*(\S+)"),
     re.compile(r"Id=[\"'{]+([^\"'}\n]+)"),  # of a component: titleId="examples"
 )
@@ -121,8 +123,10 @@ class _Targets:
         if not self._layout.generator.links_by_label:
             return False
         if self._labels is None:
-            texts = [page_draft.source.flat for page_draft in self._drafts.values()]
+            sources = [page_draft.source for page_draft in self._drafts.values()]
+            texts = [source.flat for source in sources]
             self._labels = set().union(*map(_ids_in_markup, texts))
+            self._labels.update(str(one.front_matter.get("label")) for one in sources)
             for draft in chain.from_iterable(one.drafts for one in self._drafts.values()):
                 if draft.kind is BlockKind.GLOSSARY_ENTRY:
                     self._labels.update(draft.terms)

@@ -1,4 +1,4 @@
-"""mdBook's Markdown: includes, hidden lines of code, definition lists and anchors.
+"""mdBook's Markdown: includes, hidden lines of code, admonitions, definition lists and anchors.
 
 mdBook 0.5 is assumed where it differs from 0.4 and the configuration does not decide: it has
 definition lists and smart punctuation unless they are switched off.
@@ -9,11 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from markdown_it.rules_block import StateBlock
+
 from app.adapters.markdown.includes import IncludeStyle
 from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
 from app.adapters.markdown.parser.block_rules import attribute_list, first_of, mark_rule
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.drafts import MarkupClass
+from app.adapters.markdown.parser.drafts import Markup, MarkupClass
+from app.adapters.markdown.parser.fenced_containers import closing_line, read_container
+from app.adapters.markdown.parser.open_containers import admonition_name
 
 _INCLUDE = re.compile(r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.M)
 _PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.M)
@@ -49,6 +53,38 @@ class VisibleCode:
         return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(prefix))
 
 
+_ADMONISH = re.compile(
+    r"(?P<fence>`{3,}(?![^\n]*`)|~{3,})[ \t]*admonish\b"
+    r"(?:[ \t]+(?P<name>[\w-]+)(?![\w-]*[ \t]*=))?(?P<values>[^\n]*)$",
+    re.M,
+)
+_VALUE = re.compile(
+    r"\b(?P<key>title|id|type)[ \t]*=[ \t]*(?P<quote>[\"'])(?P<value>.*?)(?P=quote)"
+)
+
+
+def _admonish(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read a block of mdbook-admonish: a code block whose content is Markdown."""
+    match = _ADMONISH.match(state.src, position)
+    if match is None or silent:
+        return match is not None
+    values = {found["key"]: found["value"] for found in _VALUE.finditer(match["values"])}
+    opening = Markup(
+        MarkupClass.DIRECTIVE,
+        position,
+        match.end(),
+        opens=match["fence"],
+        name=admonition_name(match["name"] or values.get("type", "")),
+        argument=values.get("title", ""),
+        label=values.get("id", ""),
+    )
+    last = closing_line(state, match["fence"], start + 1, end)
+    stop = min(last + 1, end)
+    read_container(state, opening, (start, start + 1, last, stop), closes=match["fence"])
+    state.line = stop
+    return True
+
+
 _BRACES = first_of(
     mark_rule(_PREPROCESSED, MarkupClass.DIRECTIVE),
     mark_rule(_INCLUDE, MarkupClass.INCLUDE),
@@ -58,7 +94,7 @@ DIALECT = Dialect(
     attribute_lists=True,
     math=True,
     definition_lists=True,
-    block_rules=(("{", _BRACES),),
+    block_rules=(("{", _BRACES), ("`", _admonish), ("~", _admonish)),
     visible_code=VisibleCode(),
     includes=IncludeStyle(
         begins=("{{",),

@@ -33,6 +33,7 @@ from app.adapters.markdown.parser.block_rules import (
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.inline_rules import read_marked
+from app.adapters.markdown.parser.open_containers import admonition_name
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.adapters.markdown.source import yaml_table
 
@@ -57,7 +58,8 @@ def _slash_block(state: StateBlock, position: int, start: int, end: int, silent:
     if name.endswith("-caption"):
         name = "caption"
     elif name in ("admonition", "details"):
-        name = options.get("type", "note" if name == "admonition" else "details")
+        default = "note" if name == "admonition" else "details"
+        name = admonition_name(options["type"]) if "type" in options else default
     title = "" if name in _UNTITLED else (match["argument"] or "").rstrip(" \t")
     header = state.eMarks[first - 1]
     slashes = match["slashes"]
@@ -141,9 +143,19 @@ _ABBREVIATION = re.compile(r"\*\[[^\]\n]+\]:[^\n]*$", re.M)
 _TABLE_OF_CONTENTS = re.compile(r"\[TOC\][ \t]*$", re.M)
 
 
-def _container_rule(opening: re.Pattern[str], opens: str, **fields: str) -> BlockRule:
+def _admonition_opening(
+    state: StateBlock, position: int, start: int, end: int, silent: bool
+) -> bool:
+    match = _ADMONITION.match(state.src, position)
+    if match is None or silent:
+        return match is not None
+    name, title = admonition_name(match["name"]), match["argument"] or ""
+    mark = Markup(MarkupClass.DIRECTIVE, *match.span(), None, "!!!", "", name, title)
+    return emit(state, mark, start, end)
+
+
+def _container_rule(read_opening: BlockRule, opens: str) -> BlockRule:
     """Return a rule that reads a container whose content is indented by four columns."""
-    read_opening = mark_rule(opening, MarkupClass.DIRECTIVE, opens=opens, **fields)
 
     def read(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
         found = read_opening(state, position, start, end, silent)
@@ -177,7 +189,8 @@ def _dedent_element(state: StateBlock, tag: HtmlTag, start: int, end: int) -> No
         state.sCount[line] -= indent
 
 
-_read_admonition = _container_rule(_ADMONITION, "!!!")
+_read_admonition = _container_rule(_admonition_opening, "!!!")
+_read_tab = _container_rule(mark_rule(_TAB, MarkupClass.DIRECTIVE, opens="===", name="tab"), "===")
 
 
 # --- inline marks -------------------------------------------------------------------------------
@@ -350,7 +363,7 @@ DIALECT = Dialect(
         ("<", partial(html_block, opened=_dedent_element)),
         ("!", _read_admonition),
         ("?", _read_admonition),
-        ("=", _container_rule(_TAB, "===", name="tab")),
+        ("=", _read_tab),
         ("-", first_of(snippet, snippets)),
         (";", snippet),
         ("*", mark_rule(_ABBREVIATION, MarkupClass.REFERENCE_DEFINITION)),

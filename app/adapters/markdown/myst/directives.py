@@ -12,32 +12,40 @@ from functools import partial
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.includes import FilePart, is_number
-from app.adapters.markdown.parser.block_rules import push_found, read_inside
+from app.adapters.markdown.myst.roles import INLINE_OPTIONS
+from app.adapters.markdown.parser.block_rules import push_found
 from app.adapters.markdown.parser.drafts import (
     BlockDraft,
     Markup,
     MarkupClass,
     RawDirective,
 )
+from app.adapters.markdown.parser.fenced_containers import closing_line, read_container
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.source import yaml_table
 from app.domain.document import RUN_BOUNDARY, BlockKind
 from app.domain.reading_budget import BUDGET
 
 _OPENING = re.compile(
-    r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*\{(?P<name>[A-Za-z][\w:+-]*)\}[ \t]*(?P<argument>[^\n]*)$",
+    r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*"
+    rf"\{{(?P<name>[A-Za-z][\w:+-]*){INLINE_OPTIONS}\}}[ \t]*(?P<argument>[^\n]*)$",
     re.M,
+)
+_INLINE_OPTION = re.compile(
+    r"#(?P<label>[\w-]+)|(?P<key>[\w-]+)=(?:\"(?P<quoted>(?:\\.|[^\"\\])*)\"|(?P<bare>[^\s\"]+))"
 )
 _OPTION = re.compile(r"[ \t]*:(?P<key>[\w-]+):[ \t]*(?P<value>[^\n]*)$")
 _REMOVED = re.compile(r"\bremove[-_](?:cell|input)\b")
 
+PROOFS = re.compile(r"^(?:prf|proof):")
+"""Before the name of a theorem, a lemma and the like."""
 CODE = frozenset(
     "code code-block code-cell sourcecode literalinclude mermaid graphviz highlight "
     "ipython prompt doctest parsed-literal".split()
 )
 SILENT = frozenset(
     "toctree tableofcontents bibliography index contents raw sectionauthor codeauthor "
-    "only currentmodule highlight-lang footbibliography iframe youtube video audio "
+    "only currentmodule highlight-lang footbibliography youtube video audio "
     "listoffigures default-role meta title".split()
 )
 
@@ -57,8 +65,8 @@ def directive(state: StateBlock, position: int, start: int, end: int, silent: bo
 
 def _read(state: StateBlock, match: re.Match[str], start: int, end: int) -> Directive:
     fence = match["fence"]
-    last = _closing_line(state, fence, start + 1, end)
-    options: dict[str, str] = {}
+    last = closing_line(state, fence, start + 1, end)
+    options = inline_options(match["options"])
     first = start + 1
     if first < last and _line(state, first).strip() == "---":
         first = _yaml_options(state, first, last, options)
@@ -74,6 +82,15 @@ def _read(state: StateBlock, match: re.Match[str], start: int, end: int) -> Dire
         last,
         min(last + 1, end),
     )
+
+
+def inline_options(written: str) -> dict[str, str]:
+    """Read mystmd's `#label .class key=value` behind the name of a directive."""
+    found = _INLINE_OPTION.finditer(written)
+    return {
+        option["key"] or "label": option["label"] or option["quoted"] or option["bare"] or ""
+        for option in found
+    }
 
 
 def _colon_options(state: StateBlock, line: int, last: int, options: dict[str, str]) -> int:
@@ -108,29 +125,6 @@ def _yaml_options(state: StateBlock, line: int, last: int, options: dict[str, st
 
 def _line(state: StateBlock, line: int) -> str:
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
-
-
-def _closing_line(state: StateBlock, fence: str, line: int, end: int) -> int:
-    """Return the line of the closing fence, or `end` if there is none.
-
-    A failed search is remembered, so all searches together take linear time.
-    """
-    unclosed: dict[str, tuple[int, int]] = state.env.setdefault("unclosed_fences", {})
-    since, until = unclosed.get(fence, (end + 1, end))
-    if line >= since and end <= until:
-        return end
-    character = fence[0]
-    for at in range(line, end):
-        begin = state.bMarks[at] + state.tShift[at]
-        if begin < state.eMarks[at]:
-            if state.sCount[at] < state.blkIndent:
-                return at
-            if state.src[begin] == character:
-                text = state.src[begin : state.eMarks[at]].rstrip()
-                if len(text) >= len(fence) and not text.strip(character):
-                    return at
-    unclosed[fence] = line, end
-    return end
 
 
 def _code(state: StateBlock, directive: Directive) -> None:
@@ -195,7 +189,7 @@ def _container(state: StateBlock, directive: Directive) -> None:
 
     `{name-start}` and `{name-end}` are separate directives with the container between them.
     """
-    name = directive.name.removeprefix("prf:")
+    name = PROOFS.sub("", directive.name)
     stop = state.eMarks[directive.stop - 1]
     if name.endswith("-end"):
         closes = f"{{{name.removesuffix('-end')}}}"
@@ -208,22 +202,18 @@ def _container(state: StateBlock, directive: Directive) -> None:
         directive.position,
         state.eMarks[directive.first - 1],
         opens=f"{{{gate}}}",
-        name="admonition" if directive.name.startswith("prf:") else gate or name,
+        name="admonition" if PROOFS.match(directive.name) else gate or name,
         argument=_title(directive, name),
         label=_label(directive),
     )
-    push_found(state, opening, directive.opening, directive.first)
     outer, state.env["rst"] = state.env.get("rst"), directive.name == "eval-rst"
-    read_inside(state, directive.first, directive.last)
+    lines = (directive.opening, directive.first, directive.last, directive.stop)
+    read_container(state, opening, lines, closes="{-}" if gate else "{}")
     state.env["rst"] = outer
-    end = state.bMarks[directive.last] if directive.last < directive.stop else stop
-    closes = "{-}" if gate else "{}"
-    closing = Markup(MarkupClass.DIRECTIVE, min(end, stop), stop, closes=closes)
-    push_found(state, closing, directive.stop - 1, directive.stop)
 
 
 def _title(directive: Directive, name: str) -> str:
-    if name in ("figure", "image"):
+    if name in ("figure", "image", "iframe"):
         return directive.options.get("alt", "")  # the argument is a file
     return "" if name in _NO_TITLE else directive.argument
 
@@ -257,20 +247,23 @@ class Directive:
     ) -> list[BlockDraft]:
         """Return an entry for each definition of a `{glossary}`; `lines` are line starts.
 
-        Terms are at the margin. Definitions are indented below them or begin with `:`.
+        Terms are at the margin. Definitions are indented below them or begin with `:`; a line at
+        the margin directly below one that began with `:` continues it.
         """
         drafts: list[BlockDraft] = []
         entry = _Entry()
-        margin = -1
+        margin, continues = -1, False
         for number in range(self.first, self.last):
             raw = source[lines[number] : lines[number + 1]].rstrip()
             text = raw.strip()
             if not text:
                 entry.paragraphs.append([])
+                continues = False
                 continue
             indent = len(raw) - len(raw.lstrip())
             margin = indent if margin < 0 else margin
-            is_term = indent <= margin and not text.startswith((": ", "~ "))
+            continues = continues or text.startswith((": ", "~ "))
+            is_term = indent <= margin and not continues
             if is_term and any(entry.paragraphs):
                 drafts.append(entry.draft(read_text))
                 entry = _Entry()

@@ -9,11 +9,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.adapters.markdown.myst.directives import CODE
+from app.adapters.markdown.myst.directives import CODE, PROOFS, inline_options
+from app.adapters.markdown.myst.roles import INLINE_OPTIONS
 from app.domain.chunking.inline_markup import reader_text
 
 _OPENING = re.compile(
-    r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*(?:\{(?P<name>[A-Za-z][\w:+-]*)\}[ \t]*(?P<argument>.*))?"
+    r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*"
+    rf"(?:\{{(?P<name>[A-Za-z][\w:+-]*){INLINE_OPTIONS}\}}[ \t]*(?P<argument>.*))?"
 )
 _OPTION = re.compile(r":?(?P<key>[\w-]+):(?:[ \t]+(?P<value>.*))?$")
 _LABEL = re.compile(r"\((?P<label>[^()]+)\)=$")
@@ -85,7 +87,8 @@ class _Scanner:
     def _block(self, opening: re.Match[str]) -> Iterator[Target]:
         """Yield the target that a fence opens, if any; skip a body that is not Markdown."""
         name = (opening["name"] or "").lower()
-        self.options = self._read_options() if name else {}
+        written = inline_options(opening["options"] or "")
+        self.options = {**written, **self._read_options()} if name else {}
         yield from self._target(name, (opening["argument"] or "").strip())
         self.options = {}
         is_plain = not name and opening["fence"][0] != ":"
@@ -103,7 +106,7 @@ class _Scanner:
         return False
 
     def _target(self, name: str, argument: str) -> Iterator[Target]:
-        bare = name.removeprefix("prf:").removesuffix("-start")
+        bare = PROOFS.sub("", name).removesuffix("-start")
         names, caption = self._names(), self.options.get("caption", "")
         if name in _FIGURES:
             caption = caption or ("" if name == "code-cell" else self._paragraph(0))
@@ -118,7 +121,7 @@ class _Scanner:
             yield Target(LISTING, names, _plain_title(caption), counted=bool(caption))
         elif name == "math":
             yield Target(EQUATION, names, counted=bool(names))
-        elif name.startswith("prf:") or bare == EXERCISE:
+        elif PROOFS.match(name) or bare == EXERCISE:
             yield Target(
                 bare, names, _plain_title(argument), counted="nonumber" not in self.options
             )

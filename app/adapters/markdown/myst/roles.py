@@ -11,7 +11,19 @@ from markdown_it.utils import EnvType
 
 from app.adapters.markdown.parser.dialect import CrossReferences, InlineRule
 
-_ROLE = re.compile(r"\{([A-Za-z][\w:+-]*)\}(`+)([^`]|[^`].*?[^`])\2(?!`)", re.DOTALL)
+INLINE_OPTIONS = (
+    r"(?P<options>(?:[ \t]+(?:[.#][\w-]+|[\w-]+=(?:\"(?:\\.|[^\"\\\n])*\"|[^\s\"{}]+)))*)[ \t]*"
+)
+"""mystmd's options in the braces of a role or directive."""
+_ROLE = re.compile(
+    rf"\{{(?P<name>[A-Za-z][\w:+-]*){INLINE_OPTIONS}\}}"
+    r"(?P<ticks>`+)(?P<content>[^`]|[^`].*?[^`])(?P=ticks)(?!`)",
+    re.DOTALL,
+)
+_CITATION = re.compile(
+    r"@(?P<target>\w(?:[\w:.#$%&+?~/-]*\w)?)"
+    r"|\[(?P<keys>@\w[\w:.#$%&+?~/-]*(?:;[ ]*@\w[\w:.#$%&+?~/-]*)*)\](?!\()"
+)
 _TERM_ROLES = frozenset({"term", "dfn", "index"})
 _REFERENCES = frozenset({"ref", "doc", "numref", "eq", "prf:ref", "math:numref"})
 _COMPUTED = "\N{HORIZONTAL ELLIPSIS}"
@@ -31,7 +43,7 @@ def role(state: StateInline, silent: bool) -> bool:
     if match is None:
         return False
     if not silent:
-        _push(state, match.group(1), match.group(3).strip())
+        _push(state, match["name"], match["content"].strip())
     state.pos = match.end()
     return True
 
@@ -89,6 +101,24 @@ def _shown(name: str, content: str) -> str:
     return content
 
 
+def citation(state: StateInline, silent: bool) -> bool:
+    """Read mystmd's `@target` and `[@key; @key]` if the works or targets are known."""
+    match = _CITATION.match(state.src, state.pos)
+    if match is None or state.src[max(state.pos - 1, 0) : state.pos].isalnum():
+        return False
+    target, keys = match["target"], match["keys"]
+    if target:
+        shown = _title_of(state.env, "cite:t", target) or _title_of(state.env, "link", f"#{target}")
+    else:
+        shown = _title_of(state.env, "cite:p", keys.replace("@", ""))
+    if not shown:
+        return False
+    if not silent:
+        state.push("unquoted", "", 0).content = shown
+    state.pos = match.end()
+    return True
+
+
 def name_targets(content: str, tokens: Sequence[Token], env: EnvType) -> Sequence[Token]:
     """Give each link without text its target's title, or the target's name if unknown.
 
@@ -123,3 +153,4 @@ def _link_text(target: str, env: EnvType) -> list[Token]:
 
 
 ROLES = InlineRule("role", "{", role)
+CITATIONS = InlineRule("citation", "@[", citation, before="link")

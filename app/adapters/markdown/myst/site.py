@@ -17,7 +17,7 @@ from app.adapters.markdown.myst.directives import CODE
 from app.adapters.markdown.myst.extensions import dialect_with, style_with
 from app.adapters.markdown.myst.page_paths import by_folder, by_path, paths_of, slug_of
 from app.adapters.markdown.myst.substitutions import of_conf, of_site
-from app.adapters.markdown.myst.syntax import DIALECT, STYLE
+from app.adapters.markdown.myst.syntax import DIALECT, MYSTMD_DIALECT, MYSTMD_STYLE, STYLE
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SitePage,
@@ -156,7 +156,9 @@ def _mystmd(site: _Site) -> SiteSettings:
     files = _files_without(site, names(project.get("exclude")))
     entries = site.with_patterns(list(_mystmd_entries(project.get("toc"), 1, site.text)), files)
     folders = bool(table(loaded, "site", "options").get("folders"))
-    settings = site.with_contents(SiteSettings(site.base_url, title), entries)
+    settings = SiteSettings(site.base_url, title, dialect=MYSTMD_DIALECT, style=MYSTMD_STYLE)
+    cited = names(project.get("bibliography")) or [one for one in files if one.endswith(".bib")]
+    settings = site.with_contents(settings, entries, bibliographies=cited)
     targets = [entry.target for entry in settings.contents.entries] if settings.contents else []
     listed = [one for one in targets if one and site.library.locate(site.folder, one)]
     paths = paths_of(listed, files, folders)

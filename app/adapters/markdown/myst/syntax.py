@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 
 from markdown_it.rules_block import StateBlock
 
 from app.adapters.markdown.myst.directives import SILENT, directive
-from app.adapters.markdown.myst.roles import ROLES, name_targets
+from app.adapters.markdown.myst.roles import CITATIONS, ROLES, name_targets
 from app.adapters.markdown.myst.substitutions import SUBSTITUTIONS, of_front_matter
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.block_rules import (
+    display_math,
     emit,
     environment,
     mark_rule,
@@ -80,6 +82,17 @@ def _last_indented(state: StateBlock, start: int, end: int) -> int:
     return last
 
 
+def _dense_math(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read `$$...$$` that has no empty line inside."""
+    stop = state.env.get("dense_until", 0)
+    if stop <= start:
+        stop = start + 1
+        while stop < state.lineMax and not state.isEmpty(stop):
+            stop += 1
+        state.env["dense_until"] = stop
+    return display_math(state, position, start, min(stop, end), silent)
+
+
 _DIGRAPHS = {0xDF: "sz", 0xE6: "ae", 0x153: "oe", 0x238: "db", 0x239: "qp"}
 _STROKED = dict(
     zip(
@@ -129,3 +142,24 @@ DIALECT = Dialect(
     adapt_tokens=name_targets,
 )
 STYLE = SlugStyle(docutils_slug, _unique_docutils)
+
+
+# --- mystmd -------------------------------------------------------------------------------------
+
+
+def mystmd_slug(text: str) -> str:
+    """`createHtmlId` of a normalised label."""
+    name = re.sub(r"['\"‘’“”]", "", " ".join(text.split())).lower()
+    dashed = re.sub(r"[^a-z0-9-]", "-", name)
+    prefixed = f"id-{dashed}" if re.match(r"[0-9-]", dashed) else dashed
+    return re.sub(r"-{2,}", "-", prefixed).strip("-")
+
+
+MYSTMD_DIALECT = replace(
+    DIALECT,
+    spaced_math=True,
+    block_rules=(*DIALECT.block_rules, ("$", _dense_math)),
+    inline_rules=(*DIALECT.inline_rules, CITATIONS),
+)
+MYSTMD_STYLE = SlugStyle(mystmd_slug, lambda base, _used: base)
+"""Headings with the same text have the same id."""

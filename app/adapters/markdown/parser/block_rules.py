@@ -73,7 +73,7 @@ def _shared_rules(dialect: Dialect) -> dict[str, BlockRule]:
     elif dialect.definition_lists:
         rules[":"] = stray_definition
     if dialect.math:
-        rules |= {"$": _display_math, "\\": environment}
+        rules |= {"$": display_math, "\\": environment}
     return rules
 
 
@@ -101,7 +101,23 @@ def html_block(
     mark = _tag_mark(tag)
     if mark.opens and opened is not None:
         opened(state, tag, start, end)
+    if "markdown" not in tag.attributes:
+        _unindent(state, line_of(state, tag.end, start, end) + 1, end)
     return emit(state, mark, start, end)
+
+
+def _unindent(state: StateBlock, line: int, end: int) -> None:
+    """Remove the indentation of the lines below a tag: up to an empty line they are no code."""
+    line = max(line, state.env.get("unindented", 0))
+    while line < end and not state.isEmpty(line) and state.sCount[line] >= state.blkIndent:
+        begin = state.bMarks[line] + state.tShift[line]
+        if state.src.startswith(("```", "~~~"), begin):
+            break
+        if state.is_code_block(line):
+            state.bMarks[line], state.tShift[line] = begin, 0
+            state.sCount[line] = state.blkIndent
+        line += 1
+    state.env["unindented"] = line
 
 
 def _tag_mark(tag: HtmlTag) -> Markup:
@@ -217,17 +233,24 @@ def directive(state: StateBlock, position: int, start: int, end: int, silent: bo
     return emit(state, mark, start, end)
 
 
-def _display_math(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+def display_math(state: StateBlock, position: int, start: int, end: int, silent: bool) -> bool:
+    """Read `$$...$$`, which a label or the next formula may follow."""
     if not state.src.startswith("$$", position):
         return False
     close = state.env["scanner"].find("$$", position + 2, state.eMarks[end - 1])
     if close < 0:
         return False
     tail = state.src[close + 2 : line_end(state, close)].strip()
-    if tail and not _FORMULA_LABEL.fullmatch(tail):
+    more = tail.startswith("$$") and close > position + 2
+    if tail and not more and not _FORMULA_LABEL.fullmatch(tail):
         return False
-    if not silent:
-        push_formula(state, position, close + 2, start, end).markup = tail
+    if silent:
+        return True
+    token = push_formula(state, position, close + 2, start, end)
+    if more:
+        _parse_rest(state, close + 2, state.line - 1, end)
+    else:
+        token.markup = tail
     return True
 
 

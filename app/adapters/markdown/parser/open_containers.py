@@ -88,12 +88,17 @@ _DIRECTIVES = (
     (EXERCISES, BlockKind.EXERCISE),
     (ADMONITIONS | {"sidebar", "margin", "marginnote", "aside"}, BlockKind.ADMONITION),
     (frozenset({"epigraph", "pull-quote", "blockquote"}), BlockKind.QUOTE),
-    (frozenset({"figure", "image", "figure-md"}), BlockKind.FIGURE),
+    (frozenset({"figure", "image", "iframe", "figure-md"}), BlockKind.FIGURE),
 )
 _TITLES = ("title", "summary", "caption", "heading", "term")
 """Attributes of a component that hold its title."""
 _UNTITLED = frozenset({"tabs", "tabitem", "tab", "codeblock", "codegroup"})
 """Components whose title is a navigation label."""
+
+
+def admonition_name(name: str) -> str:
+    """Return the name of a dialect's admonition: one of no known kind is a general one."""
+    return name if any(name.lower() in names for names, _ in _DIRECTIVES) else "admonition"
 
 
 def titled_kind(title: str) -> BlockKind:
