@@ -106,7 +106,11 @@ class _InstanceDocs:
     def of(cls, library: Library, config: SiteConfig, instance: DocsInstance) -> _InstanceDocs:
         files = _files(library, config, instance)
         placed = [(file, *_edition(config, instance, file)) for file in files]
-        every = [_doc(library, *one) for one in placed if not instance.excludes(one[-1])]
+        every = [
+            _doc(library, *one, numbered=instance.numbered)
+            for one in placed
+            if not instance.excludes(one[-1])
+        ]
         return cls(instance, [doc for doc in every if _is_shown(doc, config, instance)])
 
 
@@ -181,7 +185,10 @@ class _Site:
             for doc in shown.values()
         }
         sidebars = _sidebar_file(self.library, config, instance, version)
-        ordered = order_docs(self.library, sidebars, list(shown.values()), self.warnings)
+        docs = list(shown.values())
+        ordered = order_docs(
+            self.library, sidebars, docs, self.warnings, numbered=instance.numbered
+        )
         listed = [
             replace(pages[doc.file], title=doc.label, chapter=chapter) for doc, chapter in ordered
         ]
@@ -225,13 +232,15 @@ def _files(library: Library, config: SiteConfig, instance: DocsInstance) -> list
     return list(dict.fromkeys(files))
 
 
-def _doc(library: Library, file: str, version: str, locale: str, inner: str) -> Doc:
+def _doc(
+    library: Library, file: str, version: str, locale: str, inner: str, *, numbered: bool
+) -> Doc:
     """Read a doc's front matter; `inner` is its path in the docs folder of its edition."""
     front = _front_matter(library, file)
     path = PurePosixPath(inner)
     folder = folder_of(inner)
     stem, number, clean = path.stem, None, folder
-    if front.get("parse_number_prefixes") is not False:
+    if numbered and front.get("parse_number_prefixes") is not False:
         stem, number = strip_number(path.stem)
         clean = strip_numbers(folder)
     base_id = front_text(front, "id") or stem
