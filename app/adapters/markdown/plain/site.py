@@ -40,10 +40,23 @@ from app.domain.document import Site, SourceWarning
 
 _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
 _OTHER_PAGES = frozenset({".adoc", ".ipynb", ".qmd", ".rmd", ".rst"})
-_TEMPLATE = re.compile(
-    r"\{(?:[#:/@][a-z][^}\n]*\}|%[^\n]*?%\}|\{[<%#][^\n]*?[>%]?\}\})[ \t]*$", re.MULTILINE
+_LIQUID = r"\{%-?[ \t]*+"
+_TAG = (
+    rf"{_LIQUID}comment[ \t]*-?%\}}(?:[^{{\n]|\{{(?!%))*+{_LIQUID}endcomment[ \t]*-?%\}}"
+    r"|\{%(?:[^%{\n]|%(?!\})|\{(?!%))*+%\}"
+    r"|\{\{(?:<(?:[^>{\n]|>(?!\}\})|\{(?!\{))*+>|%(?:[^%{\n]|%(?!\}\})|\{(?!\{))*+%)\}\}"
 )
-"""`{#if}`, `{% tag %}` or `{{< shortcode >}}`."""
+"""A tag of Liquid or Nunjucks (`{% tag %}`), or Hugo's shortcode (`{{< name >}}`)."""
+_TEMPLATE_TAG = re.compile(_TAG)
+_TEMPLATE = re.compile(
+    rf"(?:(?:\{{[#:/@][a-z][^}}\n]*\}}|\{{\{{#[^}}\n]*+\}}\}}|{_TAG})[ \t]*+)++$", re.MULTILINE
+)
+"""A line of tags only; also `{#if}` and `{{#name}}`."""
+_INCLUDE = re.compile(
+    r"\{%-?[ \t]*(?P<name>include)[ \t]+[\"'](?P<argument>[^\"'\s]+)[\"'][ \t]*-?%\}[ \t]*$",
+    re.MULTILINE,
+)
+"""GitBook's `{% include "./file.md" %}`."""
 _END_OF_BLOCK = re.compile(r"\^(?=[ \t]*$)", re.MULTILINE)
 """kramdown's `^` on a line of its own."""
 _ROW = re.compile(r"\|(?P<cells>[^\n]*[^\\\n])\|[ \t]*$", re.MULTILINE)
@@ -110,7 +123,23 @@ def _spaced_image(state: StateInline, silent: bool) -> bool:
     return True
 
 
-_BRACES = first_of(comment_expression, mark_rule(_TEMPLATE, MarkupClass.DIRECTIVE), attribute_list)
+def _template_tag(state: StateInline, silent: bool) -> bool:
+    """Read a tag of a template language, which is not shown; the text around it is."""
+    match = _TEMPLATE_TAG.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        state.push("boundary", "", 0)
+    state.pos = match.end()
+    return True
+
+
+_BRACES = first_of(
+    comment_expression,
+    mark_rule(_INCLUDE, MarkupClass.INCLUDE),
+    mark_rule(_TEMPLATE, MarkupClass.DIRECTIVE),
+    attribute_list,
+)
 DIALECT = Dialect(
     attribute_lists=True,
     inline_attributes=True,
@@ -125,7 +154,10 @@ DIALECT = Dialect(
         ("^", mark_rule(_END_OF_BLOCK, MarkupClass.DIRECTIVE)),
         ("|", _table_without_header),
     ),
-    inline_rules=(InlineRule("spaced_image", "!", _spaced_image, before="autolink"),),
+    inline_rules=(
+        InlineRule("template_tag", "{", _template_tag),
+        InlineRule("spaced_image", "!", _spaced_image, before="autolink"),
+    ),
 )
 
 
