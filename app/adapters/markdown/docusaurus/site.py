@@ -37,16 +37,16 @@ from app.adapters.markdown.site_map import (
     SiteSettings,
     configured_base,
     files_beside,
+    front_matter,
     inside,
     join_url,
     line_of,
     table,
     under,
 )
-from app.adapters.markdown.source import front_text, make_source
+from app.adapters.markdown.source import front_text
 from app.domain.document import Site, SourceWarning
 from app.domain.edition import Edition
-from app.domain.errors import FileRefused
 
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
@@ -236,7 +236,7 @@ def _doc(
     library: Library, file: str, version: str, locale: str, inner: str, *, numbered: bool
 ) -> Doc:
     """Read a doc's front matter; `inner` is its path in the docs folder of its edition."""
-    front = _front_matter(library, file)
+    front = front_matter(library, file)
     path = PurePosixPath(inner)
     folder = folder_of(inner)
     stem, number, clean = path.stem, None, folder
@@ -271,16 +271,6 @@ def _edition(config: SiteConfig, instance: DocsInstance, file: str) -> tuple[str
         case [folder, version, *path] if folder == f"{instance.prefix}versioned_docs":
             return version.removeprefix("version-"), config.locale, "/".join(path)
     return "current", config.locale, inside(joined(config.folder, instance.path), file)
-
-
-def _front_matter(library: Library, file: str) -> dict[str, object]:
-    try:
-        text = library.text(file) or ""
-        if not text[:4].strip("\ufeff").startswith("---"):
-            return {}
-        return make_source(text[: text.find("\n---", 3) + 8], file).front_matter
-    except FileRefused:
-        return {}  # refused again when it is read as a page
 
 
 def _position(front: dict[str, object], number: int | None) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import PurePosixPath
 
 from markdown_it.common.utils import unescapeAll
@@ -25,6 +24,7 @@ from app.adapters.markdown.parser.block_rules import (
 from app.adapters.markdown.parser.dialect import Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import MarkupClass
 from app.adapters.markdown.plain.hints import LANGUAGE_FOLDER, hints
+from app.adapters.markdown.plain.jekyll import Permalinks
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SitePage,
@@ -175,13 +175,12 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     if contents is None:
         warnings += hints(library, files)
         folder = content_folder(library)
-    pretty = "pretty" in str(config.get("permalink"))
     return SiteSettings(
         base_url,
         title,
         str(config.get("lang") or config.get("locale") or ""),
         folder,
-        _content_path if folder else partial(_path, pretty=pretty),
+        _content_path if folder else Permalinks(library, config).path,
         contents,
     )
 
@@ -196,7 +195,7 @@ def _toctree_settings(
     toctree, language = _chosen(toctrees)
     pages = _by_toctree(library, toctree, join_url(base_url, language), warnings)
     return SiteSettings(
-        base_url, title, language, path_of=partial(_path, pretty=False), pages=pages
+        base_url, title, language, path_of=Permalinks(library, {}).path, pages=pages
     )
 
 
@@ -216,15 +215,6 @@ def _find_config(library: Library) -> str:
     """Return the file or folder that makes this the top of a site, which determines its URLs."""
     named = ("_config.yml", "_toctree.yml", "SUMMARY.md", "src/SUMMARY.md", "docs/SUMMARY.md")
     return library.first("", named) or content_folder(library)
-
-
-def _path(file: str, pretty: bool) -> str:
-    path = PurePosixPath(file)
-    if path.stem.lower() in ("index", "readme"):
-        folder = folder_of(file)
-        return f"{folder}/" if folder else ""
-    stem = str(path.with_suffix(""))
-    return f"{stem}/" if pretty else f"{stem}.html"
 
 
 def _content_path(file: str) -> str:
