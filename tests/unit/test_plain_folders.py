@@ -118,3 +118,23 @@ def test_an_include_of_gitbook_is_read_where_it_stands(tmp_path: Path) -> None:
     texts = [block.text for block in book.documents[0].blocks]
     assert texts == ["A", "Trim the wick.", "Fill the lamp."]
     assert [str(one) for one in book.warnings] == ["a/a.md:7: included file not found: d.md"]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "{% link _lessons/wicks.md %}",
+        "{{ site.baseurl }}/wicks/",
+        '{{ "/wicks/" | relative_url }}',
+        '{{< ref "wicks.md" >}}',
+        "{{ page.root }}{% link wicks.md %}#trim",
+    ],
+)
+@pytest.mark.parametrize(
+    "text", ["See [the *wicks*]({}).", "See [the wicks][w].\n\n[w]: {}", "See ![the wicks]({})."]
+)
+def test_a_template_may_fill_the_target_of_a_link(text: str, target: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"# A\n\n{text.replace('{}', target)}\n")
+    book = read_book(tmp_path)
+    assert [block.text for block in book.documents[0].blocks[1:]] == ["See the wicks."]
+    assert not book.warnings

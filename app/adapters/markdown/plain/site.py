@@ -48,6 +48,12 @@ _TAG = (
 )
 """A tag of Liquid or Nunjucks (`{% tag %}`), or Hugo's shortcode (`{{< name >}}`)."""
 _TEMPLATE_TAG = re.compile(_TAG)
+_VALUE = r"\{\{(?:[^{}\n]|\}(?!\}))*+\}\}"
+"""`{{ site.baseurl }}`."""
+_TARGET = re.compile(
+    rf"(?=[^\s()]*\{{[{{%])(?:{_TAG}|{_VALUE}|[^\s()\\<>&{{}}\x00-\x20\x7f])++(?=[) \n]|$)"
+)
+"""The target of a link whose path a template fills."""
 _TEMPLATE = re.compile(
     rf"(?:(?:\{{[#:/@][a-z][^}}\n]*\}}|\{{\{{#[^}}\n]*+\}}\}}|{_TAG})[ \t]*+)++$", re.MULTILINE
 )
@@ -63,7 +69,7 @@ _ROW = re.compile(r"\|(?P<cells>[^\n]*[^\\\n])\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"[-|:+= \t]+")
 _LEAST_ROWS = 2
 _SPACED_IMAGE = re.compile(
-    r"!\[(?P<alt>[^\[\]]*+)\]\((?P<target>[^()<>\"\n]*+)"
+    rf"!\[(?P<alt>[^\[\]]*+)\]\((?P<target>(?:{_VALUE}|[^()<>\"\n])*+)"
     r"(?:\"(?P<title>(?:[^\"\\]|\\.)*+)\"[ \t]*+)?\)",
     re.DOTALL,
 )
@@ -154,6 +160,7 @@ DIALECT = Dialect(
         ("^", mark_rule(_END_OF_BLOCK, MarkupClass.DIRECTIVE)),
         ("|", _table_without_header),
     ),
+    link_target=_TARGET,
     inline_rules=(
         InlineRule("template_tag", "{", _template_tag),
         InlineRule("spaced_image", "!", _spaced_image, before="autolink"),
