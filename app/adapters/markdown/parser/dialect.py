@@ -70,6 +70,8 @@ class Dialect:
     """`{#id .class}` after spans."""
     comment_expressions: bool = False
     """MDX's `{/* note */}`: not shown."""
+    template_tags: bool = False
+    """Tags of template languages inside text (`{% tag %}`, `{{< name >}}`): not shown."""
     directives: bool = False
     """`:::name[title]{attributes}`."""
     math: bool = False

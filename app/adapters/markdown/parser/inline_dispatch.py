@@ -35,6 +35,7 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
     "math": "$\\",
     "attributes": "{",
     "comment_expression": "{",
+    "template_tag": "{",
     "footnote_ref": "[",
 }
 
@@ -148,7 +149,7 @@ class LinkHelpers:
     parseLinkLabel = staticmethod(helpers.parseLinkLabel)  # noqa: N815 - the module's name
     parseLinkTitle = staticmethod(helpers.parseLinkTitle)  # noqa: N815
 
-    def __init__(self, own_target: re.Pattern[str] | None) -> None:
+    def __init__(self, own_target: re.Pattern[str] | None = None) -> None:
         self._own_target = own_target
 
     def parseLinkDestination(self, string: str, pos: int, maximum: int) -> object:  # noqa: N802

@@ -23,6 +23,7 @@ from app.adapters.markdown.parser.block_rules import (
 )
 from app.adapters.markdown.parser.dialect import Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import MarkupClass
+from app.adapters.markdown.parser.inline_rules import TEMPLATE_TAG
 from app.adapters.markdown.plain.hints import LANGUAGE_FOLDER, hints
 from app.adapters.markdown.plain.jekyll import Permalinks
 from app.adapters.markdown.site_map import (
@@ -40,22 +41,15 @@ from app.domain.document import Site, SourceWarning
 
 _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
 _OTHER_PAGES = frozenset({".adoc", ".ipynb", ".qmd", ".rmd", ".rst"})
-_LIQUID = r"\{%-?[ \t]*+"
-_TAG = (
-    rf"{_LIQUID}comment[ \t]*-?%\}}(?:[^{{\n]|\{{(?!%))*+{_LIQUID}endcomment[ \t]*-?%\}}"
-    r"|\{%(?:[^%{\n]|%(?!\})|\{(?!%))*+%\}"
-    r"|\{\{(?:<(?:[^>{\n]|>(?!\}\})|\{(?!\{))*+>|%(?:[^%{\n]|%(?!\}\})|\{(?!\{))*+%)\}\}"
-)
-"""A tag of Liquid or Nunjucks (`{% tag %}`), or Hugo's shortcode (`{{< name >}}`)."""
-_TEMPLATE_TAG = re.compile(_TAG)
 _VALUE = r"\{\{(?:[^{}\n]|\}(?!\}))*+\}\}"
 """`{{ site.baseurl }}`."""
 _TARGET = re.compile(
-    rf"(?=[^\s()]*\{{[{{%])(?:{_TAG}|{_VALUE}|[^\s()\\<>&{{}}\x00-\x20\x7f])++(?=[) \n]|$)"
+    rf"(?=[^\s()]*\{{[{{%])(?:{TEMPLATE_TAG}|{_VALUE}|[^\s()\\<>&{{}}\x00-\x20\x7f])++(?=[) \n]|$)"
 )
 """The target of a link whose path a template fills."""
 _TEMPLATE = re.compile(
-    rf"(?:(?:\{{[#:/@][a-z][^}}\n]*\}}|\{{\{{#[^}}\n]*+\}}\}}|{_TAG})[ \t]*+)++$", re.MULTILINE
+    rf"(?:(?:\{{[#:/@][a-z][^}}\n]*\}}|\{{\{{#[^}}\n]*+\}}\}}|{TEMPLATE_TAG})[ \t]*+)++$",
+    re.MULTILINE,
 )
 """A line of tags only; also `{#if}` and `{{#name}}`."""
 _INCLUDE = re.compile(
@@ -129,17 +123,6 @@ def _spaced_image(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _template_tag(state: StateInline, silent: bool) -> bool:
-    """Read a tag of a template language, which is not shown; the text around it is."""
-    match = _TEMPLATE_TAG.match(state.src, state.pos, state.posMax)
-    if match is None:
-        return False
-    if not silent:
-        state.push("boundary", "", 0)
-    state.pos = match.end()
-    return True
-
-
 _BRACES = first_of(
     comment_expression,
     mark_rule(_INCLUDE, MarkupClass.INCLUDE),
@@ -150,6 +133,7 @@ DIALECT = Dialect(
     attribute_lists=True,
     inline_attributes=True,
     comment_expressions=True,
+    template_tags=True,
     directives=True,
     math=True,
     definition_lists=True,
@@ -161,10 +145,7 @@ DIALECT = Dialect(
         ("|", _table_without_header),
     ),
     link_target=_TARGET,
-    inline_rules=(
-        InlineRule("template_tag", "{", _template_tag),
-        InlineRule("spaced_image", "!", _spaced_image, before="autolink"),
-    ),
+    inline_rules=(InlineRule("spaced_image", "!", _spaced_image, before="autolink"),),
 )
 
 
