@@ -20,8 +20,8 @@ _WINDOW = 4_000
 _CONTINUES = re.compile(
     r"[\s\"'\u2018-\u201f\u00ab(\[*_]*[a-z\u00df-\u00f6\u00f8-\u00ff\u0430-\u044f\u03b1-\u03c9]"
 )
-# A cut without a blank is inside a name or code: "a.B", "the ?-operator", "println!()".
-_INSIDE = re.compile(r"[.?!](?:_*[A-Za-z0-9]|[,;:(\[/=&|-])")
+# A cut without a blank is inside a name or code: "a.B", "the ?-operator", "println!()", "?.は".
+_INSIDE = re.compile(r"[.?!](?:_*[A-Za-z0-9]|[,;:(\[/=&|-])|(?<=[?!])\.\w")
 
 
 def split_sentences(text: str, language: str) -> list[Span]:

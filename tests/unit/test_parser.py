@@ -533,3 +533,23 @@ def test_choices_below_a_question_and_above_its_answer_are_an_exercise(
     source = f"# Owls\n\n## {heading}\n\n1. The barn owl\n2. The eagle owl\n\n{answer}"
     blocks = read_text(source, site=Site.MKDOCS).blocks
     assert [one.kind for one in blocks[2:]] == [kind, BlockKind.SOLUTION]
+
+
+def test_a_twoslash_listing_has_only_the_lines_that_its_page_shows() -> None:
+    listing = """declare const lamp: Lamp;
+// ---cut---
+// @errors: 2540
+// @strict
+lamp.oil = 2;
+//   ^?
+lamp.trim();
+// @log: trimmed
+// ---cut-after---
+lamp.fill();
+"""
+    text = f"```ts twoslash\n{listing}```\n\n```ts\n// @strict\nlamp.trim();\n```\n"
+    page = read_text(text, site=Site.DOCUSAURUS)
+    assert [block.text for block in page.blocks] == [
+        "lamp.oil = 2;\nlamp.trim();\n// @log: trimmed",
+        "// @strict\nlamp.trim();",
+    ]

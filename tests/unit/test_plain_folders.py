@@ -86,3 +86,55 @@ def test_a_folder_with_more_than_one_book_is_named(
 ) -> None:
     found = plain(tmp_path, *files).warnings
     assert list(map(str, found)) == ([warning] if warning else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("{% raw %}Write `{% if %}` around it.{% endraw %}", "Write {% if %} around it."),
+        ("{% filename %}site/urls.py{% endfilename %}", "site/urls.py"),
+        ("Write {% raw %}`{{ name }}`{% endraw %} here.", "Write {{ name }} here."),
+        ("{{< hint >}}Trim the wick.{{< /hint >}}", "Trim the wick."),
+        ('{% if a %} {% include b.html c="50%" %}', ""),
+        ("{% comment %}To do: a picture.{% endcomment %}", ""),
+        ("{{% notice %}}", ""),
+    ],
+)
+def test_the_text_between_tags_of_a_template_is_read(line: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"# A\n\n{line}\n")
+    [page] = read_book(tmp_path).documents
+    assert [block.text for block in page.blocks[1:]] == ([text] if text else [])
+
+
+def test_an_include_of_gitbook_is_read_where_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "SUMMARY.md").write_text("- [A](a/a.md)\n")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/a.md").write_text(
+        '# A\n\n{% include "./b.md" %}\n\n{% include "/c.md" %}\n\n{% include "d.md" %}\n'
+    )
+    (tmp_path / "a/b.md").write_text("Trim the wick.\n")
+    (tmp_path / "c.md").write_text("Fill the lamp.\n")
+    book = read_book(tmp_path)
+    texts = [block.text for block in book.documents[0].blocks]
+    assert texts == ["A", "Trim the wick.", "Fill the lamp."]
+    assert [str(one) for one in book.warnings] == ["a/a.md:7: included file not found: d.md"]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "{% link _lessons/wicks.md %}",
+        "{{ site.baseurl }}/wicks/",
+        '{{ "/wicks/" | relative_url }}',
+        '{{< ref "wicks.md" >}}',
+        "{{ page.root }}{% link wicks.md %}#trim",
+    ],
+)
+@pytest.mark.parametrize(
+    "text", ["See [the *wicks*]({}).", "See [the wicks][w].\n\n[w]: {}", "See ![the wicks]({})."]
+)
+def test_a_template_may_fill_the_target_of_a_link(text: str, target: str, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"# A\n\n{text.replace('{}', target)}\n")
+    book = read_book(tmp_path)
+    assert [block.text for block in book.documents[0].blocks[1:]] == ["See the wicks."]
+    assert not book.warnings

@@ -111,7 +111,7 @@ def inline_tokens(
 @example("[a](<b c> 'title') ![x][known] <https://a.example> `code` **bold *both***")
 def test_rules_asked_by_first_character_make_the_same_tokens(content: str) -> None:
     expected = inline_tokens(ParserInline(), helpers, content)
-    assert inline_tokens(DispatchingInline(), LinkHelpers, content) == expected
+    assert inline_tokens(DispatchingInline(), LinkHelpers(), content) == expected
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from app.domain.chunking.inline_markup import matching_texts, reader_text, sente
         ("es", ["Véase p. ej. la tabla.", "¿Qué dice?"]),
         ("ja", ["これは文です。", "次の文です。"]),
         ("ja", ["これは文?", "次の文です。"]),
+        ("ja", ["演算子は?.を使う。", "次の文です。"]),
         ("zh", ["你好世界。", "再见！"]),
         ("ar", ["كيف حالك؟", "بخير."]),
         ("xx", ["No such language.", "Still two."]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import unescape
 from pathlib import PurePosixPath
 
 from app.adapters.markdown.parser.drafts import BlockDraft, MarkupClass, MarkupSpan
@@ -55,7 +56,12 @@ def draft_page(page: SitePage, source: SourceFile, reader: FileReader) -> PageDr
 
 def _named(page: SitePage, source: SourceFile) -> str:
     """Return the title of a page without a level-one heading."""
-    return front_text(source.front_matter, "title") or page.title or PurePosixPath(page.file).stem
+    return _front_title(source) or page.title or PurePosixPath(page.file).stem
+
+
+def _front_title(source: SourceFile) -> str:
+    """Return the title in the front matter, whose entities a browser shows as characters."""
+    return unescape(front_text(source.front_matter, "title"))
 
 
 def title_of(page_draft: PageDraft) -> str:
@@ -95,7 +101,7 @@ def _title_of(page_draft: PageDraft) -> tuple[str, BlockDraft | None]:
     first = next((draft for draft in drafts if draft.kind is BlockKind.HEADING), None)
     if first is not None and first.level == 1:
         return first.text, first
-    front = front_text(page_draft.source.front_matter, "title")
+    front = _front_title(page_draft.source)
     if not front and first is not None and first is drafts[0]:
         return first.text, first
     return _named(page_draft.page, page_draft.source), None

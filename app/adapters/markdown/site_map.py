@@ -12,9 +12,10 @@ from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES, markdown_files
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import CrossReferences, Dialect
+from app.adapters.markdown.source import make_source
 from app.domain.document import Site, SourceWarning
 from app.domain.edition import ONLY, Edition
-from app.domain.errors import InputError
+from app.domain.errors import FileRefused, InputError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
 
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
@@ -308,6 +309,17 @@ def inside(folder: str, file: str) -> str:
 def under(folder: str, name: str) -> str:
     """Return the path of `name` in a folder; "" is the book's own."""
     return f"{folder}/{name}" if folder else name
+
+
+def front_matter(library: Library, file: str) -> dict[str, object]:
+    """Return the front matter of a page that is not read yet; {} if it cannot be read."""
+    try:
+        text = library.text(file) or ""
+        if not text[:4].strip("\ufeff").startswith("---"):
+            return {}
+        return make_source(text[: text.find("\n---", 3) + 8], file).front_matter
+    except FileRefused:
+        return {}  # refused again when it is read as a page
 
 
 def table(config: object, *names: str) -> dict[str, object]:

@@ -40,6 +40,8 @@ class DocsInstance:
     """URL segments that the configuration gives to versions."""
     exclude: tuple[str, ...] = ()
     """Glob patterns of files, relative to the docs folder, that are no pages."""
+    numbered: bool = True
+    """Whether the number before a name (`01-intro.md`) is a position, not part of the name."""
 
     @property
     def latest(self) -> str:
@@ -143,6 +145,7 @@ def _instance(library: Library, folder: str, options: dict[str, object], text: s
         _versions(options, parse_json(released)),
         {name: string(one["path"]) for name in named if "path" in (one := table(named, name))},
         tuple(_strings(options.get("exclude"))),
+        options.get("numberPrefixParser") is not False,
     )
 
 

@@ -62,10 +62,15 @@ _COMPUTED = "the sidebar computes items: pages that it does not name follow, ord
 
 
 def order_docs(
-    library: Library, sidebar_file: str, docs: Sequence[Doc], warnings: list[SourceWarning]
+    library: Library,
+    sidebar_file: str,
+    docs: Sequence[Doc],
+    warnings: list[SourceWarning],
+    *,
+    numbered: bool,
 ) -> list[tuple[Doc, str]]:
     """Return (doc, chapter) in reading order; docs that no sidebar shows are left out."""
-    tree = _Tree(library, docs, sidebar_file, warnings)
+    tree = _Tree(library, docs, sidebar_file, warnings, numbered)
     if sidebar_file:
         value = read_value(library.settings(sidebar_file), sidebar_file)
         if isinstance(value, dict) and value:
@@ -87,6 +92,7 @@ class _Tree:
         docs: Sequence[Doc],
         sidebar_file: str,
         warnings: list[SourceWarning],
+        numbered: bool,
     ) -> None:
         self._library = library
         self._docs = docs
@@ -94,6 +100,7 @@ class _Tree:
         self._version = f"{PurePosixPath(sidebar_file).name.removesuffix('-sidebars.json')}/"
         self._file = sidebar_file
         self._warnings = warnings
+        self._numbered = numbered
         self._found: list[tuple[TocEntry, Doc | None]] = []
         self.is_computed = False
         """Whether an item is no literal, so that pages may be missing."""
@@ -183,16 +190,20 @@ class _Tree:
         for name in names:
             position = self._category(f"{prefix}{name}")[1]
             if position is None:
-                position = strip_number(name)[1]
+                position = self._split(name)[1]
             yield math.inf if position is None else position, name, f"{prefix}{name}"
 
     def _add_subfolder(self, folder: str, depth: int) -> None:
         label = self._category(folder)[0]
         inside = (doc for doc in self._docs if doc.folder == folder)
         page = next((doc for doc in inside if is_folder_page(doc.stem, folder)), None)
-        name = label or (page.label if page else "") or strip_number(folder.rpartition("/")[2])[0]
+        name = label or (page.label if page else "") or self._split(folder.rpartition("/")[2])[0]
         self._add(page, name, depth)
         self.add_folder(folder, depth + 1)
+
+    def _split(self, name: str) -> tuple[str, int | None]:
+        """Return a folder's name without its number, and the number, if the site numbers them."""
+        return strip_number(name) if self._numbered else (name, None)
 
     def _category(self, folder: str) -> tuple[str, float | None]:
         """Return the label and position in a folder's `_category_` file."""

@@ -37,16 +37,16 @@ from app.adapters.markdown.site_map import (
     SiteSettings,
     configured_base,
     files_beside,
+    front_matter,
     inside,
     join_url,
     line_of,
     table,
     under,
 )
-from app.adapters.markdown.source import front_text, make_source
+from app.adapters.markdown.source import front_text
 from app.domain.document import Site, SourceWarning
 from app.domain.edition import Edition
-from app.domain.errors import FileRefused
 
 
 def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
@@ -106,7 +106,11 @@ class _InstanceDocs:
     def of(cls, library: Library, config: SiteConfig, instance: DocsInstance) -> _InstanceDocs:
         files = _files(library, config, instance)
         placed = [(file, *_edition(config, instance, file)) for file in files]
-        every = [_doc(library, *one) for one in placed if not instance.excludes(one[-1])]
+        every = [
+            _doc(library, *one, numbered=instance.numbered)
+            for one in placed
+            if not instance.excludes(one[-1])
+        ]
         return cls(instance, [doc for doc in every if _is_shown(doc, config, instance)])
 
 
@@ -181,7 +185,10 @@ class _Site:
             for doc in shown.values()
         }
         sidebars = _sidebar_file(self.library, config, instance, version)
-        ordered = order_docs(self.library, sidebars, list(shown.values()), self.warnings)
+        docs = list(shown.values())
+        ordered = order_docs(
+            self.library, sidebars, docs, self.warnings, numbered=instance.numbered
+        )
         listed = [
             replace(pages[doc.file], title=doc.label, chapter=chapter) for doc, chapter in ordered
         ]
@@ -225,13 +232,15 @@ def _files(library: Library, config: SiteConfig, instance: DocsInstance) -> list
     return list(dict.fromkeys(files))
 
 
-def _doc(library: Library, file: str, version: str, locale: str, inner: str) -> Doc:
+def _doc(
+    library: Library, file: str, version: str, locale: str, inner: str, *, numbered: bool
+) -> Doc:
     """Read a doc's front matter; `inner` is its path in the docs folder of its edition."""
-    front = _front_matter(library, file)
+    front = front_matter(library, file)
     path = PurePosixPath(inner)
     folder = folder_of(inner)
     stem, number, clean = path.stem, None, folder
-    if front.get("parse_number_prefixes") is not False:
+    if numbered and front.get("parse_number_prefixes") is not False:
         stem, number = strip_number(path.stem)
         clean = strip_numbers(folder)
     base_id = front_text(front, "id") or stem
@@ -262,16 +271,6 @@ def _edition(config: SiteConfig, instance: DocsInstance, file: str) -> tuple[str
         case [folder, version, *path] if folder == f"{instance.prefix}versioned_docs":
             return version.removeprefix("version-"), config.locale, "/".join(path)
     return "current", config.locale, inside(joined(config.folder, instance.path), file)
-
-
-def _front_matter(library: Library, file: str) -> dict[str, object]:
-    try:
-        text = library.text(file) or ""
-        if not text[:4].strip("\ufeff").startswith("---"):
-            return {}
-        return make_source(text[: text.find("\n---", 3) + 8], file).front_matter
-    except FileRefused:
-        return {}  # refused again when it is read as a page
 
 
 def _position(front: dict[str, object], number: int | None) -> float:

@@ -27,6 +27,12 @@ _HIGHLIGHT = re.compile(
     r"(?:highlight-next-line|highlight-start|highlight-end|prettier-ignore)"
     r"\s*(?:\*/\}?|-->)?[ \t]*$"
 )
+_CUT_ABOVE = re.compile(r"[ \t]*//[ \t]*---cut(?:-before)?---[ \t]*")
+_CUT_BELOW = re.compile(r"[ \t]*//[ \t]*---cut-after---[ \t]*")
+_TWOSLASH = re.compile(
+    r"//[ \t]?@(?!(?:filename|log|error|warn|annotate):)\w+(?::.*)?|[ \t]*//[ \t]*\^[?|][ \t]*"
+)
+"""A line of Twoslash that only its compiler reads: an option, or the query of a type."""
 _IMPORT = re.compile(
     r"(?:import\s+(?P<name>\w+)\s+)?from\s+[\"'](?P<raw>!!raw-loader!)?(?P<target>[^\"']+)[\"']"
 )
@@ -83,11 +89,26 @@ def _inline_expression(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _without_highlights(text: str, _language: str, _info: str) -> str:
-    """Drop the comments that mark lines to highlight."""
+def _visible_code(text: str, _language: str, info: str) -> str:
+    """Drop what Twoslash hides, and the comments that mark lines to highlight."""
+    if "twoslash" in info.split():
+        text = _without_twoslash(text)
     if "highlight-" not in text:
         return text
     return "\n".join(line for line in text.split("\n") if not _HIGHLIGHT.match(line))
+
+
+def _without_twoslash(text: str) -> str:
+    """Drop the lines above and below its cuts, and those that only its compiler reads."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if _CUT_BELOW.fullmatch(line):
+            break
+        if _CUT_ABOVE.fullmatch(line):
+            lines.clear()
+        elif not _TWOSLASH.fullmatch(line):
+            lines.append(line)
+    return "\n".join(lines).strip("\n")
 
 
 def _code_file(
@@ -165,7 +186,7 @@ DIALECT = Dialect(
     heading_ids=(BRACE_ID, COMMENT_ID),
     block_rules=(("import", _esm), ("export", _esm), ("{", _expression)),
     inline_rules=(InlineRule("expression", "{", _inline_expression),),
-    visible_code=_without_highlights,
+    visible_code=_visible_code,
     code_file=_code_file,
     imports=_Imports,
 )

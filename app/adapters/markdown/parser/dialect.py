@@ -70,6 +70,8 @@ class Dialect:
     """`{#id .class}` after spans."""
     comment_expressions: bool = False
     """MDX's `{/* note */}`: not shown."""
+    template_tags: bool = False
+    """Tags of template languages inside text (`{% tag %}`, `{{< name >}}`): not shown."""
     directives: bool = False
     """`:::name[title]{attributes}`."""
     math: bool = False
@@ -90,6 +92,8 @@ class Dialect:
     block_rules: tuple[tuple[str, BlockRule], ...] = ()
     """Block rules, each with the first character or word of its blocks."""
     inline_rules: tuple[InlineRule, ...] = ()
+    link_target: re.Pattern[str] | None = None
+    """Targets of links that CommonMark does not allow."""
     rewrite_code_spans: Callable[[str], str] | None = None
     """Applied to running text that has code spans, before it is parsed."""
     adapt_tokens: Callable[[str, Sequence[Token], EnvType], Sequence[Token]] | None = None

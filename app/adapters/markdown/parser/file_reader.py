@@ -73,7 +73,7 @@ def _engine(dialect: Dialect, footnotes: bool, tables: bool, underlined: bool) -
         md.use(deflist_plugin)
     _install(md, dialect, footnotes)
     md.inline = inline = DispatchingInline()
-    md.helpers = LinkHelpers  # type: ignore[assignment]  # duck-typed: a module in markdown-it
+    md.helpers = LinkHelpers(dialect.link_target)  # type: ignore[assignment]  # duck-typed: a module in markdown-it
     inline.ruler.disable("linkify")
     reader = InlineReader(md, dialect, footnotes)
     inline.prepare(dialect.inline_rules)

@@ -36,6 +36,8 @@ class InlineReader:
             ruler.before("html_inline", "attributes", inline_rules.attributes_rule)
         if dialect.comment_expressions:
             ruler.before("html_inline", "comment_expression", inline_rules.comment_expression_rule)
+        if dialect.template_tags:
+            ruler.before("html_inline", "template_tag", inline_rules.template_tag_rule)
         if dialect.math:
             spaced = dialect.spaced_math
             math = inline_rules.spaced_math_rule if spaced else inline_rules.math_rule

@@ -35,6 +35,7 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
     "math": "$\\",
     "attributes": "{",
     "comment_expression": "{",
+    "template_tag": "{",
     "footnote_ref": "[",
 }
 
@@ -148,10 +149,13 @@ class LinkHelpers:
     parseLinkLabel = staticmethod(helpers.parseLinkLabel)  # noqa: N815 - the module's name
     parseLinkTitle = staticmethod(helpers.parseLinkTitle)  # noqa: N815
 
-    @staticmethod
-    def parseLinkDestination(string: str, pos: int, maximum: int) -> object:  # noqa: N802
+    def __init__(self, own_target: re.Pattern[str] | None = None) -> None:
+        self._own_target = own_target
+
+    def parseLinkDestination(self, string: str, pos: int, maximum: int) -> object:  # noqa: N802
         """Read a link's target at `pos`: `ok`, its text `str`, and the offset `pos` after it."""
-        match = _SIMPLE_TARGET.match(string, pos, maximum)
+        own = self._own_target.match(string, pos, maximum) if self._own_target else None
+        match = own or _SIMPLE_TARGET.match(string, pos, maximum)
         if match:
             return SimpleNamespace(ok=True, pos=match.end(), str=match.group())
         return helpers.parseLinkDestination(string, pos, maximum)

@@ -20,6 +20,14 @@ _BRACKETS = {"\\\\(": "\\\\)", "\\\\[": "\\\\]"}
 """TeX's `\\(` and `\\[` as mdBook requires them: with an escaped backslash."""
 RAW_INLINE = frozenset({"math", "svg", "script", "style"})
 """Inline elements that are read whole, as HTML."""
+_LIQUID = r"\{%-?[ \t]*+"
+TEMPLATE_TAG = (
+    rf"{_LIQUID}comment[ \t]*-?%\}}(?:[^{{\n]|\{{(?!%))*+{_LIQUID}endcomment[ \t]*-?%\}}"
+    r"|\{%(?:[^%{\n]|%(?!\})|\{(?!%))*+%\}"
+    r"|\{\{(?:<(?:[^>{\n]|>(?!\}\})|\{(?!\{))*+>|%(?:[^%{\n]|%(?!\}\})|\{(?!\{))*+%)\}\}"
+)
+"""A tag of Liquid or Nunjucks (`{% tag %}`), or Hugo's shortcode (`{{< name >}}`)."""
+_TEMPLATE_TAG = re.compile(TEMPLATE_TAG)
 _INVISIBLE = (("<!--", "-->"), ("<?", ">"), ("<!", ">"))
 
 
@@ -96,6 +104,17 @@ def comment_expression_rule(state: StateInline, silent: bool) -> bool:
     if not silent:
         state.push("boundary", "", 0)
     state.pos = close + 3
+    return True
+
+
+def template_tag_rule(state: StateInline, silent: bool) -> bool:
+    """Read a tag of a template language; the text around it is shown."""
+    match = _TEMPLATE_TAG.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        state.push("boundary", "", 0)
+    state.pos = match.end()
     return True
 
 

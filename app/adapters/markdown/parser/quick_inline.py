@@ -48,6 +48,8 @@ _NUMBER = re.compile(r"&#(?:[xX](?P<hex>[0-9A-Fa-f]{1,6})|(?P<decimal>[0-9]{1,7}
 # `@` may belong to an autolink; a line end after the comment affects the blanks before it.
 _COMMENT = re.compile(r"(?><!--[^@]*?-->)(?![ \t]*\n)")
 _NO_TAG = re.compile(r"<(?=[\s\"(),;:<\[\]]|\Z)")
+_TEMPLATE = ("{/*", "{%", "{{")
+"""How comments of MDX and tags of template languages begin."""
 _MARKERS = re.compile(r"\*+|_+")
 _PUNCTUATION = frozenset(string.punctuation + "’‘“”–—…")
 _MARKER = frozenset("*_")
@@ -245,7 +247,7 @@ class _Scan:
         return match.end()
 
     def _brace(self, start: int, end: int) -> int:
-        if not self.attribute_lists or self.source.startswith("{/*", start):
+        if not self.attribute_lists or self.source.startswith(_TEMPLATE, start):
             return -1
         match = attribute_list(self.source, start)
         if match is None:

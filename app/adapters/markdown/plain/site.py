@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import PurePosixPath
 
 from markdown_it.common.utils import unescapeAll
@@ -24,7 +23,9 @@ from app.adapters.markdown.parser.block_rules import (
 )
 from app.adapters.markdown.parser.dialect import Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import MarkupClass
+from app.adapters.markdown.parser.inline_rules import TEMPLATE_TAG
 from app.adapters.markdown.plain.hints import LANGUAGE_FOLDER, hints
+from app.adapters.markdown.plain.jekyll import Permalinks
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SitePage,
@@ -40,17 +41,29 @@ from app.domain.document import Site, SourceWarning
 
 _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
 _OTHER_PAGES = frozenset({".adoc", ".ipynb", ".qmd", ".rmd", ".rst"})
-_TEMPLATE = re.compile(
-    r"\{(?:[#:/@][a-z][^}\n]*\}|%[^\n]*?%\}|\{[<%#][^\n]*?[>%]?\}\})[ \t]*$", re.MULTILINE
+_VALUE = r"\{\{(?:[^{}\n]|\}(?!\}))*+\}\}"
+"""`{{ site.baseurl }}`."""
+_TARGET = re.compile(
+    rf"(?=[^\s()]*\{{[{{%])(?:{TEMPLATE_TAG}|{_VALUE}|[^\s()\\<>&{{}}\x00-\x20\x7f])++(?=[) \n]|$)"
 )
-"""`{#if}`, `{% tag %}` or `{{< shortcode >}}`."""
+"""The target of a link whose path a template fills."""
+_TEMPLATE = re.compile(
+    rf"(?:(?:\{{[#:/@][a-z][^}}\n]*\}}|\{{\{{#[^}}\n]*+\}}\}}|{TEMPLATE_TAG})[ \t]*+)++$",
+    re.MULTILINE,
+)
+"""A line of tags only; also `{#if}` and `{{#name}}`."""
+_INCLUDE = re.compile(
+    r"\{%-?[ \t]*(?P<name>include)[ \t]+[\"'](?P<argument>[^\"'\s]+)[\"'][ \t]*-?%\}[ \t]*$",
+    re.MULTILINE,
+)
+"""GitBook's `{% include "./file.md" %}`."""
 _END_OF_BLOCK = re.compile(r"\^(?=[ \t]*$)", re.MULTILINE)
 """kramdown's `^` on a line of its own."""
 _ROW = re.compile(r"\|(?P<cells>[^\n]*[^\\\n])\|[ \t]*$", re.MULTILINE)
 _RULE = re.compile(r"[-|:+= \t]+")
 _LEAST_ROWS = 2
 _SPACED_IMAGE = re.compile(
-    r"!\[(?P<alt>[^\[\]]*+)\]\((?P<target>[^()<>\"\n]*+)"
+    rf"!\[(?P<alt>[^\[\]]*+)\]\((?P<target>(?:{_VALUE}|[^()<>\"\n])*+)"
     r"(?:\"(?P<title>(?:[^\"\\]|\\.)*+)\"[ \t]*+)?\)",
     re.DOTALL,
 )
@@ -110,11 +123,17 @@ def _spaced_image(state: StateInline, silent: bool) -> bool:
     return True
 
 
-_BRACES = first_of(comment_expression, mark_rule(_TEMPLATE, MarkupClass.DIRECTIVE), attribute_list)
+_BRACES = first_of(
+    comment_expression,
+    mark_rule(_INCLUDE, MarkupClass.INCLUDE),
+    mark_rule(_TEMPLATE, MarkupClass.DIRECTIVE),
+    attribute_list,
+)
 DIALECT = Dialect(
     attribute_lists=True,
     inline_attributes=True,
     comment_expressions=True,
+    template_tags=True,
     directives=True,
     math=True,
     definition_lists=True,
@@ -125,6 +144,7 @@ DIALECT = Dialect(
         ("^", mark_rule(_END_OF_BLOCK, MarkupClass.DIRECTIVE)),
         ("|", _table_without_header),
     ),
+    link_target=_TARGET,
     inline_rules=(InlineRule("spaced_image", "!", _spaced_image, before="autolink"),),
 )
 
@@ -143,13 +163,12 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     if contents is None:
         warnings += hints(library, files)
         folder = content_folder(library)
-    pretty = "pretty" in str(config.get("permalink"))
     return SiteSettings(
         base_url,
         title,
         str(config.get("lang") or config.get("locale") or ""),
         folder,
-        _content_path if folder else partial(_path, pretty=pretty),
+        _content_path if folder else Permalinks(library, config).path,
         contents,
     )
 
@@ -164,7 +183,7 @@ def _toctree_settings(
     toctree, language = _chosen(toctrees)
     pages = _by_toctree(library, toctree, join_url(base_url, language), warnings)
     return SiteSettings(
-        base_url, title, language, path_of=partial(_path, pretty=False), pages=pages
+        base_url, title, language, path_of=Permalinks(library, {}).path, pages=pages
     )
 
 
@@ -184,15 +203,6 @@ def _find_config(library: Library) -> str:
     """Return the file or folder that makes this the top of a site, which determines its URLs."""
     named = ("_config.yml", "_toctree.yml", "SUMMARY.md", "src/SUMMARY.md", "docs/SUMMARY.md")
     return library.first("", named) or content_folder(library)
-
-
-def _path(file: str, pretty: bool) -> str:
-    path = PurePosixPath(file)
-    if path.stem.lower() in ("index", "readme"):
-        folder = folder_of(file)
-        return f"{folder}/" if folder else ""
-    stem = str(path.with_suffix(""))
-    return f"{stem}/" if pretty else f"{stem}.html"
 
 
 def _content_path(file: str) -> str:
