@@ -110,30 +110,43 @@ class Records:
         return revisions
 
     async def replace(self, old: BookRecord, new: BookRecord) -> BookRecord | None:
-        """Replace `old` by `new`; None if another process wrote the record meanwhile.
+        """Replace `old` by `new`; None if another process wrote or deleted the record meanwhile.
 
         The write ordering is `MEDIUM`: a leader among the live replicas orders the writes. `STRONG`
         would refuse all writes while one fixed leader is down.
         """
         now = int(1_000 * time.time())
         new = replace(new, revision=secrets.token_hex(8), changed=now)
-        point = models.PointStruct(
-            id=_point_id(BOOK, new.book), vector={}, payload={"kind": BOOK, **asdict(new)}
-        )
         try:
-            await self._client.upsert(
-                self.collection,
-                points=[point],
-                wait=True,
-                ordering=models.WriteOrdering.MEDIUM,
-                update_filter=models.Filter(must=[match_any("revision", [old.revision])]),
-            )
+            await self._write(old, new)
         except StorageError:
             # The write may have succeeded although its answer was lost.
             if (await self.read(new.book)).revision != new.revision:
                 raise
             return new
         return new if (await self.read(new.book)).revision == new.revision else None
+
+    async def _write(self, old: BookRecord, new: BookRecord) -> None:
+        """Write `new` if the stored record is still `old`; a deleted one is not written again."""
+        point_id, payload = _point_id(BOOK, new.book), {"kind": BOOK, **asdict(new)}
+        unchanged, ordering = match_any("revision", [old.revision]), models.WriteOrdering.MEDIUM
+        if old.revision:
+            this = models.HasIdCondition(has_id=[point_id])
+            await self._client.overwrite_payload(
+                self.collection,
+                payload=payload,
+                points=models.Filter(must=[this, unchanged]),
+                wait=True,
+                ordering=ordering,
+            )
+        else:
+            await self._client.upsert(
+                self.collection,
+                points=[models.PointStruct(id=point_id, vector={}, payload=payload)],
+                wait=True,
+                ordering=ordering,
+                update_filter=models.Filter(must=[unchanged]),
+            )
 
     async def delete(self, record: BookRecord) -> None:
         """Delete the record unless another process has written it since."""
