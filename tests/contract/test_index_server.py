@@ -252,6 +252,29 @@ def test_a_generation_becomes_current_by_one_write_of_the_record(double: QdrantD
     assert (after["previous"], after["lease"]) == (None, None)
 
 
+def test_a_server_that_was_emptied_has_no_books(double: QdrantDouble) -> None:
+    """As a new process says, and `operations.md` for the time until a `restore`; not an error."""
+    serve(double)
+
+    async def scenario() -> None:
+        await put_record(double, "book")
+        now = 0.0
+        client = server_client(double.url, SECRET, grpc=False)
+        index = ServerIndex(client, "textbook", double.url, clock=lambda: now)
+        assert (await index.books()).named()
+        serve(double, exists=False)
+        gone = "Not found: Collection `textbook~books` doesn't exist!"
+        for path in ("", "/scroll", "/count"):
+            double.routes[f"POST {BOOKS}/points{path}"] = lambda _: Reply(404, None, gone)
+        now = 1.0
+        with pytest.raises(BookNotFound):
+            await index.search(QUERY, None, 9, SearchFilter(books=(BookId("book"),)))
+        assert not await index.books()
+        await client.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_search_is_one_request_whatever_number_of_books(double: QdrantDouble) -> None:
     serve(double)
     asked = SearchFilter(
@@ -510,14 +533,24 @@ def lease(host: str, pid: int, age: float = 0.0) -> Lease:
     ("make", "held"),
     [
         (new_lease, True),
-        (lambda: lease(HERE, os.getppid(), 10 * LEASE_SECONDS), True),
+        (lambda: lease(HERE, os.getppid(), LEASE_SECONDS / 2), True),
+        # A process that got the id of one that died.
+        (lambda: lease(HERE, os.getppid(), LEASE_SECONDS * 2), False),
         (lambda: lease(HERE, dead_process()), False),
         # A process of our own id before us: the container was started again.
         (lambda: lease(HERE, os.getpid()), False),
         (lambda: lease("elsewhere", 1, LEASE_SECONDS / 2), True),
         (lambda: lease("elsewhere", 1, LEASE_SECONDS * 2), False),
     ],
-    ids=["this process", "running here", "died here", "same id", "elsewhere", "silent elsewhere"],
+    ids=[
+        "this process",
+        "running here",
+        "silent here",
+        "died here",
+        "same id",
+        "elsewhere",
+        "silent elsewhere",
+    ],
 )
 def test_an_unfinished_generation_is_cleared_away_only_when_its_writer_is_dead(
     make: Callable[[], Lease], held: bool

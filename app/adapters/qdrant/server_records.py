@@ -10,13 +10,15 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 
 from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.frequencies import Frequencies
+from app.adapters.qdrant.server_errors import CollectionMissing
 from app.adapters.qdrant.server_lease import Lease, lease_from_json
 from app.adapters.qdrant.server_points import scroll
 from app.adapters.qdrant.server_schema import PAGE, match_any
@@ -80,20 +82,23 @@ class Records:
         records: dict[BookId, BookRecord] = {}
         if not await self._exists():
             return records
-        for start in range(0, len(books), PAGE):
-            ids = [_point_id(BOOK, book) for book in books[start : start + PAGE]]
-            found = await self._client.retrieve(self.collection, ids, with_payload=True)
-            records.update((one.book, one) for one in map(_record_of, found))
+        with self._none_if_missing():
+            for start in range(0, len(books), PAGE):
+                ids = [_point_id(BOOK, book) for book in books[start : start + PAGE]]
+                found = await self._client.retrieve(self.collection, ids, with_payload=True)
+                records.update((one.book, one) for one in map(_record_of, found))
         return records
 
     async def count(self) -> int:
         """Return the number of records, including those with an invalid book id."""
         if not await self._exists():
             return 0
-        found = await self._client.count(
-            self.collection, models.Filter(must=[match_any("kind", [BOOK])]), exact=True
-        )
-        return found.count
+        with self._none_if_missing():
+            found = await self._client.count(
+                self.collection, models.Filter(must=[match_any("kind", [BOOK])]), exact=True
+            )
+            return found.count
+        return 0
 
     async def revisions(self, since: int = 0) -> dict[str, str]:
         """Return the revisions, by book, of records whose `changed` is `since` or later."""
@@ -104,9 +109,10 @@ class Records:
         if since:
             must.append(models.FieldCondition(key="changed", range=models.Range(gte=since)))
         condition, fields = models.Filter(must=must), ["book", "revision"]
-        async for one in scroll(self._client, self.collection, condition, fields):
-            payload = one.payload or {}
-            revisions[str(payload.get("book"))] = str(payload.get("revision"))
+        with self._none_if_missing():
+            async for one in scroll(self._client, self.collection, condition, fields):
+                payload = one.payload or {}
+                revisions[str(payload.get("book"))] = str(payload.get("revision"))
         return revisions
 
     async def replace(self, old: BookRecord, new: BookRecord) -> BookRecord | None:
@@ -188,6 +194,14 @@ class Records:
         if not self._found:
             self._found = await self._client.collection_exists(self.collection)
         return self._found
+
+    @contextmanager
+    def _none_if_missing(self) -> Iterator[None]:
+        """End the block where the collection is gone: a server that was emptied has no books."""
+        try:
+            yield
+        except CollectionMissing:
+            self._found = False
 
     async def _delete(self, condition: models.Filter) -> None:
         await self._client.delete(self.collection, points_selector=condition, wait=True)
