@@ -736,6 +736,49 @@ def test_a_publication_whose_answer_is_lost_stays_published(is_read_back: bool) 
     in_memory(scenario)
 
 
+def test_a_write_that_another_follows_before_it_is_read_back_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A publication, then at once an ingest of the same book by another process."""
+
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index = index_of(client)
+        writer = await index.begin(BookId("book"), DIMENSION)
+        await writer.write(points("book", [1]))
+        overwrite, methods = client.overwrite_payload, cast("Any", client)
+
+        async def overwrite_and_be_followed(name: str, **arguments: Any) -> None:
+            await overwrite(name, **arguments)
+            methods.overwrite_payload = overwrite
+            monkeypatch.setattr("app.adapters.qdrant.server_lease._this_process", lambda: "other")
+            await index_of(client).begin(BookId("book"), DIMENSION)
+
+        methods.overwrite_payload = overwrite_and_be_followed
+        assert (await writer.publish(manifest("book", 1))).generation == 1
+
+    in_memory(scenario)
+
+
+def test_a_rollback_that_comes_second_says_so() -> None:
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index, records = index_of(client), records_of(client)
+        await publish(index, "book", points("book", [1]))
+        await publish(index, "book", points("book", [2]))
+        overwrite, methods = client.overwrite_payload, cast("Any", client)
+
+        async def come_second(name: str, **arguments: Any) -> None:
+            methods.overwrite_payload = overwrite
+            record = await records.read(BookId("book"))
+            assert await records.replace(record, replace(record, previous=None))
+            await overwrite(name, **arguments)
+
+        methods.overwrite_payload = come_second
+        with pytest.raises(IndexBusy, match="changed by another run just now"):
+            await index.rollback(BookId("book"))
+
+    in_memory(scenario)
+
+
 def test_a_write_of_a_record_that_was_read_before_its_book_was_removed_changes_nothing() -> None:
     """A `rollback` or an ingest overtaken by a `remove` would bring back a book without chunks."""
 

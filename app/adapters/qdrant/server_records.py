@@ -30,6 +30,9 @@ BOOK, FREQUENCIES = "book", "frequencies"
 _FREQUENCIES_PAGE = 100
 """Generations whose frequencies are read in one request: 60 KB each for 1,000 chunks."""
 
+_EARLIER = 8
+"""Revisions that a record keeps: by them, a writer that others followed at once knows its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class GenerationRecord:
@@ -53,10 +56,17 @@ class BookRecord:
     lease: Lease | None = None
     changed: int = 0
     """Milliseconds since the epoch, by the writer's clock."""
+    earlier: tuple[str, ...] = ()
+    """The last revisions before this one, newest first."""
 
     def has_content_of(self, other: BookRecord) -> bool:
-        """Whether both have the same content, apart from revision and time."""
-        return replace(self, revision="", changed=0) == replace(other, revision="", changed=0)
+        """Whether both have the same content, apart from revisions and time."""
+        same = replace(other, revision=self.revision, changed=self.changed, earlier=self.earlier)
+        return self == same
+
+    def follows(self, revision: str) -> bool:
+        """Whether the write with this revision was applied; others may have followed it."""
+        return revision in (self.revision, *self.earlier)
 
     @property
     def kept(self) -> list[GenerationRecord]:
@@ -122,15 +132,16 @@ class Records:
         would refuse all writes while one fixed leader is down.
         """
         now = int(1_000 * time.time())
-        new = replace(new, revision=secrets.token_hex(8), changed=now)
+        earlier = (old.revision, *old.earlier)[:_EARLIER]
+        new = replace(new, revision=secrets.token_hex(8), changed=now, earlier=earlier)
         try:
             await self._write(old, new)
         except StorageError:
             # The write may have succeeded although its answer was lost.
-            if (await self.read(new.book)).revision != new.revision:
+            if not (await self.read(new.book)).follows(new.revision):
                 raise
             return new
-        return new if (await self.read(new.book)).revision == new.revision else None
+        return new if (await self.read(new.book)).follows(new.revision) else None
 
     async def _write(self, old: BookRecord, new: BookRecord) -> None:
         """Write `new` if the stored record is still `old`; a deleted one is not written again."""
@@ -220,6 +231,7 @@ def _record_of(point: models.Record) -> BookRecord:
         _generation(data.get("previous")),
         lease_from_json(data.get("lease")),
         changed if isinstance(changed := data.get("changed"), int) else 0,
+        tuple(map(str, earlier)) if isinstance(earlier := data.get("earlier"), list) else (),
     )
 
 
