@@ -121,6 +121,13 @@ def serve(double: QdrantDouble, *, exists: bool = True) -> QdrantDouble:
         stored.update({one["id"]: {**one, "vector": {}} for one in made})
         return DONE
 
+    def overwrite(request: Request) -> Reply:
+        condition = request.body["filter"]
+        assert isinstance(condition, dict)
+        (name,) = condition["must"][0]["has_id"]
+        stored[name] = {"id": name, "vector": {}, "payload": request.body["payload"]}
+        return DONE
+
     def retrieve(request: Request) -> Reply:
         ids = request.body["ids"]
         assert isinstance(ids, list)
@@ -163,6 +170,7 @@ def serve(double: QdrantDouble, *, exists: bool = True) -> QdrantDouble:
         "PUT /collections/": lambda request: DONE if "?wait" in request.path else Reply(),
         "POST /collections/": lambda _: DONE,
         f"PUT {BOOKS}/points": put,
+        f"PUT {BOOKS}/points/payload": overwrite,
         f"POST {BOOKS}/points": retrieve,
         f"POST {BOOKS}/points/scroll": scroll,
         f"POST {BOOKS}/points/delete": lambda _: DONE,

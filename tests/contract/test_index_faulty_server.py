@@ -18,7 +18,7 @@ from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
 from app.adapters.qdrant.server_schema import ServerOptions
 from app.domain.book_id import BookId
-from app.domain.errors import ConfigError, RagError, StorageError
+from app.domain.errors import BookNotFound, ConfigError, RagError, StorageError
 from app.domain.retrieval.query import SearchFilter
 from tests.command_line import KEYS
 from tests.index_points import DIMENSION, chunk_id, manifest, points, publish, vector
@@ -145,6 +145,27 @@ def test_a_server_that_hangs_is_a_clear_line_and_is_used_again_after_it(tmp_path
             assert await found(index) == ids(range(5))
 
         play(server.url, scenario, seconds=5)
+
+
+def test_a_server_that_starts_again_empty_has_no_books_until_they_are_written(
+    tmp_path: Path,
+) -> None:
+    with node(tmp_path / "first") as server:
+
+        async def scenario(index: ServerIndex) -> None:
+            await publish(index, "book", points("book", range(5)))
+            assert await found(index) == ids(range(5))
+            server.stop()
+            server.folder = tmp_path / "second"
+            server.start()
+            server.wait()
+            await asyncio.sleep(0.6)  # the records are asked for again
+            await refused(found(index), "no book", kind=BookNotFound)
+            assert not await index.books()
+            await publish(index, "book", points("book", range(3)))
+            assert await found(index) == ids(range(3))
+
+        play(server.url, scenario)
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM])

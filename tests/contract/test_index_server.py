@@ -31,7 +31,6 @@ from tests.index_points import DIMENSION, chunk, chunk_id, manifest, points, pub
 from tests.qdrant_double import (
     BOOKS,
     POINTS,
-    Json,
     QdrantDouble,
     Reply,
     Request,
@@ -231,32 +230,49 @@ def test_a_generation_becomes_current_by_one_write_of_the_record(double: QdrantD
             assert (await writer.publish(manifest("book", 0))).generation == 1
 
     asyncio.run(scenario())
-    writes = [
+    taken, published = (
         request
         for request in double.requests
-        if request.line.startswith(f"PUT {BOOKS}/points") and "update_filter" in request.body
-    ]
-    taken, published = (request.body for request in writes)
-    assert all("ordering=medium" in request.path for request in writes)
-
-    def payload(body: Json) -> Json:
-        made = body["points"]
-        assert isinstance(made, list)
-        found: Json = made[0]["payload"]
-        return found
-
-    assert taken["update_filter"] == {"must": [{"key": "revision", "match": {"any": [""]}}]}
-    before = payload(taken)
+        if request.line.startswith(f"PUT {BOOKS}/points") and "ordering=medium" in request.path
+    )
+    made = taken.body["points"]
+    assert isinstance(made, list)
+    before = made[0]["payload"]
     lease = before["lease"]
     assert isinstance(lease, dict)
     assert lease["pid"] == os.getpid()
+    assert taken.body["update_filter"] == {"must": [{"key": "revision", "match": {"any": [""]}}]}
     expected = {"key": "revision", "match": {"any": [before["revision"]]}}
-    assert published["update_filter"] == {"must": [expected]}
-    after = payload(published)
+    assert published.body["filter"] == {"must": [{"has_id": [made[0]["id"]]}, expected]}
+    after = published.body["payload"]
+    assert isinstance(after, dict)
     current = after["current"]
     assert isinstance(current, dict)
     assert current["manifest"] == manifest_to_json(manifest("book", 0)) | {"generation": 1}
     assert (after["previous"], after["lease"]) == (None, None)
+
+
+def test_a_server_that_was_emptied_has_no_books(double: QdrantDouble) -> None:
+    """As a new process says, and `operations.md` for the time until a `restore`; not an error."""
+    serve(double)
+
+    async def scenario() -> None:
+        await put_record(double, "book")
+        now = 0.0
+        client = server_client(double.url, SECRET, grpc=False)
+        index = ServerIndex(client, "textbook", double.url, clock=lambda: now)
+        assert (await index.books()).named()
+        serve(double, exists=False)
+        gone = "Not found: Collection `textbook~books` doesn't exist!"
+        for path in ("", "/scroll", "/count"):
+            double.routes[f"POST {BOOKS}/points{path}"] = lambda _: Reply(404, None, gone)
+        now = 1.0
+        with pytest.raises(BookNotFound):
+            await index.search(QUERY, None, 9, SearchFilter(books=(BookId("book"),)))
+        assert not await index.books()
+        await client.close()
+
+    asyncio.run(scenario())
 
 
 def test_a_search_is_one_request_whatever_number_of_books(double: QdrantDouble) -> None:
@@ -366,15 +382,13 @@ def test_a_run_that_writes_nothing_for_long_keeps_its_lease(
     serve(double)
     monkeypatch.setattr("app.adapters.qdrant.server_writer.RENEW_SECONDS", 0.01)
     renewed = threading.Event()
-    put, written = double.routes[f"PUT {BOOKS}/points"], []
+    replace_record = double.routes[f"PUT {BOOKS}/points/payload"]
 
     def note(request: Request) -> Reply:
-        written.append(request)
-        if len(written) == 3:
-            renewed.set()
-        return put(request)
+        renewed.set()
+        return replace_record(request)
 
-    double.routes[f"PUT {BOOKS}/points"] = note
+    double.routes[f"PUT {BOOKS}/points/payload"] = note
 
     async def scenario() -> None:
         async with index_at(double.url) as index:
@@ -386,7 +400,9 @@ def test_a_run_that_writes_nothing_for_long_keeps_its_lease(
     assert double.lines()[-1].startswith(f"POST {BOOKS}/points/delete")
 
 
-def test_a_run_that_was_taken_over_publishes_nothing_and_deletes_nothing() -> None:
+def test_a_run_that_was_taken_over_publishes_nothing_and_deletes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def scenario(client: AsyncQdrantClient) -> None:
         index, records = index_of(client), records_of(client)
         silent = await index.begin(BookId("book"), DIMENSION)
@@ -395,6 +411,7 @@ def test_a_run_that_was_taken_over_publishes_nothing_and_deletes_nothing() -> No
         assert held.lease
         dead = replace(held.lease, host="elsewhere", process="x", seen_at=0.0)
         assert await records.replace(held, replace(held, lease=dead))
+        monkeypatch.setattr("app.adapters.qdrant.server_lease._this_process", lambda: "other")
         other = await index.begin(BookId("book"), DIMENSION)
         await other.write(points("book", [2, 3]))
         await silent.write(points("book", [4]))
@@ -516,14 +533,24 @@ def lease(host: str, pid: int, age: float = 0.0) -> Lease:
     ("make", "held"),
     [
         (new_lease, True),
-        (lambda: lease(HERE, os.getppid(), 10 * LEASE_SECONDS), True),
+        (lambda: lease(HERE, os.getppid(), LEASE_SECONDS / 2), True),
+        # A process that got the id of one that died.
+        (lambda: lease(HERE, os.getppid(), LEASE_SECONDS * 2), False),
         (lambda: lease(HERE, dead_process()), False),
         # A process of our own id before us: the container was started again.
         (lambda: lease(HERE, os.getpid()), False),
         (lambda: lease("elsewhere", 1, LEASE_SECONDS / 2), True),
         (lambda: lease("elsewhere", 1, LEASE_SECONDS * 2), False),
     ],
-    ids=["this process", "running here", "died here", "same id", "elsewhere", "silent elsewhere"],
+    ids=[
+        "this process",
+        "running here",
+        "silent here",
+        "died here",
+        "same id",
+        "elsewhere",
+        "silent elsewhere",
+    ],
 )
 def test_an_unfinished_generation_is_cleared_away_only_when_its_writer_is_dead(
     make: Callable[[], Lease], held: bool
@@ -680,32 +707,88 @@ def test_a_publication_whose_answer_is_lost_stays_published(is_read_back: bool) 
         await publish(index, "book", points("book", [1]))
         writer = await index.begin(BookId("book"), DIMENSION)
         await writer.write(points("book", [2, 3]))
-        upsert, retrieve = client.upsert, client.retrieve
+        overwrite, retrieve = client.overwrite_payload, client.retrieve
         methods = cast("Any", client)
 
         async def gone(*_: object, **__: object) -> None:
             message = "cannot reach Qdrant"  # as `server_client` reports a lost connection
             raise StorageError(message)
 
-        async def upsert_and_fail(name: str, **arguments: Any) -> None:
-            await upsert(name, **arguments)
-            if "update_filter" in arguments:
-                methods.upsert = gone
-                if not is_read_back:
-                    methods.retrieve = gone
-                await gone()
+        async def overwrite_and_fail(name: str, **arguments: Any) -> None:
+            await overwrite(name, **arguments)
+            methods.overwrite_payload = gone
+            if not is_read_back:
+                methods.retrieve = gone
+            await gone()
 
-        methods.upsert = upsert_and_fail
+        methods.overwrite_payload = overwrite_and_fail
         if is_read_back:
             await writer.publish(manifest("book", 2))
         else:
             with pytest.raises(StorageError, match="may have been published"):
                 await writer.publish(manifest("book", 2))
         await writer.abandon()
-        methods.upsert, methods.retrieve = upsert, retrieve
+        methods.overwrite_payload, methods.retrieve = overwrite, retrieve
         assert [one.generation for one in (await index_of(client).books()).named()] == [2]
         found = (await index_of(client).search(QUERY, None, 9, ALL)).dense
         assert {hit.chunk_id for hit in found} == {chunk_id("book", 2), chunk_id("book", 3)}
+
+    in_memory(scenario)
+
+
+def test_a_write_that_another_follows_before_it_is_read_back_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A publication, then at once an ingest of the same book by another process."""
+
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index = index_of(client)
+        writer = await index.begin(BookId("book"), DIMENSION)
+        await writer.write(points("book", [1]))
+        overwrite, methods = client.overwrite_payload, cast("Any", client)
+
+        async def overwrite_and_be_followed(name: str, **arguments: Any) -> None:
+            await overwrite(name, **arguments)
+            methods.overwrite_payload = overwrite
+            monkeypatch.setattr("app.adapters.qdrant.server_lease._this_process", lambda: "other")
+            await index_of(client).begin(BookId("book"), DIMENSION)
+
+        methods.overwrite_payload = overwrite_and_be_followed
+        assert (await writer.publish(manifest("book", 1))).generation == 1
+
+    in_memory(scenario)
+
+
+def test_a_rollback_that_comes_second_says_so() -> None:
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index, records = index_of(client), records_of(client)
+        await publish(index, "book", points("book", [1]))
+        await publish(index, "book", points("book", [2]))
+        overwrite, methods = client.overwrite_payload, cast("Any", client)
+
+        async def come_second(name: str, **arguments: Any) -> None:
+            methods.overwrite_payload = overwrite
+            record = await records.read(BookId("book"))
+            assert await records.replace(record, replace(record, previous=None))
+            await overwrite(name, **arguments)
+
+        methods.overwrite_payload = come_second
+        with pytest.raises(IndexBusy, match="changed by another run just now"):
+            await index.rollback(BookId("book"))
+
+    in_memory(scenario)
+
+
+def test_a_write_of_a_record_that_was_read_before_its_book_was_removed_changes_nothing() -> None:
+    """A `rollback` or an ingest overtaken by a `remove` would bring back a book without chunks."""
+
+    async def scenario(client: AsyncQdrantClient) -> None:
+        index, records = index_of(client), records_of(client)
+        await publish(index, "book", points("book", [1]))
+        record = await records.read(BookId("book"))
+        await index.remove(BookId("book"))
+        assert await records.replace(record, replace(record, lease=new_lease())) is None
+        assert not await index_of(client).books()
 
     in_memory(scenario)
 

@@ -21,10 +21,16 @@ class CollectionExists(StorageError):
     """Another process created the collection first."""
 
 
+class CollectionMissing(StorageError):
+    """The collection was deleted, or the server's storage was replaced."""
+
+
 OLDEST = (1, 16)
 """The first version with conditional updates of points, which the records of books need."""
 
 _NEWEST_MAJOR = 1
+
+_NO_COLLECTION = re.compile(r"Collection .+ doesn't exist")
 
 
 def check_version(address: str, version: str) -> None:
@@ -103,6 +109,8 @@ def _refused(address: str, error: UnexpectedResponse) -> RagError:
         return ConfigError(f"Qdrant at {address} refused the key ({status}): check QDRANT_API_KEY")
     if status == 409 or "already exists" in reason:
         return CollectionExists(f"Qdrant at {address}: {reason}")
+    if status == 404 and _NO_COLLECTION.search(reason):
+        return CollectionMissing(f"Qdrant at {address}: {reason}")
     return StorageError(f"Qdrant at {address} answered {status}: {reason}")
 
 
@@ -111,6 +119,8 @@ def _failed_call(address: str, error: AioRpcError) -> RagError:
     reason = " ".join((error.details() or "no reason given").split())[:300]
     if code is StatusCode.ALREADY_EXISTS or "already exists" in reason:
         return CollectionExists(f"Qdrant at {address}: {reason}")
+    if code is StatusCode.NOT_FOUND and _NO_COLLECTION.search(reason):
+        return CollectionMissing(f"Qdrant at {address}: {reason}")
     match code:
         case StatusCode.UNAUTHENTICATED | StatusCode.PERMISSION_DENIED:
             return ConfigError(f"Qdrant at {address} refused the key: check QDRANT_API_KEY")

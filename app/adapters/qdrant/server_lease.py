@@ -14,7 +14,7 @@ from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy
 
 LEASE_SECONDS = 600.0
-"""A writer on another machine counts as dead if it has not renewed its lease for this time."""
+"""A writer counts as dead if it has not renewed its lease for this time."""
 
 RENEW_SECONDS = 60.0
 
@@ -42,9 +42,11 @@ class Lease:
     def is_held(self) -> bool:
         if self.process == _this_process():
             return True
-        if self.host == socket.gethostname():
-            return self.pid != os.getpid() and _is_alive(self.pid)
-        return time.time() - self.seen_at < LEASE_SECONDS
+        if time.time() - self.seen_at >= LEASE_SECONDS:
+            return False  # even if a process here has its id: that may be another one
+        return self.host != socket.gethostname() or (
+            self.pid != os.getpid() and _is_alive(self.pid)
+        )
 
 
 def new_lease() -> Lease:

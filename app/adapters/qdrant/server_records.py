@@ -10,13 +10,15 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 
 from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.frequencies import Frequencies
+from app.adapters.qdrant.server_errors import CollectionMissing
 from app.adapters.qdrant.server_lease import Lease, lease_from_json
 from app.adapters.qdrant.server_points import scroll
 from app.adapters.qdrant.server_schema import PAGE, match_any
@@ -27,6 +29,9 @@ BOOK, FREQUENCIES = "book", "frequencies"
 
 _FREQUENCIES_PAGE = 100
 """Generations whose frequencies are read in one request: 60 KB each for 1,000 chunks."""
+
+_EARLIER = 8
+"""Revisions that a record keeps: by them, a writer that others followed at once knows its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +56,17 @@ class BookRecord:
     lease: Lease | None = None
     changed: int = 0
     """Milliseconds since the epoch, by the writer's clock."""
+    earlier: tuple[str, ...] = ()
+    """The last revisions before this one, newest first."""
 
     def has_content_of(self, other: BookRecord) -> bool:
-        """Whether both have the same content, apart from revision and time."""
-        return replace(self, revision="", changed=0) == replace(other, revision="", changed=0)
+        """Whether both have the same content, apart from revisions and time."""
+        same = replace(other, revision=self.revision, changed=self.changed, earlier=self.earlier)
+        return self == same
+
+    def follows(self, revision: str) -> bool:
+        """Whether the write with this revision was applied; others may have followed it."""
+        return revision in (self.revision, *self.earlier)
 
     @property
     def kept(self) -> list[GenerationRecord]:
@@ -80,20 +92,23 @@ class Records:
         records: dict[BookId, BookRecord] = {}
         if not await self._exists():
             return records
-        for start in range(0, len(books), PAGE):
-            ids = [_point_id(BOOK, book) for book in books[start : start + PAGE]]
-            found = await self._client.retrieve(self.collection, ids, with_payload=True)
-            records.update((one.book, one) for one in map(_record_of, found))
+        with self._none_if_missing():
+            for start in range(0, len(books), PAGE):
+                ids = [_point_id(BOOK, book) for book in books[start : start + PAGE]]
+                found = await self._client.retrieve(self.collection, ids, with_payload=True)
+                records.update((one.book, one) for one in map(_record_of, found))
         return records
 
     async def count(self) -> int:
         """Return the number of records, including those with an invalid book id."""
         if not await self._exists():
             return 0
-        found = await self._client.count(
-            self.collection, models.Filter(must=[match_any("kind", [BOOK])]), exact=True
-        )
-        return found.count
+        with self._none_if_missing():
+            found = await self._client.count(
+                self.collection, models.Filter(must=[match_any("kind", [BOOK])]), exact=True
+            )
+            return found.count
+        return 0
 
     async def revisions(self, since: int = 0) -> dict[str, str]:
         """Return the revisions, by book, of records whose `changed` is `since` or later."""
@@ -104,36 +119,51 @@ class Records:
         if since:
             must.append(models.FieldCondition(key="changed", range=models.Range(gte=since)))
         condition, fields = models.Filter(must=must), ["book", "revision"]
-        async for one in scroll(self._client, self.collection, condition, fields):
-            payload = one.payload or {}
-            revisions[str(payload.get("book"))] = str(payload.get("revision"))
+        with self._none_if_missing():
+            async for one in scroll(self._client, self.collection, condition, fields):
+                payload = one.payload or {}
+                revisions[str(payload.get("book"))] = str(payload.get("revision"))
         return revisions
 
     async def replace(self, old: BookRecord, new: BookRecord) -> BookRecord | None:
-        """Replace `old` by `new`; None if another process wrote the record meanwhile.
+        """Replace `old` by `new`; None if another process wrote or deleted the record meanwhile.
 
         The write ordering is `MEDIUM`: a leader among the live replicas orders the writes. `STRONG`
         would refuse all writes while one fixed leader is down.
         """
         now = int(1_000 * time.time())
-        new = replace(new, revision=secrets.token_hex(8), changed=now)
-        point = models.PointStruct(
-            id=_point_id(BOOK, new.book), vector={}, payload={"kind": BOOK, **asdict(new)}
-        )
+        earlier = (old.revision, *old.earlier)[:_EARLIER]
+        new = replace(new, revision=secrets.token_hex(8), changed=now, earlier=earlier)
         try:
-            await self._client.upsert(
-                self.collection,
-                points=[point],
-                wait=True,
-                ordering=models.WriteOrdering.MEDIUM,
-                update_filter=models.Filter(must=[match_any("revision", [old.revision])]),
-            )
+            await self._write(old, new)
         except StorageError:
             # The write may have succeeded although its answer was lost.
-            if (await self.read(new.book)).revision != new.revision:
+            if not (await self.read(new.book)).follows(new.revision):
                 raise
             return new
-        return new if (await self.read(new.book)).revision == new.revision else None
+        return new if (await self.read(new.book)).follows(new.revision) else None
+
+    async def _write(self, old: BookRecord, new: BookRecord) -> None:
+        """Write `new` if the stored record is still `old`; a deleted one is not written again."""
+        point_id, payload = _point_id(BOOK, new.book), {"kind": BOOK, **asdict(new)}
+        unchanged, ordering = match_any("revision", [old.revision]), models.WriteOrdering.MEDIUM
+        if old.revision:
+            this = models.HasIdCondition(has_id=[point_id])
+            await self._client.overwrite_payload(
+                self.collection,
+                payload=payload,
+                points=models.Filter(must=[this, unchanged]),
+                wait=True,
+                ordering=ordering,
+            )
+        else:
+            await self._client.upsert(
+                self.collection,
+                points=[models.PointStruct(id=point_id, vector={}, payload=payload)],
+                wait=True,
+                ordering=ordering,
+                update_filter=models.Filter(must=[unchanged]),
+            )
 
     async def delete(self, record: BookRecord) -> None:
         """Delete the record unless another process has written it since."""
@@ -176,6 +206,14 @@ class Records:
             self._found = await self._client.collection_exists(self.collection)
         return self._found
 
+    @contextmanager
+    def _none_if_missing(self) -> Iterator[None]:
+        """End the block where the collection is gone: a server that was emptied has no books."""
+        try:
+            yield
+        except CollectionMissing:
+            self._found = False
+
     async def _delete(self, condition: models.Filter) -> None:
         await self._client.delete(self.collection, points_selector=condition, wait=True)
 
@@ -193,6 +231,7 @@ def _record_of(point: models.Record) -> BookRecord:
         _generation(data.get("previous")),
         lease_from_json(data.get("lease")),
         changed if isinstance(changed := data.get("changed"), int) else 0,
+        tuple(map(str, earlier)) if isinstance(earlier := data.get("earlier"), list) else (),
     )
 
 

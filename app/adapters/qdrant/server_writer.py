@@ -65,10 +65,12 @@ class BookStorage:
             found = await self.records.read(old.book)
             written = found if found.has_content_of(new) else None
         if written is None:
-            message = (
-                f"book {old.book!r} was taken over by another run, because this one did not renew "
-                "its lease in time: nothing was published"
-            )
+            message = f"book {old.book!r} was changed by another run just now: nothing was changed"
+            if old.lease:
+                message = (
+                    f"book {old.book!r} was taken over by another run, because this one did not "
+                    "renew its lease in time: nothing was published"
+                )
             raise IndexBusy(message)
         return written
 
