@@ -13,7 +13,7 @@ from grpc.aio import AioRpcError, Metadata
 from qdrant_client import AsyncQdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from app.adapters.qdrant.server_client import Nodes, addresses
+from app.adapters.qdrant.server_client import Nodes, addresses, server_client
 from app.domain.errors import ConfigError, StorageError
 
 URLS = ["http://a:1", "http://b:2", "http://c:3"]
@@ -169,3 +169,19 @@ def test_addresses_are_separated_by_commas_and_get_a_scheme() -> None:
     assert addresses("https://a:1, b:2,") == ["https://a:1", "http://b:2"]
     with pytest.raises(ConfigError, match="QDRANT_URL"):
         addresses(" ,")
+
+
+@pytest.mark.parametrize(("scheme", "logged"), [("http", ["index.key_unencrypted"]), ("https", [])])
+def test_a_key_that_is_sent_unencrypted_is_logged_once(
+    scheme: str,
+    logged: list[str],
+    caplog: pytest.LogCaptureFixture,
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    async def connect() -> None:
+        await server_client(f"{scheme}://qdrant.example:6333", "a-secret-key").close()
+
+    asyncio.run(connect())
+    assert [one.message for one in caplog.records] == logged
+    assert not [one for one in recwarn if "insecure" in str(one.message)]
+    assert "a-secret-key" not in caplog.text

@@ -11,8 +11,10 @@ repetition does nothing. `Records.replace` reads the record back in either case.
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import time
+import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeVar, cast
@@ -24,6 +26,8 @@ from qdrant_client import AsyncQdrantClient
 from app.adapters.qdrant.server_errors import is_node_failure, server_errors
 from app.domain.errors import ConfigError
 from app.domain.urls import is_web_address, without_password
+
+_log = logging.getLogger(__name__)
 
 READ_SECONDS = 1.0
 """Time for which a failed read is repeated; short, since a user is waiting."""
@@ -245,16 +249,21 @@ def server_client(
         # second waits for the acknowledgement of the first, 40 ms. A new connection takes less time
         # than that without TLS, and more with TLS.
         kept = None if parsed.scheme == "https" else 0
-        return AsyncQdrantClient(
-            url=address,
-            api_key=api_key,
-            timeout=timeout_seconds,
-            check_compatibility=False,
-            limits=httpx.Limits(max_keepalive_connections=kept),
-            prefer_grpc=grpc,
-            grpc_port=grpc_port or (parsed.port or _HTTP_PORT) + 1,
-            grpc_options=dict(_GRPC_OPTIONS),
-        )
+        if api_key and parsed.scheme == "http":
+            _log.warning("index.key_unencrypted", extra={"server": without_password(address)})
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # the same, with a line of the library's code
+            return AsyncQdrantClient(
+                url=address,
+                api_key=api_key,
+                timeout=timeout_seconds,
+                check_compatibility=False,
+                limits=httpx.Limits(max_keepalive_connections=kept),
+                prefer_grpc=grpc,
+                grpc_port=grpc_port or (parsed.port or _HTTP_PORT) + 1,
+                grpc_options=dict(_GRPC_OPTIONS),
+            )
 
     clients = {address: connect(address) for address in addresses(url)}
     # With one node there is no alternative, so its readiness is not checked.
