@@ -1,4 +1,4 @@
-"""Temporary folders that do not outlive a killed process for ever."""
+"""Temporary folders with a lock, by which those of killed processes are found and removed."""
 
 from __future__ import annotations
 

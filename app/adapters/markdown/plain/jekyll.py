@@ -45,8 +45,9 @@ class Permalinks:
         inner = file.removeprefix(f"{folder}/") if folder else file
         first, _, rest = inner.partition("/")
         label = first.removeprefix("_")
-        is_in_one = rest and first.startswith("_") and label in table(self.config, "collections")
-        return (label, rest) if is_in_one else ("", file)
+        collections = table(self.config, "collections")
+        in_collection = rest and first.startswith("_") and label in collections
+        return (label, rest) if in_collection else ("", file)
 
     def _template(self, label: str, stem: str) -> str:
         if not label:
