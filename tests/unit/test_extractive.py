@@ -14,6 +14,7 @@ from app.domain.answering.definitions import term_match_score
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.passage_text import quoted_text
+from app.domain.answering.passages import SHORT_WORDS
 from app.domain.answering.question_analysis import name_asked
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import (
@@ -447,3 +448,25 @@ def test_of_paragraphs_with_the_same_words_the_one_most_like_the_question_comes_
     told = (passage(text, f"p-{text[:3]}", heading_path=("Fish", text[:3])) for text in texts)
     found = extracted("heart of a fish blood", *told, similarities=similarities)
     assert found.passages[0].text == texts[liked]
+
+
+LISTING = passage("const store = createStore(reducer)", "p-listing", BlockKind.CODE, language="js")
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [("createStore", "p-told"), ("show me an example of createStore", "p-listing")],
+)
+def test_a_listing_comes_first_if_code_is_asked_for(question: str, first: str) -> None:
+    told = passage("createStore makes the store, createStore alone.", "p-told")
+    lead_in = passage("Here is how we make one.", "p-lead", heading_path=("Book", "Use"))
+    listing = replace(LISTING, heading_path=lead_in.heading_path)
+    found = extracted(question, told, lead_in, listing, similarities=[0.7, 0.2, 0.5])
+    assert first in found.passages[0].paragraph_ids
+
+
+def test_a_listing_without_the_words_of_the_question_is_found_by_its_lead_in() -> None:
+    long = "It is made once, and every part of the page reads it. " * SHORT_WORDS
+    lead_in = passage(f"A store keeps the state of the app. {long}", "p-lead")
+    found = extracted("code for a store", lead_in, LISTING)
+    assert found.passages[0].paragraph_ids == ("p-lead", "p-listing")

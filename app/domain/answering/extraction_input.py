@@ -16,6 +16,7 @@ class Rule(StrEnum):
     SIMILARITY = "embedding similarity"
     RETRIEVAL = "retrieval score"
     ANNOUNCEMENT = "announcements"
+    CODE = "code asked for"
 
 
 ALL_RULES = frozenset(Rule)

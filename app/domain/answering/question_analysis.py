@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
+from app.domain.answering.code_requests import asks_for_code
 from app.domain.answering.definitions import Name
 from app.domain.languages import (
     COMMON_WORDS,
@@ -39,6 +40,8 @@ class QuestionFeatures:
     """The terms of X in "what is X?", else empty."""
     definition_name: Name = ()
     """The words of X as written."""
+    asks_for_code: bool = False
+    """Whether the question asks for an example or code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ def analyse(
         weights=_weights(upper_bounds, own, content),
         definition=terms(" ".join(name)),
         definition_name=name,
+        asks_for_code=asks_for_code(said),
     )
     return QuestionAnalysis(
         question=question,

@@ -6,6 +6,9 @@ score = the retrieval score / the best one + PARAGRAPH_COVERAGE * coverage
     + PARAGRAPH_DEFINITION * definition
     + cosine of question and paragraph, by the local model
 
+If the question asks for code, a listing has the score of its lead-in if that is higher, and CODE
+more.
+
 Coverage is the weighted share of the question's terms in the paragraph or in the headings above it.
 The weights are a conditional logistic regression, gold paragraph against the others of its context,
 on the students' development half and the dev sets, leaving out one book at a time
@@ -21,7 +24,7 @@ These weights were chosen on the dev sets by `scripts/bench/extraction.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.answering.definitions import (
     DEFINING_VERB,
@@ -32,12 +35,13 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.objectives import ASKS_OBJECTIVES, states_objectives
-from app.domain.answering.units import Unit, begins_entry, is_quotable
+from app.domain.answering.units import Unit, adjoin, begins_entry, is_quotable
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 
 PARAGRAPH_COVERAGE = 1.2
 PARAGRAPH_DEFINITION = 1.7
+CODE = 0.3
 HIT = 0.4
 DEFINITION = 1.0
 PREVIOUS = 0.5
@@ -85,7 +89,7 @@ class Relevance:
         headings = [question.terms(" ".join(one.heading_path)) for one in passages]
         retrieval = self._retrieval_scores()
         definitions = self._paragraph_definitions(terms)
-        return [
+        scored = [
             ScoredParagraph(
                 shown,
                 own,
@@ -108,6 +112,27 @@ class Relevance:
                 strict=True,
             )
         ]
+        return self._with_code(scored) if question.asks_for_code else scored
+
+    def _with_code(self, scored: list[ScoredParagraph]) -> list[ScoredParagraph]:
+        """Score the listings as what the question asks for, each with its lead-in."""
+        if Rule.CODE not in self.rules:
+            return scored
+        found = list(scored)
+        for at, one in enumerate(scored):
+            if one.quotable and self.given.context[at].passage.kind is BlockKind.CODE:
+                lead_in = scored[at - 1] if self._continues(at) else one
+                score = max(one.score, lead_in.score) + CODE
+                found[at] = replace(one, score=score, answers=one.answers or lead_in.answers)
+        return found
+
+    def _continues(self, at: int) -> bool:
+        """Whether the paragraph follows the one before it in the book, in the same section."""
+        if not at:
+            return False
+        context = self.given.context
+        before, one = context[at - 1].passage, context[at].passage
+        return before.heading_path == one.heading_path and adjoin(context, at - 1, at)
 
     def _quotable(self) -> list[bool]:
         """Return for each paragraph whether it may be shown."""
