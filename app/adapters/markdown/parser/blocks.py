@@ -235,10 +235,10 @@ class BlockReader:
             self._marks.append((MarkupClass.RULE, start, end))
             return [], close + 1
         draft = merge(BlockKind.LIST, everything)
-        framed = draft.framed
+        indented = draft.has_fence_or_table
         parts: list[Part] = []
         for marker, (item, drafts) in zip(_markers(items, token), items, strict=True):
-            text = in_lines(drafts).replace("\n", "\n" + (" " * len(marker) if framed else "  "))
+            text = in_lines(drafts).replace("\n", "\n" + (" " * len(marker) if indented else "  "))
             item_start, item_end = self._leaf_blocks.span(item)
             parts.append(Part(BlockKind.LIST, item_start, item_end, marker + text))
         draft.text = "\n".join(part.text for part in parts)
