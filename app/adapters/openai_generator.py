@@ -25,7 +25,7 @@ from app.domain.errors import (
     ProviderError,
     ProviderUnavailable,
 )
-from app.domain.prompting import (
+from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     MAX_QUESTION_TOKENS,
     ChatMessage,

@@ -20,7 +20,7 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.prompting import (
+from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     NO_ANSWER,
     REWRITE_QUESTION,

@@ -29,7 +29,7 @@ from app.domain.errors import (
     ProviderUnavailable,
     QuestionError,
 )
-from app.domain.prompting import NO_ANSWER
+from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, Turn, Vector
 from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
