@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.domain.answering.invisible import without_invisible
+from app.domain.answering.invisible_characters import without_invisible
 from app.domain.answering.link_policy import LONGEST_WAIT, LinkPolicy
 from app.domain.answering.link_syntax import forms
 from tests.attacking import table, tried

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from app.domain.answering import link_syntax as syntax
-from app.domain.answering.invisible import Replacements, VisibleText
+from app.domain.answering.invisible_characters import Replacements, VisibleText
 from app.domain.answering.markdown_lines import Lines
 from app.domain.answering.prose_links import Addresses, Line, ProseScan
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
+from app.adapters.markdown.parser.container_kinds import container_of, titled_kind
 from app.adapters.markdown.parser.containers import Containers
 from app.adapters.markdown.parser.drafts import (
     BlockDraft,
@@ -22,7 +23,6 @@ from app.adapters.markdown.parser.drafts import (
 )
 from app.adapters.markdown.parser.html_blocks import component_draft, literal_draft
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
-from app.adapters.markdown.parser.open_containers import container_of, titled_kind
 from app.adapters.markdown.parser.running_text import Text, on_one_line
 from app.adapters.markdown.parser.tags import BLOCK_NAMES, VOID_NAMES, HtmlTag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from app.adapters.markdown.parser.container_kinds import SOLUTION_TITLE, Container, container_of
 from app.adapters.markdown.parser.drafts import BlockDraft, Markup, merge, split_list
-from app.adapters.markdown.parser.open_containers import SOLUTION_TITLE, Container, container_of
 from app.adapters.markdown.parser.running_text import Text, on_one_line
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.domain.document import BlockKind, Part
