@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from app.bootstrap.application import Application, application
 from app.bootstrap.evaluation import read_questions, require_plots
-from app.cli.evaluation_report import write_report
-from app.cli.helpful import aligned, chosen_questions, evaluate_helpful
-from app.cli.measurements import (
+from app.cli.eval_helpful import aligned, chosen_questions, evaluate_helpful
+from app.cli.eval_report import write_report
+from app.cli.eval_results import (
     ANSWER_SETTING,
     REFUSAL_SETTING,
     measurement_json,
