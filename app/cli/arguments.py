@@ -362,9 +362,8 @@ def _question_log(commands: Commands) -> None:
 
 
 def _serving(commands: Commands) -> None:
-    serve = add_command(
-        commands, "serve", "serve_commands.serve", "serve the API and a page that lists the books"
-    )
+    about = "serve the API and a page that lists the books"
+    serve = add_command(commands, "serve", "serve_commands.serve", about, server=True)
     serve.add_argument("--host", help="address to listen on (RAG_HOST)")
     serve.add_argument("--port", type=port, help="port to listen on (RAG_PORT)")
     serve.add_argument(
@@ -373,11 +372,10 @@ def _serving(commands: Commands) -> None:
     flag(serve, "--open", "let everybody ask without a key (RAG_OPEN)")
 
     about = "serve the books to an agent by the Model Context Protocol, on stdin and stdout"
-    add_command(commands, "mcp", "serve_commands.mcp", about)
+    add_command(commands, "mcp", "serve_commands.mcp", about, server=True)
 
-    demo = add_command(
-        commands, "demo", "serve_commands.demo", "ingest the sample book, then serve it"
-    )
+    about = "ingest the sample book, then serve it"
+    demo = add_command(commands, "demo", "serve_commands.demo", about, server=True)
     flag(demo, "--no-serve", "only ingest the sample book")
 
 
