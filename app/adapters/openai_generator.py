@@ -44,8 +44,8 @@ from app.services.generators import (
     GenerationRequest,
     GeneratorEvent,
 )
+from app.services.prompt_speed import LESS_TO_READ, PromptSpeed
 from app.services.provider_stream import generated_end, read_stream, refused_call
-from app.services.server_speed import LESS_TO_READ, ServerSpeed
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class OpenAIGenerator:
     max_tokens: int = 1_000
     short_prompt: bool = False
     """Use the prompt for small models."""
-    speed: ServerSpeed = field(default_factory=ServerSpeed)
+    speed: PromptSpeed = field(default_factory=PromptSpeed)
     """Measured speed of the server; a slow server gets less context."""
     min_context_tokens: int = 400
     """Lowest token budget of the context, however slow the server is."""

@@ -1,4 +1,4 @@
-"""Estimates how fast a model server reads prompts, and limits the length of the next prompt.
+"""Estimates how fast a server reads prompts to its model, and limits the length of the next one.
 
 A small machine reads tens of tokens a second, a large one thousands. A context that a large machine
 reads at once would time out on a small one. So the time to the first token is measured:
@@ -32,7 +32,7 @@ LESS_TO_READ = "RAG_OPENAI_FIRST_TOKEN_SECONDS, RAG_CONTEXT_TOKENS, RAG_OPENAI_P
 
 
 @dataclass(slots=True)
-class ServerSpeed:
+class PromptSpeed:
     """The estimate for one server; times in seconds, tokens by this program's count."""
 
     first_token_seconds: float = 20.0
