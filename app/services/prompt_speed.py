@@ -1,4 +1,4 @@
-"""Estimates how fast a server reads prompts to its model, and limits the length of the next one.
+"""Estimates how fast a model server reads prompts, and limits the length of the next prompt.
 
 A small machine reads tens of tokens a second, a large one thousands. A context that a large machine
 reads at once would time out on a small one. So the time to the first token is measured:
