@@ -18,13 +18,13 @@ from typing import Any
 import httpx
 
 from app.domain.answer import AnswerMode, Usage
-from app.domain.citation_markers import AnswerText, MarkerParser, ParsedText
 from app.domain.cost import Bill, Units
 from app.domain.errors import (
     ConfigError,
     ProviderError,
     ProviderUnavailable,
 )
+from app.domain.generated_text.citation_markers import AnswerText, MarkerParser, ParsedText
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     MAX_QUESTION_TOKENS,

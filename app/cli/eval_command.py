@@ -19,9 +19,9 @@ from app.cli.eval_results import (
     run_of,
 )
 from app.cli.output import asking, print_json, remark, remark_each, require_writable, write_text
-from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.errors import ConfigError, InputError
+from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.paired_bootstrap import CONFIDENCE, Difference, compare_runs
 from app.domain.retrieval.query import SearchMode

@@ -13,8 +13,8 @@ import pytest
 
 from app.domain import prompts
 from app.domain.answer import Answer, AnswerMode
-from app.domain.answering.prompt_guard import PromptGuard
 from app.domain.answering.request import AskRequest, Selection
+from app.domain.generated_text.prompt_guard import PromptGuard
 from app.domain.retrieval.query import Turn
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 from tests.attacking import table, tried
