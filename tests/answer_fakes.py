@@ -197,7 +197,7 @@ def answering_over(
     vectors = similarity_encoder()
     reranker = FeatureReranker(lexical.ordered_terms, vectors)
     scorer = AnswerabilityScorer(vectors, reranker.terms_of)
-    extractive = ExtractiveGenerator(split_sentences, scorer.vectors)
+    extractive = ExtractiveGenerator(split_sentences, scorer.similarity)
     consult = ConsultBook(
         retrieve=retriever,
         analysis=analysis,

@@ -29,7 +29,7 @@ from itertools import chain, repeat
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
-from app.domain.prompting import NO_ANSWER
+from app.domain.prompts import NO_ANSWER
 
 Json = dict[str, Any]
 CitationOrder = Literal["after", "interleaved", "before"]

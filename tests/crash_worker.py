@@ -19,7 +19,7 @@ import cohere.client_v2  # noqa: F401 - else every child would import it
 import httpcore  # noqa: F401
 
 from app.bootstrap.application import application
-from app.bootstrap.books import chunk_book, read_source, source_stamp
+from app.bootstrap.books import chunk_book, read_source, source_fingerprint
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
 from app.services.phases import Phases
@@ -65,7 +65,7 @@ def warm_up() -> None:
     with TemporaryDirectory() as folder:
         request = IngestRequest(make_book(Path(folder), pages=1))
         assert list(chunk_book(read_source(request), request))
-    source_stamp(request, Path())
+    source_fingerprint(request, Path())
 
 
 def main() -> None:

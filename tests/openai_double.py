@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-from app.domain.prompting import NO_ANSWER, REWRITE_QUESTION
+from app.domain.prompts import NO_ANSWER, REWRITE_QUESTION
 from tests.cohere_double import SENTENCE, stand_alone, words
 
 

@@ -18,14 +18,14 @@ from typing import Any
 import httpx
 
 from app.domain.answer import AnswerMode, Usage
-from app.domain.citation_markers import AnswerText, MarkerParser, ParsedText
 from app.domain.cost import Bill, Units
 from app.domain.errors import (
     ConfigError,
     ProviderError,
     ProviderUnavailable,
 )
-from app.domain.prompting import (
+from app.domain.generated_text.citation_markers import AnswerText, MarkerParser, ParsedText
+from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     MAX_QUESTION_TOKENS,
     ChatMessage,
@@ -44,8 +44,8 @@ from app.services.generators import (
     GenerationRequest,
     GeneratorEvent,
 )
+from app.services.prompt_speed import LESS_TO_READ, PromptSpeed
 from app.services.provider_stream import generated_end, read_stream, refused_call
-from app.services.server_speed import LESS_TO_READ, ServerSpeed
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class OpenAIGenerator:
     max_tokens: int = 1_000
     short_prompt: bool = False
     """Use the prompt for small models."""
-    speed: ServerSpeed = field(default_factory=ServerSpeed)
+    speed: PromptSpeed = field(default_factory=PromptSpeed)
     """Measured speed of the server; a slow server gets less context."""
     min_context_tokens: int = 400
     """Lowest token budget of the context, however slow the server is."""

@@ -1,4 +1,4 @@
-"""Answers in generation, and answers finished within a minute, as server-sent events.
+"""Answers that are being generated or were finished within a minute, as server-sent events.
 
 When the last reader of an unfinished answer leaves, the answer is cancelled and dropped. A finished
 answer is kept for a minute, so that a reader whose connection broke can get the rest.

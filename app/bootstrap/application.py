@@ -18,7 +18,7 @@ from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
-from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_stamp
+from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_fingerprint
 from app.bootstrap.providers import (
     LanguageModel,
     OwnEmbedder,
@@ -33,7 +33,7 @@ from app.bootstrap.providers import (
     tariff_of,
 )
 from app.bootstrap.question_logging import question_log, question_reports
-from app.bootstrap.storage import Disk, disk_of, index_only, ledger_store
+from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.errors import ConfigError, ProviderError
 from app.domain.languages import FUNCTION_WORDS
@@ -151,7 +151,7 @@ class _Parts:
 
 
 async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExitStack) -> _Parts:
-    index = await stack.enter_async_context(index_only(settings))
+    index = await stack.enter_async_context(open_index(settings))
     cohere = None
     if key := cohere_key(settings):
         # The import takes a third of a second, so it is delayed until the provider is used.
@@ -260,7 +260,7 @@ def _answer(
     settings, index, analysis = parts.settings, parts.index, retrieve.analysis
     # Cached, because many questions lead to the same paragraphs.
     sentences = lru_cache(maxsize=4_096)(split_sentences)
-    extractive = ExtractiveGenerator(sentences, scorer.vectors, parts.paragraphs)
+    extractive = ExtractiveGenerator(sentences, scorer.similarity, parts.paragraphs)
     consult = ConsultBook(
         retrieve=retrieve,
         analysis=analysis,
@@ -302,9 +302,9 @@ def _ingest(parts: _Parts, ledgers: SqliteLedgers) -> IngestBook:
         ledgers=ledgers,
         sparse=parts.sparse,
         index=parts.index,
-        memory=FileLastRunStore(settings.home / "runs"),
+        last_runs=FileLastRunStore(settings.home / "runs"),
         count_tokens=parts.count_tokens,
-        stamp=partial(source_stamp, state=settings.home),
+        hash_source=partial(source_fingerprint, state=settings.home),
         tariff=tariff_of(settings, embedder),
         encoder=f"{parts.sparse.fingerprint} {LEXICAL_FINGERPRINT}",
         billed=lambda: embedder.billed_tokens,

@@ -90,7 +90,7 @@ def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     return [replace(request, edition=edition) for edition in found]
 
 
-def source_stamp(request: IngestRequest, state: Path) -> str:
+def source_fingerprint(request: IngestRequest, state: Path) -> str:
     """Return a hash of a book's folder and of this program; "" if the folder has no fingerprint."""
     folder = folder_fingerprint(request.folder, state)
     return f"{folder} {program_fingerprint()}" if folder else ""

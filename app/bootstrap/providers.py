@@ -29,13 +29,13 @@ from app.services.budget import (
 )
 from app.services.generators import Generator, ParagraphScorer
 from app.services.ports import BookStore, Embedder, QuestionEmbedder, QuestionRewriter, Reranker
+from app.services.prompt_speed import PromptSpeed
 from app.services.resilience import (
     CircuitBreaker,
     GuardedEmbedder,
     GuardedGenerator,
     GuardedRewriter,
 )
-from app.services.server_speed import ServerSpeed
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ async def pick_language_model(
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     timeout = settings.openai_timeout_seconds
     client = await stack.enter_async_context(open_server(settings.openai_base_url, key, timeout))
-    speed = ServerSpeed(
+    speed = PromptSpeed(
         settings.openai_first_token_seconds,
         timeout,
         max(timeout, settings.openai_first_token_timeout_seconds),

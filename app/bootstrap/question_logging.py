@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.adapters.vectors import cluster, inner_products
 from app.bootstrap.providers import local_embedder
-from app.bootstrap.storage import index_only
+from app.bootstrap.storage import open_index
 from app.domain.languages import FUNCTION_WORDS
 from app.services.ports import BookStore
 from app.services.question_log import QuestionLog, QuestionStore
@@ -68,7 +68,7 @@ async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
     """Open the question log and the index for a report."""
     store = question_store(settings)
     try:
-        async with index_only(settings) as index:
+        async with open_index(settings) as index:
             yield question_reports(store, index)
     finally:
         store.close()

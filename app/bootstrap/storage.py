@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def index_only(settings: Settings) -> AsyncIterator[BookStore]:
-    """Open the index without an embedder, for commands that do not search."""
+async def open_index(settings: Settings) -> AsyncIterator[BookStore]:
+    """Open the index alone, without an embedder, for commands that do not search."""
     if settings.qdrant_url:
         async with _server_index(settings, settings.qdrant_url) as index:
             yield index
@@ -46,7 +46,7 @@ def ledger_store(settings: Settings) -> SqliteLedgers:
 @asynccontextmanager
 async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
     """Open index, ledgers and cache without an embedder."""
-    async with index_only(settings) as index:
+    async with open_index(settings) as index:
         yield VerifyBooks(
             index,
             ledger_store(settings),
@@ -66,7 +66,7 @@ def backup_reader(path: Path, advance: Callable[[int], None]) -> BackupFileReade
 @asynccontextmanager
 async def backing_up(settings: Settings) -> AsyncIterator[BackUp]:
     """Open index, ledgers and state files without an embedder."""
-    async with index_only(settings) as index:
+    async with open_index(settings) as index:
         files = SqliteStateFiles(settings.home)
         yield BackUp(index, ledger_store(settings), files)
 
@@ -74,7 +74,7 @@ async def backing_up(settings: Settings) -> AsyncIterator[BackUp]:
 @asynccontextmanager
 async def restoring(settings: Settings) -> AsyncIterator[Restore]:
     """Open index, ledgers and state files without an embedder."""
-    async with index_only(settings) as index:
+    async with open_index(settings) as index:
         yield Restore(index, ledger_store(settings), SqliteStateFiles(settings.home))
 
 

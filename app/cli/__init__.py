@@ -40,8 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser().parse_args(argv)
         _require_text(arguments)
         settings = _settings()
-        server = arguments.run.startswith("serving.")
-        with logging_to(sys.stderr, settings, server=server):
+        with logging_to(sys.stderr, settings, server=arguments.server):
             code = int(asyncio.run(_command(arguments.run)(arguments, settings)) or 0)
         if sys.stdout is not None:
             sys.stdout.flush()

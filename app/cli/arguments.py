@@ -110,11 +110,11 @@ def _chunking_options(command: argparse.ArgumentParser) -> None:
 
 
 def _asking(commands: Commands) -> None:
-    search = add_command(commands, "search", "questions.search", "find passages")
+    search = add_command(commands, "search", "question_commands.search", "find passages")
     question_arguments(search)
     mode_option(search)
 
-    ask = add_command(commands, "ask", "questions.ask", "answer a question with citations")
+    ask = add_command(commands, "ask", "question_commands.ask", "answer a question with citations")
     question_arguments(ask)
     ask.add_argument(
         "--page", default="", metavar="URL", help="the page that the reader is on, as URL or path"
@@ -148,7 +148,7 @@ def _asking(commands: Commands) -> None:
 
 def _measuring(commands: Commands) -> None:
     command = add_command(
-        commands, "eval", "evaluating.evaluate", "measure on questions with known answers"
+        commands, "eval", "eval_command.evaluate", "measure on questions with known answers"
     )
     command.add_argument(
         "questions", type=Path, nargs="?", metavar="QUESTIONS.jsonl", help=_QUESTIONS
@@ -185,7 +185,7 @@ def _measuring(commands: Commands) -> None:
 
 def _compare(commands: Commands) -> None:
     command = add_command(
-        commands, "compare", "comparing.compare", "compare chunking strategies on a book"
+        commands, "compare", "compare_command.compare", "compare chunking strategies on a book"
     )
     source_arguments(command, "BOOK_DIR")
     command.add_argument("questions", type=Path, metavar="QUESTIONS.jsonl", help=_QUESTIONS)
@@ -326,7 +326,7 @@ def _question_log(commands: Commands) -> None:
     report = add_command(
         commands,
         "report",
-        "owner_commands.report",
+        "question_log_commands.report",
         "what readers ask a book, from the question log",
     )
     book_argument(report)
@@ -344,7 +344,7 @@ def _question_log(commands: Commands) -> None:
     repeatable(report, "--answer", "ID", only)
 
     forget = add_command(
-        commands, "forget", "owner_commands.forget", "delete questions from the question log"
+        commands, "forget", "question_log_commands.forget", "delete questions from the question log"
     )
     forget.add_argument("--book", type=BookId, metavar="ID", help="of this book only")
     forget.add_argument(
@@ -362,9 +362,8 @@ def _question_log(commands: Commands) -> None:
 
 
 def _serving(commands: Commands) -> None:
-    serve = add_command(
-        commands, "serve", "serving.serve", "serve the API and a page that lists the books"
-    )
+    about = "serve the API and a page that lists the books"
+    serve = add_command(commands, "serve", "serve_commands.serve", about, server=True)
     serve.add_argument("--host", help="address to listen on (RAG_HOST)")
     serve.add_argument("--port", type=port, help="port to listen on (RAG_PORT)")
     serve.add_argument(
@@ -373,9 +372,10 @@ def _serving(commands: Commands) -> None:
     flag(serve, "--open", "let everybody ask without a key (RAG_OPEN)")
 
     about = "serve the books to an agent by the Model Context Protocol, on stdin and stdout"
-    add_command(commands, "mcp", "serving.mcp", about)
+    add_command(commands, "mcp", "serve_commands.mcp", about, server=True)
 
-    demo = add_command(commands, "demo", "serving.demo", "ingest the sample book, then serve it")
+    about = "ingest the sample book, then serve it"
+    demo = add_command(commands, "demo", "serve_commands.demo", about, server=True)
     flag(demo, "--no-serve", "only ingest the sample book")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.bootstrap.application import application
 from app.bootstrap.books import requests_by_edition
-from app.bootstrap.storage import index_only, ledger_store, migration, verifying
+from app.bootstrap.storage import ledger_store, migration, open_index, verifying
 from app.cli.output import (
     confirmed,
     duration,
@@ -140,7 +140,7 @@ async def naming_the_books(index: BookCatalogue, book: BookId) -> AsyncIterator[
 
 
 async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
-    async with index_only(settings) as index:
+    async with open_index(settings) as index:
         manifests, damaged = (await index.books()).named(), await index.damaged()
     for book, damage in damaged.items():
         remark(f"{book} is damaged: {damage.reason}")
@@ -171,7 +171,7 @@ async def remove(arguments: argparse.Namespace, settings: Settings) -> int:
     if sys.stdin.isatty() and not arguments.yes and not confirmed(question):
         remark("nothing removed")
         return 1
-    async with index_only(settings) as index, naming_the_books(index, arguments.book):
+    async with open_index(settings) as index, naming_the_books(index, arguments.book):
         for book in await with_editions(index, arguments.book):
             await index.remove(book)
     if arguments.json:
@@ -183,7 +183,7 @@ async def remove(arguments: argparse.Namespace, settings: Settings) -> int:
 
 async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
     """Switch readers to the previous generation; a second rollback switches back."""
-    async with index_only(settings) as index, naming_the_books(index, arguments.book):
+    async with open_index(settings) as index, naming_the_books(index, arguments.book):
         manifest = await index.rollback(arguments.book)
     if arguments.json:
         print_json(asdict(manifest))
@@ -269,7 +269,7 @@ def _read(path: Path) -> str:
 
 
 async def llms(arguments: argparse.Namespace, settings: Settings) -> None:
-    async with index_only(settings) as index, naming_the_books(index, arguments.book):
+    async with open_index(settings) as index, naming_the_books(index, arguments.book):
         describe = DescribeBook(index)
         text = describe.full_text if arguments.full else describe.short_text
         sys.stdout.write(await text(arguments.book))

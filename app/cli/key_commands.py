@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from app.bootstrap.key_store import site_keys
-from app.bootstrap.storage import index_only
+from app.bootstrap.storage import open_index
 from app.cli.output import print_json, remark
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, InputError, StorageError
@@ -48,7 +48,7 @@ async def _warn_of_missing(books: Sequence[BookId], settings: Settings) -> None:
     if not books:
         return
     try:
-        async with index_only(settings) as index:
+        async with open_index(settings) as index:
             known = {*await index.books(), *await index.damaged()}
     except StorageError as error:
         remark(f"warning: the key's books were not looked up: {error}")

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.bootstrap.books import in_its_site, read_identified, requests_by_edition
-from app.bootstrap.sites import built_site
-from app.bootstrap.storage import index_only
+from app.bootstrap.built_sites import built_site
+from app.bootstrap.storage import open_index
 from app.cli.index_commands import naming_the_books, with_editions
 from app.cli.output import print_json, remark
 from app.domain.book_id import BookId
@@ -66,7 +66,7 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
     except InputError:
         message = f"{arguments.book}: neither a book's folder nor the name of an indexed book"
         raise InputError(message) from None
-    async with index_only(settings) as index, naming_the_books(index, asked):
+    async with open_index(settings) as index, naming_the_books(index, asked):
         # The other editions of a book are on the same site.
         editions = await with_editions(index, asked)
         found = [link for book in editions for link in await _links_of_index(index, book)]

@@ -18,10 +18,15 @@ if TYPE_CHECKING:
     Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
-def add_command(commands: Commands, name: str, run: str, help: str) -> argparse.ArgumentParser:
-    """Add a command; `run` names its `module.function` in this package."""
+def add_command(
+    commands: Commands, name: str, run: str, help: str, *, server: bool = False
+) -> argparse.ArgumentParser:
+    """Add a command; `run` names its `module.function` in this package.
+
+    A `server` logs its events; other commands log only warnings and errors.
+    """
     command = commands.add_parser(name, help=help)
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, server=server)
     return command
 
 

@@ -1,1 +1,12 @@
-"""Pure domain: standard library only, no I/O, clock, environment or framework."""
+"""Pure domain: standard library only, no I/O, clock, environment or framework.
+
+- a book: `document`, `book_id`, `edition`, `reading_budget`, `glossary`, `abbreviations`,
+  `llms_text`
+- ids of paragraphs: `identity`, `ledger`, `ledger_matching`, `ledger_renewal`, `ledger_similarity`
+- links to paragraphs: `links`, `page_links`, `page_text`, `unique_phrases`, `urls`
+- chunks: `chunking`; search: `retrieval`, `search_text`
+- answers: `answer`, `answering`, `prompts`, `generated_text`
+- words and texts: `terms`, `languages`, `english`, `word_count`, `fences_and_tables`, `surrogates`
+- the question log: `logged_answer`, `owner_report`, `personal_data`
+- `evaluation`; `errors`; `cost`; `site_key`; `percentile`; `fast_dataclass`
+"""

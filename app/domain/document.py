@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.fast_dataclass import fast_dataclass
-from app.domain.framed_text import without_fences
+from app.domain.fences_and_tables import without_fences
 
 Span: TypeAlias = tuple[int, int]
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.english import other_numbers
-from app.domain.framed_text import without_fences
+from app.domain.fences_and_tables import without_fences
 from app.domain.retrieval.definition_terms import referred_to, term_forms
 
 _GLOSSARY = re.compile(

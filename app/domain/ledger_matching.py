@@ -5,8 +5,8 @@ over the id of the entry that it matches, in this order:
 
 1. the author's id;
 2. the same text, if it is long and occurs once (also if it moved);
-3. the same text in the same section, if it occurs there as often as before; pages are followed
-   by the text of step 2 or, if they have none, as a whole;
+3. the same text in the same section, if it occurs there as often as before. A page that was
+   renamed is recognised by its texts of step 2 or, if it has none, by half of all its texts;
 4. the same text next to a matched paragraph, as it was before;
 5. the same text on the same page, in reading order;
 6. the same text as a removed paragraph: long and unique, or on the same page;
@@ -80,10 +80,10 @@ class _Matching:
         return [e for e in self.old if e.live == live and e.paragraph_id not in self.used]
 
     def pages(self) -> list[tuple[_Rename, _Rename]]:
-        """Return pairs of functions that map an old and a new page to one name if they are one.
+        """Return two pairs of functions: the first maps old page names, the second new ones.
 
-        The first pair follows a page that was split, the second one pages that were merged; both
-        follow a rename.
+        Both map to the same name if the pages are the same. The first pair recognises a page that
+        was split, the second one pages that were merged; both recognise a rename.
         """
         sources: _Votes = defaultdict(Counter)
         for old, counter in self.votes.items():
@@ -97,10 +97,9 @@ def _same(file: str) -> str:
 
 
 def _following(votes: _Votes) -> _Rename:
-    """Return a function from a page to the one that has most of its text on the other side.
+    """Return a function that maps a page to the page on the other side with most of its text.
 
-    A page without such text keeps its name, unless that page has another page's text; then it has
-    none.
+    A page without such text is mapped to its own name, or to "" if another page is mapped to that.
     """
     followed: dict[str, str] = {}
     for page, counter in votes.items():

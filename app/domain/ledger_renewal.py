@@ -108,7 +108,7 @@ def _identify(
     reserved: set[str],
     repeats: dict[str, int],
 ) -> str:
-    """The paragraph's id; an author's id is the first paragraph's that has it."""
+    """Return the paragraph's id; of several with one author's id, only the first gets it."""
     if paragraph.author_id and paragraph.author_id not in ids_given:
         return paragraph.author_id
     return former or unused_id(paragraph.content_id, reserved, repeats)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby, takewhile
 
 from app.domain.answering.chapters import chapters_of
-from app.domain.answering.passage_text import framed_block
+from app.domain.answering.passage_text import passage_markdown
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.context_assembly import context_of
@@ -112,7 +112,7 @@ def _whole_page(context: Sequence[ContextPassage]) -> Iterator[str]:
         if at == 0 and passage.url:
             yield f"Source: {_without_fragment(passage.url)}"
         if passage.kind is not BlockKind.HEADING:
-            yield "".join(framed_block(passage))
+            yield "".join(passage_markdown(passage))
 
 
 def _without_fragment(url: str) -> str:

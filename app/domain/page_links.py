@@ -30,7 +30,7 @@ from app.domain.links import (
     deep_link,
     fold_word,
 )
-from app.domain.repeated_words import least_unique_sizes
+from app.domain.unique_phrases import least_unique_sizes
 from app.domain.urls import with_anchor
 
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{LETTERS}|{LETTERS}{RUN_GLUE}$")

@@ -1,1 +1,14 @@
-"""Use cases. They import only the domain; everything outside the process is behind `ports`."""
+"""Use cases. They import only the domain; everything outside the process is behind `ports`.
+
+- ingest: `ingest`, `ingest_plan`, `ingest_jobs`, `chunk_vectors`, `phases`
+- search: `analyse_question`, `lexical`, `similarity`, `cognates`, `term_upper_bounds`, `retrieve`,
+  `feature_reranker`
+- answers: `answer_question`, `consultation`, `page_locator`, `vocabulary`, `answerability_scorer`,
+  `chapter_requests`, `generators`, `written_answer`, `quote_links`
+- parts of a book: `cite`, `read_paragraph`, `book_text`, `page_glossary`, `page_suggestions`
+- calls to providers: `budget`, `resilience`, `provider_failures`, `provider_stream`, `prompt_speed`
+- questions that readers asked: `question_log`, `report_questions`
+- upkeep: `backup`, `migrate`, `verify`, `check_links`
+- measuring: `evaluate`, `evaluate_answers`, `compare`
+- used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`, `gc_control`
+"""

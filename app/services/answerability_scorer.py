@@ -27,7 +27,7 @@ _NOT_ANSWERING = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 @dataclass(frozen=True, slots=True)
 class AnswerabilityScorer:
-    vectors: SimilarityEncoder
+    similarity: SimilarityEncoder
     chunk_terms: Callable[[Chunk], ChunkTerms]
 
     async def support(self, reading: Reading, hits: Sequence[Hit]) -> list[Support]:
@@ -56,7 +56,7 @@ class AnswerabilityScorer:
             return []
         texts = [[f"{chunk.section} {said.text}" for said in _answering(chunk)] for chunk in chunks]
         every = [text for of_chunk in texts for text in of_chunk]
-        cosines = await self.vectors.similarities(question, every, chunks[0].language)
+        cosines = await self.similarity.similarities(question, every, chunks[0].language)
         return [max((cosines[text] for text in of_chunk), default=0.0) for of_chunk in texts]
 
 

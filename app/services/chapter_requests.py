@@ -8,19 +8,19 @@ from functools import partial
 from itertools import accumulate, chain
 
 from app.domain.answer import Confidence, Source
+from app.domain.answering.chapter_answers import (
+    asked_terms,
+    first_sentences,
+    leading,
+    quoted,
+    whole_blocks,
+)
 from app.domain.answering.chapters import (
     Chapter,
     chapters_of,
     outline,
     page_of,
     summary_sections,
-)
-from app.domain.answering.excerpts import (
-    asked_terms,
-    first_sentences,
-    leading,
-    quoted,
-    whole_blocks,
 )
 from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import ExtractiveAnswer

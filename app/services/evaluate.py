@@ -8,10 +8,10 @@ from math import fsum
 from typing import Protocol, TypeVar
 
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.document import Span
+from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.retrieval_metrics import (
     NDCG_DEPTH,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from app.domain.answer import Answer, AnswerMode, Citation, Confidence
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
+from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import (
     Helpfulness,

@@ -18,7 +18,7 @@ from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.units import SplitSentences
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
-from app.domain.prompting import NO_ANSWER
+from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Turn, Vector
 from app.services.provider_failures import degraded_by
 

@@ -65,11 +65,7 @@ ChunkBook: TypeAlias = Callable[[Book, IngestRequest, Advance], Iterable[Chunk]]
 
 @dataclass(frozen=True, slots=True)
 class IngestBook:
-    """The ingest use case.
-
-    `stamp` hashes the book's files and the program that reads them; "" if unknown. `encoder`
-    identifies the sparse encoder. `billed` returns the number of tokens billed so far.
-    """
+    """The ingest use case."""
 
     read_book: ReadBook
     chunk_book: ChunkBook
@@ -78,14 +74,17 @@ class IngestBook:
     ledgers: LedgerStore
     sparse: SparseEncoder
     index: BookStore
-    memory: LastRunStore
+    last_runs: LastRunStore
     count_tokens: Callable[[str], int]
-    stamp: Callable[[IngestRequest], str]
+    hash_source: Callable[[IngestRequest], str]
+    """Hashes the book's files and the program that reads them; "" if unknown."""
     context_embedder: ContextEmbedder | None = None
     """The embedder if it supports late chunking, else None."""
     tariff: Tariff = FREE
     encoder: str = ""
+    """Identifies the sparse encoder."""
     billed: Callable[[], int] = lambda: 0
+    """Returns the number of tokens billed so far."""
 
     async def run(self, request: IngestRequest, phases: Phases) -> IngestReport:
         """Update the index from the folder. Raises BookError, IndexBusy, ProviderError and others.
@@ -94,10 +93,10 @@ class IngestBook:
         vectors received so far stay in the cache.
         """
         started = perf_counter()
-        source = await asyncio.to_thread(self.stamp, request)
-        report = await self._recall(request, source)
+        source_hash = await asyncio.to_thread(self.hash_source, request)
+        report = await self._unchanged_since_last_run(request, source_hash)
         if report is None:
-            plan = await self._plan(request, source, phases)
+            plan = await self._plan(request, source_hash, phases)
             report = plan.report()
             if not request.dry_run:
                 report = await self._carry_out(plan, report, phases)
@@ -109,7 +108,7 @@ class IngestBook:
             dry_run=request.dry_run,
         )
 
-    async def _plan(self, request: IngestRequest, source: str, phases: Phases) -> IngestPlan:
+    async def _plan(self, request: IngestRequest, source_hash: str, phases: Phases) -> IngestPlan:
         """Determine what to do, without changing anything."""
         book, ids = await self._read(request, phases)
         chunks = await self._chunk(book, request, phases)
@@ -129,7 +128,7 @@ class IngestBook:
             counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
         return IngestPlan(
             request=request,
-            source=source,
+            source_hash=source_hash,
             book=book,
             chunks=chunks,
             fingerprint=digest,
@@ -237,7 +236,7 @@ class IngestBook:
 
     async def _refuse_if_overtaken(self, plan: IngestPlan) -> None:
         """Raise BookError if the files changed during this run, IndexBusy if the ledger did."""
-        if await asyncio.to_thread(self.stamp, plan.request) != plan.source:
+        if await asyncio.to_thread(self.hash_source, plan.request) != plan.source_hash:
             message = "files changed during the ingest: run it again"
             raise BookError(message, str(plan.request.folder))
         if await self.ledgers.revision(plan.book.id) != plan.ids.revision:
@@ -308,17 +307,19 @@ class IngestBook:
             locale=request.edition.locale,
         )
 
-    async def _recall(self, request: IngestRequest, source: str) -> IngestReport | None:
+    async def _unchanged_since_last_run(
+        self, request: IngestRequest, source_hash: str
+    ) -> IngestReport | None:
         """Return the last run's report if its input and its result are unchanged; else None."""
-        if not source or request.force:
+        if not source_hash or request.force:
             return None
         published = await self.index.books()
-        stamp = self._stamp(request, source)
+        input_hash = self._input_hash(request, source_hash)
         for manifest in published.named():
-            last = LastRun.from_text(await self.memory.recall(manifest.book))
+            last = LastRun.from_text(await self.last_runs.recall(manifest.book))
             if (
                 last is not None
-                and last.stamp == stamp
+                and last.stamp == input_hash
                 and last.fingerprint == manifest.fingerprint
                 and last.report.generation == manifest.generation
                 and last.ledger == await self.ledgers.revision(manifest.book)
@@ -328,20 +329,20 @@ class IngestBook:
         return None
 
     async def _remember(self, plan: IngestPlan, report: IngestReport) -> None:
-        if not plan.source:
+        if not plan.source_hash:
             return
         last = LastRun(
-            stamp=self._stamp(plan.request, plan.source),
+            stamp=self._input_hash(plan.request, plan.source_hash),
             ledger=await self.ledgers.revision(plan.book.id),
             fingerprint=plan.fingerprint,
             report=report.of_the_next_run(),
         )
-        await self.memory.remember(plan.book.id, last.to_text())
+        await self.last_runs.remember(plan.book.id, last.to_text())
 
-    def _stamp(self, request: IngestRequest, source: str) -> str:
+    def _input_hash(self, request: IngestRequest, source_hash: str) -> str:
         """Hash the input of a run except the ledger: source, program, request, settings."""
         facts = (
-            source,
+            source_hash,
             replace(request, folder=Path(), dry_run=False, force=False, exclude_kinds=frozenset()),
             sorted(request.exclude_kinds),
             self.embedder.model,

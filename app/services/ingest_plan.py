@@ -143,7 +143,7 @@ class IngestPlan:
     """What an ingest will do. `missing` are the vector keys to embed, in reading order."""
 
     request: IngestRequest
-    source: str
+    source_hash: str
     """Hash of the book's files and of the program; "" if unknown."""
     book: Book
     chunks: Sequence[Chunk]

@@ -15,7 +15,7 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.prompting import NO_ANSWER, NoAnswerDetector
+from app.domain.prompts import NO_ANSWER, NoAnswerDetector
 from app.services.generators import GeneratedEnd, GeneratorEvent
 
 Event = TypeVar("Event")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.domain.answering.passage_text import framed_block
+from app.domain.answering.passage_text import passage_markdown
 from app.domain.book_id import BookId
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import SearchFilter
@@ -51,5 +51,5 @@ class ReadParagraph:
         if not parts:
             return None
         book, passage = parts[0].book, parts[0].passage
-        text = "\n\n".join("".join(framed_block(one.passage)) for one in parts)
+        text = "\n\n".join("".join(passage_markdown(one.passage)) for one in parts)
         return ParagraphText(paragraph_id, book, passage.url, passage.heading_path, text)

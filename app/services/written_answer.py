@@ -29,7 +29,7 @@ from app.domain.answering.notices import (
 )
 from app.domain.answering.verification import Quote
 from app.domain.errors import ProviderUnavailable
-from app.domain.prompting import NO_ANSWER
+from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.services.consultation import Consultation
 from app.services.generators import (

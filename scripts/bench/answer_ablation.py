@@ -121,7 +121,7 @@ async def _asked(app: Application, request: AskRequest, record: Record, folder: 
     terms = cache(analysis.features.terms)
     given = ExtractionInput(replace(analysis.features, terms=terms), read.context, split_sentences)
     texts = [one.titled_text for one in read.context]
-    cosines = await consult.scorer.vectors.similarities(
+    cosines = await consult.scorer.similarity.similarities(
         analysis.vector, texts, analysis.features.language
     )
     chunks = [

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.adapters.qdrant.checksums import Checksums
+from app.adapters.qdrant.edge_folder import BookFolder, size_on_disk
 from app.adapters.qdrant.edge_shard import load_shard
-from app.adapters.qdrant.folder import BookFolder, size_on_disk
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.bootstrap.storage import index_only
+from app.bootstrap.storage import open_index
 from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.identity import content_id
@@ -63,7 +63,7 @@ def test_an_id_that_was_never_known_is_404(client: httpx.Client, path: str) -> N
 
 
 async def roll_back(settings: Settings) -> None:
-    async with index_only(settings) as index:
+    async with open_index(settings) as index:
         await index.rollback(BookId("lamps"))
 
 

@@ -19,7 +19,7 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.prompting import ANSWER_FROM_DOCUMENTS, NO_ANSWER, REWRITE_QUESTION
+from app.domain.prompts import ANSWER_FROM_DOCUMENTS, NO_ANSWER, REWRITE_QUESTION
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
 from tests.answer_fakes import generation_request

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.measurements import read_measurement
+from app.cli.eval_results import read_measurement
 from app.domain.errors import InputError
 from app.domain.evaluation.paired_bootstrap import EvalRun, Share, compare_runs, paired_bootstrap
 from tests.command_line import runner

@@ -1,8 +1,9 @@
-"""The documents name every setting, command, option and error code that there is."""
+"""The documents name every setting, command, option, error code and module that there is."""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.conftest import ROOT
 README = (ROOT / "README.md").read_text("utf-8")
 SPEC = (ROOT / "specs/001-textbook-rag/spec.md").read_text("utf-8")
 ENVIRONMENT = (ROOT / ".env.example").read_text("utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 ERRORS = (ROOT / "specs/001-textbook-rag/contracts/errors.md").read_text("utf-8")
 
 
@@ -112,3 +114,21 @@ def test_every_path_that_a_document_names_is_there(document: Path) -> None:
         r"`((?:app|tests|scripts|specs)/[\w./-]*\w)", document.read_text(encoding="utf-8")
     )
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "package",
+    ["domain", "domain/answering", "services", "adapters/markdown/parser"],
+)
+def test_the_docstring_of_a_large_package_names_each_of_its_modules(package: str) -> None:
+    folder = ROOT / "app" / package
+    docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+    modules = {one.stem for one in folder.glob("[!_]*.py")}
+    packages = {one.parent.name for one in folder.glob("*/__init__.py")}
+    assert set(re.findall(r"`(\w+)`", docstring)) == modules | packages
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`([\w/]+\.py)`", CONTRIBUTING))))
+def test_the_modules_that_contributing_names_exist(path: str) -> None:
+    found = [*ROOT.glob(f"app/**/{path}"), *ROOT.glob(path)]
+    assert found, f"CONTRIBUTING.md names {path}, which is not there"

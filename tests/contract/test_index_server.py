@@ -16,7 +16,12 @@ from typing import Any, cast
 import pytest
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, containing_of, idf
+from app.adapters.qdrant.document_frequencies import (
+    Frequencies,
+    FrequencyCounter,
+    document_frequency,
+    idf,
+)
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import public_address, server_client
@@ -680,7 +685,7 @@ def test_frequencies_survive_their_text_and_damage_is_an_error() -> None:
     assert found.of(1) == 0
     for term, count in zip(found.terms, found.counts, strict=True):
         assert found.of(term) == count
-        assert containing_of(50, idf(50, count)) == count
+        assert document_frequency(50, idf(50, count)) == count
     for text in ("", "x", None, found.to_text()[:-8]):
         with pytest.raises(StorageError, match="here: damaged document frequencies"):
             Frequencies.from_text(text, "here")

@@ -118,7 +118,7 @@ def test_a_change_of_request_program_or_ledger_is_looked_at(home: Path, book: Pa
             assert "read" in (await run.ingest(book, **options)).phases, options
             assert (await run.ingest(book, **options)).phases == {}
         await run.ingest(book)
-        another = replace(run.use_case, stamp=lambda request: "another program")
+        another = replace(run.use_case, hash_source=lambda request: "another program")
         run.use_case, ours = another, run.use_case
         assert "read" in (await run.ingest(book)).phases
         run.use_case = replace(ours, encoder="another one")

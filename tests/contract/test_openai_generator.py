@@ -20,7 +20,7 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.prompting import (
+from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     NO_ANSWER,
     REWRITE_QUESTION,
@@ -28,7 +28,7 @@ from app.domain.prompting import (
 )
 from app.domain.retrieval.query import Turn
 from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
-from app.services.server_speed import ServerSpeed
+from app.services.prompt_speed import PromptSpeed
 from tests.answer_fakes import generation_request
 from tests.contract.test_cohere_generator import CONTEXT, passage, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
@@ -46,7 +46,7 @@ def ask(
 
     async def run() -> None:
         async with open_server(double.url, key, 10.0) as client:
-            speed = ServerSpeed(1.0, timeout_seconds, timeout_seconds)
+            speed = PromptSpeed(1.0, timeout_seconds, timeout_seconds)
             generator = OpenAIGenerator(client, "llama", timeout_seconds, speed=speed)
             async for item in generator.generate(generation_request("Question?", history, CONTEXT)):
                 seen.append(item)  # noqa: PERF401 - what came before an error counts as well
@@ -319,7 +319,7 @@ def contexts_sent(double: OpenAIDouble) -> list[list[int]]:
 
 
 def ask_in_turn(
-    double: OpenAIDouble, server: TimedServer, speed: ServerSpeed, times: int
+    double: OpenAIDouble, server: TimedServer, speed: PromptSpeed, times: int
 ) -> list[GeneratorEvent]:
     async def run() -> list[GeneratorEvent]:
         async with open_server(double.url, None, 10.0) as client:
@@ -336,7 +336,7 @@ def ask_in_turn(
 
 
 def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
-    server, speed = TimedServer(seconds_per_token=1 / 25), ServerSpeed(first_token_seconds=20.0)
+    server, speed = TimedServer(seconds_per_token=1 / 25), PromptSpeed(first_token_seconds=20.0)
     with OpenAIDouble(answering=server.answer) as double:
         ask_in_turn(double, server, speed, 2)
         server.seconds_per_token = 1 / 1_000
@@ -350,7 +350,7 @@ def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCaptureFixtur
 
 
 def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_numbers() -> None:
-    server, speed = TimedServer(1.0), ServerSpeed()
+    server, speed = TimedServer(1.0), PromptSpeed()
     context = LONG[::-1]
     with OpenAIDouble(answering=server.answer) as double:
 
@@ -370,7 +370,7 @@ def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_numbers(
 def test_cached_part_of_a_prompt_does_not_count_as_read() -> None:
     speeds = []
     for cached in (0.0, 0.5):
-        server, speed = TimedServer(1 / 25), ServerSpeed()
+        server, speed = TimedServer(1 / 25), PromptSpeed()
         server.cached = cached
         with OpenAIDouble(answering=server.answer) as double:
             ask_in_turn(double, server, speed, 1)
@@ -379,7 +379,7 @@ def test_cached_part_of_a_prompt_does_not_count_as_read() -> None:
 
 
 def test_prompt_after_a_timeout_is_shorter() -> None:
-    speed = ServerSpeed(least_limit=0.2, most_limit=0.2)
+    speed = PromptSpeed(least_limit=0.2, most_limit=0.2)
     speed.measured(1_000, 0.01)
     before = speed.prompt_tokens
     with OpenAIDouble(stall=True) as double, pytest.raises(ProviderUnavailable):
@@ -388,10 +388,10 @@ def test_prompt_after_a_timeout_is_shorter() -> None:
 
 
 def test_server_that_is_not_there_is_not_a_slow_one() -> None:
-    speed = ServerSpeed()
+    speed = PromptSpeed()
     double = OpenAIDouble()
     with double:
         pass
     with pytest.raises(ProviderUnavailable):
         ask_in_turn(double, TimedServer(1.0), speed, 1)
-    assert speed.prompt_tokens == ServerSpeed().prompt_tokens
+    assert speed.prompt_tokens == PromptSpeed().prompt_tokens

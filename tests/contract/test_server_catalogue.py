@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.frequencies import Frequencies, pooled_idf
-from app.adapters.qdrant.frequency_pool import FrequencyPool
+from app.adapters.qdrant.document_frequencies import Frequencies, pooled_idf
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_catalogue import Catalogue
+from app.adapters.qdrant.server_frequency_pool import FrequencyPool
 from app.adapters.qdrant.server_records import Records
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter

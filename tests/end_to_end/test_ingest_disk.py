@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.bootstrap.storage import index_only, storage_warnings
+from app.bootstrap.storage import open_index, storage_warnings
 from tests.command_line import Result, Run, runner
 from tests.conftest import ROOT
 from tests.index_points import quick_folder
@@ -88,7 +88,7 @@ def assert_answers(run: Run, word: str) -> None:
 def said_at_start(home: Path) -> str:
     async def warnings() -> list[str]:
         settings = offline_settings(home)
-        async with index_only(settings) as index:
+        async with open_index(settings) as index:
             return await storage_warnings(settings, index)
 
     (line,) = asyncio.run(warnings())

@@ -11,10 +11,10 @@ import re
 
 import pytest
 
-from app.domain import prompting
+from app.domain import prompts
 from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest, Selection
-from app.domain.prompting import PromptGuard
+from app.domain.generated_text.prompt_guard import PromptGuard
 from app.domain.retrieval.query import Turn
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 from tests.attacking import table, tried
@@ -27,7 +27,7 @@ MICE = passage("Mice eat seeds and grain in the barn.", "p-mice")
 QUESTION = "What do owls hunt at night?"
 ATTACKS = table("injections")
 ATTEMPTS = [attack["text"] for attack in ATTACKS]
-PROMPT = prompting.ANSWER_FROM_NUMBERED_SOURCES
+PROMPT = prompts.ANSWER_FROM_NUMBERED_SOURCES
 
 
 def answer(request: AskRequest, *steps: Step, injected: str = "") -> Answer:
@@ -118,10 +118,10 @@ def test_a_citation_that_the_paragraph_does_not_bear_is_dropped_and_told() -> No
 @pytest.mark.parametrize(
     "prompt",
     [
-        prompting.ANSWER_FROM_DOCUMENTS,
-        prompting.ANSWER_FROM_NUMBERED_SOURCES,
-        prompting.REWRITE_QUESTION,
-        prompting.ANSWER_FROM_DOCUMENTS.upper().replace("\n", "  \n> "),
+        prompts.ANSWER_FROM_DOCUMENTS,
+        prompts.ANSWER_FROM_NUMBERED_SOURCES,
+        prompts.REWRITE_QUESTION,
+        prompts.ANSWER_FROM_DOCUMENTS.upper().replace("\n", "  \n> "),
     ],
     ids=["documents", "numbered", "rewrite", "in capitals, quoted"],
 )

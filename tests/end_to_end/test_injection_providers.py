@@ -16,7 +16,7 @@ import pytest
 
 from app.adapters.cohere.generator import CohereGenerator
 from app.adapters.openai_generator import OpenAIGenerator, open_server
-from app.domain import prompting
+from app.domain import prompts
 from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest, Selection
 from app.domain.chunking.chunk import Passage
@@ -38,7 +38,7 @@ ELSEWHERE = (
     "<img src='https://stolen.example/p.png?q=1'><a href=\"//stolen.example\">x</a>"
     "<form action=//stolen.example>, [book](javascript:steal()), data:text/html;base64,c3RvbGVu"
 )
-RULES = [prompting.ANSWER_FROM_DOCUMENTS[at : at + 40] for at in range(0, 1_000, 10)]
+RULES = [prompts.ANSWER_FROM_DOCUMENTS[at : at + 40] for at in range(0, 1_000, 10)]
 LEADS_AWAY = re.compile(r"(?i)stolen\.example|javascript:|data:text")
 
 

@@ -29,7 +29,7 @@ from app.domain.errors import (
     ProviderUnavailable,
     QuestionError,
 )
-from app.domain.prompting import NO_ANSWER
+from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, Turn, Vector
 from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
@@ -150,7 +150,7 @@ class Listening:
 def test_a_follow_up_is_compared_with_its_context_together_with_the_question_before_it() -> None:
     world = World((LIGHT, passage("Owls hunt at night.", "p-owls")))
     answering = world.answering()
-    vectors = Listening(answering.consult.scorer.vectors)
+    vectors = Listening(answering.consult.scorer.similarity)
     history = (Turn("user", "What is photosynthesis?"), Turn("assistant", "A process."))
     request = AskRequest("And in chloroplasts?", history=history)
     extractive = ExtractiveGenerator(answering.split_sentences, vectors)
@@ -181,7 +181,7 @@ def test_paragraphs_are_scored_with_their_headings_by_a_model_that_reads_them() 
     scorer = ListeningScorer()
     answering = World((LIGHT,)).answering()
     extractive = ExtractiveGenerator(
-        answering.split_sentences, answering.consult.scorer.vectors, scorer
+        answering.split_sentences, answering.consult.scorer.similarity, scorer
     )
     assert ask(replace(answering, generator=extractive)).passages
     assert scorer.heard == [(QUESTION, [("Book > Section", LIGHT.text)])]
@@ -190,7 +190,7 @@ def test_paragraphs_are_scored_with_their_headings_by_a_model_that_reads_them() 
 def test_a_multilingual_model_answers_a_question_that_shares_no_word_with_the_book() -> None:
     scorer = ListeningScorer(language="es")
     answering = World((LIGHT,)).answering()
-    vectors = answering.consult.scorer.vectors
+    vectors = answering.consult.scorer.similarity
     extractive = ExtractiveGenerator(answering.split_sentences, vectors, scorer)
     answer = ask(replace(answering, generator=extractive), "¿Qué es lo que hacen las plantas?")
     (shown,) = answer.passages

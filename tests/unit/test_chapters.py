@@ -11,8 +11,8 @@ import pytest
 
 from app.adapters.markdown import read_book
 from app.adapters.sentences import split_sentences
+from app.domain.answering.chapter_answers import MAX_EXCERPT_WORDS, first_sentences, leading, quoted
 from app.domain.answering.chapters import chapters_of, outline, summary_sections
-from app.domain.answering.excerpts import MAX_EXCERPT_WORDS, first_sentences, leading, quoted
 from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.citation_markers import AnswerText, MarkedClaim, MarkerParser
+from app.domain.generated_text.citation_markers import AnswerText, MarkedClaim, MarkerParser
 
 Result = tuple[str, list[tuple[int, int, tuple[int, ...]]]]
 

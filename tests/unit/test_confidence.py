@@ -10,7 +10,7 @@ from app.domain.answer import Answer, AnswerMode, Confidence
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ProviderUnavailable
-from app.domain.prompting import NO_ANSWER
+from app.domain.prompts import NO_ANSWER
 from app.services.answer_question import AnswerQuestion
 from tests.answer_fakes import FakeGenerator, World, passage
 

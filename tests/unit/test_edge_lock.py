@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.qdrant import edge_books, edge_generation
+from app.adapters.qdrant import edge_generation, edge_open_books
 from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.edge_folder import BookFolder, Current
 from app.adapters.qdrant.edge_generation import Generation
 from app.adapters.qdrant.edge_lock import BookLock, generation_lock
-from app.adapters.qdrant.folder import BookFolder, Current
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
@@ -171,7 +171,7 @@ def test_a_replaced_generation_that_is_removed_meanwhile_is_no_warning(
         asyncio.run(write(tmp_path, 3))
         return edge_generation.load(folder, number)
 
-    monkeypatch.setattr(edge_books, "load", load)
+    monkeypatch.setattr(edge_open_books, "load", load)
     assert asyncio.run(index.fetch({BOOK: [chunk_id(BOOK, 1)]})) == []
     assert not caplog.records
 

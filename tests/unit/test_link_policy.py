@@ -14,9 +14,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.domain.answering.invisible import without_invisible
-from app.domain.answering.link_policy import LONGEST_WAIT, LinkPolicy
-from app.domain.answering.link_syntax import forms
+from app.domain.generated_text.invisible_characters import without_invisible
+from app.domain.generated_text.link_policy import LONGEST_WAIT, LinkPolicy
+from app.domain.generated_text.link_syntax import forms
 from tests.attacking import table, tried
 from tests.markdown_oracle import live_parts
 

@@ -18,7 +18,7 @@ from app.domain.document import BlockKind, Document, Site
 from app.domain.links import deep_link, encode_fragment, folded_words
 from app.domain.page_links import clean_runs, page_links
 from app.domain.page_text import PageText
-from app.domain.repeated_words import NEVER, least_unique_sizes
+from app.domain.unique_phrases import NEVER, least_unique_sizes
 from tests.conftest import ROOT
 
 BOOKS = ROOT / "tests/fixtures/books"

@@ -13,7 +13,7 @@ from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.reader_texts import divide_lines, divide_prose
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Document, Site
-from app.domain.framed_text import without_fences
+from app.domain.fences_and_tables import without_fences
 from tests.chunking_documents import book_of, paragraph, tools
 
 

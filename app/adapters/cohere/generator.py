@@ -16,7 +16,7 @@ from app.adapters.cohere.retries import READER, Calls
 from app.adapters.cohere.stream import ChatReader, DocumentSet, usage_of
 from app.domain.answer import AnswerMode
 from app.domain.cost import Bill, Units
-from app.domain.prompting import (
+from app.domain.prompts import (
     ANSWER_FROM_DOCUMENTS,
     MAX_QUESTION_TOKENS,
     ChatMessage,

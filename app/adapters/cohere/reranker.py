@@ -12,7 +12,7 @@ from app.adapters.cohere.limiter import Slot
 from app.adapters.cohere.retries import READER, Calls
 from app.domain.cost import Bill, Units
 from app.domain.errors import ProviderError
-from app.domain.prompting import visible
+from app.domain.prompts import visible
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, V2RerankResponse

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app.domain.answer import Usage
 from app.domain.errors import ProviderError, ProviderUnavailable
-from app.domain.prompting import NoAnswerDetector, visible
+from app.domain.prompts import NoAnswerDetector, visible
 from app.domain.retrieval.query import ContextPassage
 from app.services.generators import GeneratedCitation, GeneratedText, GeneratorEvent
 from app.services.provider_stream import generated_end

@@ -13,7 +13,7 @@ from app.adapters.markdown.parser.sections import OpenSections, classify
 from app.adapters.markdown.site_map import SitePage
 from app.adapters.markdown.source import SourceFile, front_text
 from app.domain.document import Block, BlockKind, Document, Span
-from app.domain.framed_text import without_fences
+from app.domain.fences_and_tables import without_fences
 from app.domain.urls import with_anchor
 
 
@@ -34,7 +34,7 @@ class PageDraft:
             # The first character usually is alphanumeric: that test is the cheaper one.
             worded = text[:1].isalnum() or any(map(str.isalnum, text))
             if not worded:
-                text = without_fences(draft.text) if draft.framed else draft.text
+                text = without_fences(draft.text) if draft.has_fence_or_table else draft.text
             yield text, draft.author_id
 
 

@@ -26,9 +26,9 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from app.adapters.qdrant.held_folder import HeldFolder
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.payload import from_payload, to_payload
+from app.adapters.qdrant.temporary_folder import TemporaryFolder
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, RagError, StorageError
 from app.domain.ledger import Ledger, from_lines, to_lines
@@ -95,7 +95,7 @@ class BackupFileWriter:
         self._books: list[BackedUpBook] = []
         self._state: list[str] = []
         try:
-            self._folder = HeldFolder(path.parent, _PREFIX)
+            self._folder = TemporaryFolder(path.parent, _PREFIX)
             self.scratch = self._folder.path
             self._new = self.scratch / "backup"
             descriptor = os.open(self._new, os.O_RDWR | os.O_CREAT, 0o600)

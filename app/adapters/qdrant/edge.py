@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from app.adapters.qdrant.edge_books import OpenBooks
+from app.adapters.qdrant.document_frequencies import IdfConversion
+from app.adapters.qdrant.edge_folder import BookFolder, Current
 from app.adapters.qdrant.edge_generation import Generation, current_manifest, faults
 from app.adapters.qdrant.edge_lock import BookLock
+from app.adapters.qdrant.edge_open_books import OpenBooks
 from app.adapters.qdrant.edge_shard import (
     PAGE,
     SEGMENT,
@@ -26,8 +28,6 @@ from app.adapters.qdrant.edge_shard import (
     storage_errors,
 )
 from app.adapters.qdrant.edge_writer import EdgeWriter
-from app.adapters.qdrant.folder import BookFolder, Current
-from app.adapters.qdrant.frequencies import PooledFrequencies
 from app.adapters.qdrant.payload import check_dimension
 from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk
@@ -84,24 +84,24 @@ class EdgeIndex:
     ) -> Candidates:
         if sparse is not None and not sparse.indices:
             sparse = None
-        pooled = self._pooled(sparse.indices if sparse else (), filter.books)
+        conversion = self._idf_conversion(sparse.indices if sparse else (), filter.books)
 
         def ask(one: Generation) -> Candidates:
             manifest = one.manifest
             if dense is not None:
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-            weighted = sparse and pooled.weighted(manifest.book, sparse)
+            weighted = sparse and conversion.weighted(manifest.book, sparse)
             return search_shard(one.shard, manifest.book, dense, weighted, limit, filter)
 
         return Candidates.best(list(self._each(filter.books, ask)), limit)
 
     @in_thread
     def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
-        pooled = self._pooled(terms, books)
+        conversion = self._idf_conversion(terms, books)
         best = [0.0] * len(terms)
 
         def ask(one: Generation) -> list[float]:
-            factors = pooled.factors(one.manifest.book, terms)
+            factors = conversion.factors(one.manifest.book, terms)
             return list(map(float.__mul__, best_scores(one.shard, terms), factors))
 
         for found in self._each(books, ask):
@@ -245,14 +245,14 @@ class EdgeIndex:
             self._books.failed(generation, error)
             raise
 
-    def _pooled(self, terms: Sequence[int], books: Sequence[BookId]) -> PooledFrequencies:
+    def _idf_conversion(self, terms: Sequence[int], books: Sequence[BookId]) -> IdfConversion:
         """Document frequencies of several books together; empty for one book or no terms."""
         if not terms or len(set(books) if books else self._published()) < 2:
-            return PooledFrequencies({})
+            return IdfConversion({})
         counted = self._each(
             books, lambda one: (one.manifest.book, document_frequencies(one.shard, terms))
         )
-        return PooledFrequencies(dict(counted))
+        return IdfConversion(dict(counted))
 
     @in_thread
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:

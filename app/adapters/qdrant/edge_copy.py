@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 
 from app.adapters.qdrant.checksums import written_blocks
-from app.adapters.qdrant.folder import RESERVE, size_on_disk
-from app.adapters.qdrant.held_folder import HeldFolder
+from app.adapters.qdrant.edge_folder import RESERVE, size_on_disk
+from app.adapters.qdrant.temporary_folder import TemporaryFolder
 from app.domain.errors import StorageError
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class ShardCopy:
     def __init__(self, shard: Path) -> None:
         """Copy the shard. StorageError if the temporary folder has no room either."""
         parent = Path(tempfile.gettempdir())
-        self._folder = HeldFolder(parent, _PREFIX)  # removes leftovers, which makes room
+        self._folder = TemporaryFolder(parent, _PREFIX)  # removes leftovers, which makes room
         size = size_on_disk(shard)
         if shutil.disk_usage(parent).free < size + RESERVE:
             message = f"{parent}: no room for a copy of {shard}, whose disk is read-only or full"

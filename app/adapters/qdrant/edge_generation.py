@@ -12,6 +12,7 @@ import qdrant_edge as edge
 from cachetools import LRUCache
 
 from app.adapters.qdrant.edge_copy import ShardCopy, copy_if_needed
+from app.adapters.qdrant.edge_folder import BookFolder, Current
 from app.adapters.qdrant.edge_lock import generation_lock
 from app.adapters.qdrant.edge_shard import (
     count,
@@ -20,7 +21,6 @@ from app.adapters.qdrant.edge_shard import (
     retrieve,
     storage_errors,
 )
-from app.adapters.qdrant.folder import BookFolder, Current
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
 from app.domain.retrieval.query import SearchFilter

@@ -11,7 +11,7 @@ from typing import cast
 
 import qdrant_edge as edge
 
-from app.adapters.qdrant.frequencies import containing_of
+from app.adapters.qdrant.document_frequencies import document_frequency
 from app.adapters.qdrant.payload import (
     DENSE,
     INTEGER_FIELDS,
@@ -193,7 +193,7 @@ def document_frequencies(shard: edge.EdgeShard, terms: Sequence[int]) -> tuple[i
         if points:
             vector = cast("dict[str, edge.SparseVector]", points[0].vector)[SPARSE]
             weight = vector.values[vector.indices.index(term)]
-            found[term] = containing_of(documents, points[0].score / weight)
+            found[term] = document_frequency(documents, points[0].score / weight)
     return documents, found
 
 

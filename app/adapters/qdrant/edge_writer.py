@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import qdrant_edge as edge
 
+from app.adapters.qdrant.edge_folder import BookFolder, Current, require_space, size_on_disk
 from app.adapters.qdrant.edge_lock import BookLock
 from app.adapters.qdrant.edge_shard import (
     EXACT_UP_TO_KB,
@@ -23,7 +24,6 @@ from app.adapters.qdrant.edge_shard import (
     storage_errors,
     upsert,
 )
-from app.adapters.qdrant.folder import BookFolder, Current, require_space, size_on_disk
 from app.adapters.qdrant.payload import check_dimension
 from app.adapters.qdrant.samples import LIMIT, Samples, check_count
 from app.domain.errors import StorageError

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.frequencies import weighted
+from app.adapters.qdrant.document_frequencies import weighted
 from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.old_collections import OldCollections
 from app.adapters.qdrant.payload import (

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 from qdrant_client import AsyncQdrantClient
 
-from app.adapters.qdrant.frequencies import Frequencies, pooled_idf
-from app.adapters.qdrant.frequency_pool import FrequencyPool
+from app.adapters.qdrant.document_frequencies import Frequencies, pooled_idf
 from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.server_errors import check_version
+from app.adapters.qdrant.server_frequency_pool import FrequencyPool
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable

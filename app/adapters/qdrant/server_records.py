@@ -17,7 +17,7 @@ from hashlib import blake2b
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.frequencies import Frequencies
+from app.adapters.qdrant.document_frequencies import Frequencies
 from app.adapters.qdrant.server_errors import CollectionMissing
 from app.adapters.qdrant.server_lease import Lease, lease_from_json
 from app.adapters.qdrant.server_points import scroll

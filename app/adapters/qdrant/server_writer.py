@@ -10,7 +10,12 @@ from dataclasses import replace
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.frequencies import Frequencies, FrequencyCounter, pooled_idf, weighted
+from app.adapters.qdrant.document_frequencies import (
+    Frequencies,
+    FrequencyCounter,
+    pooled_idf,
+    weighted,
+)
 from app.adapters.qdrant.manifest import manifest_to_json
 from app.adapters.qdrant.payload import TENANT_FIELD, check_dimension
 from app.adapters.qdrant.samples import LIMIT, Samples, check_count

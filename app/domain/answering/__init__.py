@@ -1,1 +1,10 @@
-"""Answering: question analysis, extraction, verification of citations, refusal."""
+"""Answering: question analysis, extraction, verification of citations, refusal.
+
+- the question: `request`, `intents`, `request_words`, `question_analysis`
+- whether the book answers it: `answerability`
+- chapters and exercises on request: `chapters`, `chapter_answers`, `exercises`
+- extractive answers: `extraction_input`, `units`, `relevance`, `passages`, `extractive`,
+  `passage_text`; what a text is: `announcements`, `bibliography`, `definitions`, `objectives`
+- citations: `cited_answer`, `verification`, `attribution`
+- phrases and suggestions: `notices`, `follow_ups`
+"""

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 
 from app.domain.answer import Citation, Statement
 from app.domain.answering.attribution import Attributor
-from app.domain.answering.link_policy import LinkPolicy
 from app.domain.answering.verification import CitationList, Quote, Verifier
 from app.domain.document import Span
-from app.domain.prompting import PromptGuard
+from app.domain.generated_text.link_policy import LinkPolicy
+from app.domain.generated_text.prompt_guard import PromptGuard
 from app.domain.terms import words
 
 _FENCED = re.compile(

@@ -10,7 +10,7 @@ from app.domain.answering.passages import ChosenPassage
 from app.domain.answering.units import Unit, marker_before
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
-from app.domain.framed_text import fence_lines, with_rule
+from app.domain.fences_and_tables import fence_lines, with_rule
 from app.domain.retrieval.query import ContextPassage
 
 
@@ -28,7 +28,7 @@ def quoted_text(
     numbered = _in_sequence(chosen, context)
     for unit in chosen:
         text += _joint(previous, unit, context)
-        before, quoted, after = _framed(unit, context, unit in numbered)
+        before, quoted, after = _unit_markdown(unit, context, unit in numbered)
         text += before
         claims.append(((len(text), len(text) + len(quoted)), unit))
         text += quoted + after
@@ -41,7 +41,7 @@ def passage_of(chosen: ChosenPassage, context: Sequence[ContextPassage]) -> Answ
     text = ""
     marks: list[Span] = []
     for at in range(chosen.first, chosen.last + 1):
-        before, quoted, after = framed_block(context[at].passage)
+        before, quoted, after = passage_markdown(context[at].passage)
         text += ("\n\n" if text else "") + before
         for unit in chosen.marked:
             if unit.passage == at:
@@ -96,18 +96,20 @@ def _in_sequence(chosen: Sequence[Unit], context: Sequence[ContextPassage]) -> s
     return found
 
 
-def _framed(unit: Unit, context: Sequence[ContextPassage], numbered: bool) -> tuple[str, str, str]:
+def _unit_markdown(
+    unit: Unit, context: Sequence[ContextPassage], numbered: bool
+) -> tuple[str, str, str]:
     """Return the mark-up before the unit's text, the text, and the mark-up after it."""
     passage = context[unit.passage].passage
     if unit.kind is BlockKind.LIST:
         marker = marker_before(passage.text, unit.start) if numbered else "-"
         return f"{marker} ", unit.text, ""
     if unit.kind in (BlockKind.CODE, BlockKind.TABLE):
-        return framed_block(passage)
+        return passage_markdown(passage)
     return "", unit.text, ""
 
 
-def framed_block(passage: Passage) -> tuple[str, str, str]:
+def passage_markdown(passage: Passage) -> tuple[str, str, str]:
     """Return a whole paragraph as Markdown: mark-up before it, its text, mark-up after it."""
     if passage.kind is BlockKind.CODE:
         opening, closing = fence_lines(passage.text, passage.language)

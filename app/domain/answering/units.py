@@ -13,7 +13,7 @@ from app.domain.answering.definitions import only_refers
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
 from app.domain.fast_dataclass import fast_dataclass
-from app.domain.framed_text import is_frame, whole_lines
+from app.domain.fences_and_tables import is_fence_or_table, whole_lines
 from app.domain.retrieval.query import ContextPassage
 from app.domain.word_count import word_count
 
@@ -180,7 +180,9 @@ def _is_article(passage: Passage) -> bool:
 
 def _prose(text: str) -> Iterator[re.Match[str]]:
     """Yield the paragraphs that end like a sentence, none of them inside code or a table."""
-    lines = (re.sub(".", "`", line) if is_frame(line) else line for line in whole_lines(text))
+    lines = (
+        re.sub(".", "`", line) if is_fence_or_table(line) else line for line in whole_lines(text)
+    )
     return _PROSE.finditer("".join(lines))
 
 
@@ -222,21 +224,21 @@ def _mixed_spans(
 
 def _sentences(text: str, split_sentences: SplitSentences, language: str) -> Iterator[Span]:
     """Yield sentences; split those that are too long."""
-    for span, is_whole in framed_sentences(text, split_sentences, language):
+    for span, is_whole in sentences_and_fences(text, split_sentences, language):
         yield from [span] if is_whole else _pieces(text, span)
 
 
-def framed_sentences(
+def sentences_and_fences(
     text: str, split_sentences: SplitSentences, language: str
 ) -> Iterator[tuple[Span, bool]]:
     """Yield the sentences, and each fence or table as one, for which the second value is true."""
     start = at = 0
     for line in (*whole_lines(text), ""):
-        if not line or is_frame(line):
+        if not line or is_fence_or_table(line):
             for first, last in split_sentences(text[start:at], language) if at > start else ():
                 yield (start + first, start + last), False
             start = at + len(line)
-        if is_frame(line):
+        if is_fence_or_table(line):
             yield (at, at + len(line.rstrip())), True
         at += len(line)
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from app.domain.answer import Citation
-from app.domain.answering.units import WHOLE, SplitSentences, framed_sentences
+from app.domain.answering.units import WHOLE, SplitSentences, sentences_and_fences
 from app.domain.document import Span
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import Terms, names, numbers, words
@@ -127,7 +127,7 @@ class Verifier:
             yield from [Quote(piece, 0, len(passage.text))] if length == 1 else []
             return
         if passage.text not in self._sentences:
-            found = framed_sentences(passage.text, self.split_sentences, self.language)
+            found = sentences_and_fences(passage.text, self.split_sentences, self.language)
             self._sentences[passage.text] = [span for span, _ in found]
         sentences = self._sentences[passage.text]
         for first, last in zip(sentences, sentences[length - 1 :], strict=False):

@@ -15,7 +15,7 @@ from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.chunking.tools import ChunkingTools, JoinCounter
 from app.domain.document import Block, BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
-from app.domain.framed_text import with_whole_fences
+from app.domain.fences_and_tables import with_whole_fences
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
 _EDGE = 80

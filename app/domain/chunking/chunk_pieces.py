@@ -11,7 +11,7 @@ from app.domain.chunking.reader_texts import Share, divide_lines, divide_prose
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document, Part, Span
 from app.domain.fast_dataclass import fast_dataclass
-from app.domain.framed_text import open_fence
+from app.domain.fences_and_tables import open_fence
 
 PROSE_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFERENCE})
 _VERBATIM_KINDS = frozenset({BlockKind.CODE, BlockKind.MATH})

@@ -1,12 +1,11 @@
-"""The strategies `sentence` and `semantic`, which group whole sentences."""
+"""The strategy `sentence`: groups whole sentences up to a target size."""
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from operator import attrgetter
 
 from app.domain.chunking.chunk import Chunk
@@ -17,13 +16,13 @@ from app.domain.chunking.chunk_pieces import (
     sentence_pieces,
     split_at_parts,
 )
-from app.domain.chunking.config import ChunkingConfig, SemanticConfig, SentenceConfig, StrategyName
+from app.domain.chunking.config import ChunkingConfig, SentenceConfig, StrategyName
 from app.domain.chunking.cut_points import CUT_WORD
-from app.domain.chunking.tools import ChunkingTools, missing_tool
+from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, Book, Document
 
 
-def chunk_by_sentences(
+def chunk_sentence(
     document: Document,
     book: Book,
     config: ChunkingConfig,
@@ -116,58 +115,3 @@ class _SentenceGrouper:
         if not tail or sum(piece.tokens + 1 for piece in tail) < asked:
             return False
         return self.builder.renderer.render(tail).tokens >= asked
-
-
-def chunk_by_meaning(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
-    """Cut between sentences whose vectors are far apart. ConfigError without an embedder."""
-    if tools.embed is None:
-        raise missing_tool(StrategyName.SEMANTIC, "an embedder")
-    sizes = config.semantic
-    pieces = list(sentence_pieces(document, sizes.maximum, config.exclude, tools))
-    vectors = (
-        tools.embed(_windows([piece.text for piece in pieces], sizes.window)) if pieces else []
-    )
-    builder = ChunkBuilder(document, book, StrategyName.SEMANTIC, config, tools)
-    return builder.build([ChunkDraft(group) for group in _grouped(pieces, vectors, sizes)])
-
-
-def _windows(texts: Sequence[str], window: int) -> list[str]:
-    """Join each text with its neighbours, because vectors of longer texts vary less."""
-    return [" ".join(texts[max(at - window, 0) : at + window + 1]) for at in range(len(texts))]
-
-
-def _grouped(
-    pieces: Sequence[ChunkPiece], vectors: Sequence[Sequence[float]], sizes: SemanticConfig
-) -> list[list[ChunkPiece]]:
-    distances = [1.0 - _cosine(one, other) for one, other in pairwise(vectors)]
-    threshold = _percentile(distances, sizes.percentile)
-    groups: list[list[ChunkPiece]] = []
-    size = 0
-    for number, piece in enumerate(pieces):
-        parts = number > 0 and distances[number - 1] > threshold and size >= sizes.minimum
-        full = size + piece.tokens + 1 > sizes.maximum
-        if not groups or parts or full:
-            groups.append([])
-            size = 0
-        groups[-1].append(piece)
-        size += piece.tokens + 1
-    return groups
-
-
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    product = sum(a * b for a, b in zip(one, other, strict=True))
-    length = math.sqrt(sum(a * a for a in one) * sum(b * b for b in other))
-    return product / length if length else 0.0
-
-
-def _percentile(values: Sequence[float], percent: float) -> float:
-    """Interpolate linearly between the two nearest ranks, as NumPy does by default."""
-    if not values:
-        return 0.0
-    ranked = sorted(values)
-    place = (len(ranked) - 1) * min(percent, 100.0) / 100
-    below = int(place)
-    above = min(below + 1, len(ranked) - 1)
-    return ranked[below] + (ranked[above] - ranked[below]) * (place - below)

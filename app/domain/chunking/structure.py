@@ -1,13 +1,9 @@
-"""The default strategy `structure`: packs whole blocks by section, with overlap of whole sentences.
-
-The strategy `late` takes its chunks.
-"""
+"""The default strategy `structure`: packs whole blocks by section, with sentences as overlap."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise, starmap
 from operator import attrgetter
 
@@ -29,7 +25,7 @@ from app.domain.chunking.cut_points import (
 )
 from app.domain.chunking.overlap import NEVER_REPEATED, choose_overlap, may_overlap
 from app.domain.chunking.packer import PackItem, pack
-from app.domain.chunking.tools import ChunkingTools, missing_tool
+from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
 
@@ -57,7 +53,7 @@ class SectionPiece:
     """Position among all pieces of the file, solutions and glossary entries included."""
 
 
-def chunk_by_structure(
+def chunk_structure(
     document: Document,
     book: Book,
     config: ChunkingConfig,
@@ -325,36 +321,3 @@ def _repeats_lead_in(lead_in: ChunkPiece | None, piece: ChunkPiece, maximum: int
         and lead_in.tokens <= _LONGEST_LEAD_IN
         and lead_in.tokens + piece.tokens + 2 <= maximum
     )
-
-
-_NEEDED = (
-    "an embedder with a vector for each token: set RAG_EMBEDDER=minilm "
-    "and install the extra `late` (pip install 'textbook-rag[late]')"
-)
-
-
-def chunk_late(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
-    """Late chunking: embed the whole document, then pool the token vectors of each chunk.
-
-    The chunks are those of `structure`, without overlap. The model gets their embedding texts in
-    order as the document. ConfigError if the embedder has no token vectors.
-
-    Günther et al., "Late Chunking: Contextual Chunk Embeddings Using Long-Context Embedding
-    Models", 2024.
-    """
-    if not tools.embeds_tokens:
-        raise missing_tool(StrategyName.LATE, _NEEDED)
-    sizes = StructureConfig(**asdict(config.late), overlap=0)
-    settings = replace(config, structure=sizes, strategy=StrategyName.LATE)
-    chunks = list(chunk_by_structure(document, book, settings, tools, StrategyName.LATE))
-    within = _hash(chunk.embedding_text for chunk in chunks)
-    return [replace(chunk, pooled_within=within) for chunk in chunks]
-
-
-def _hash(texts: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for text in texts:
-        digest.update(hashlib.sha256(text.encode()).digest())
-    return digest.hexdigest()

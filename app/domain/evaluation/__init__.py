@@ -1,1 +1,1 @@
-"""Evaluation: questions with gold spans, metrics, and the comparison of two runs."""
+"""Evaluation: questions with gold spans, metrics, comparison of two runs, calibration."""

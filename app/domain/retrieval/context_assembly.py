@@ -16,7 +16,7 @@ from typing import TypeAlias
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import script_scale
 from app.domain.document import BlockKind
-from app.domain.framed_text import is_frame, whole_lines
+from app.domain.fences_and_tables import is_fence_or_table, whole_lines
 from app.domain.retrieval.query import ContextPassage, Hit
 
 _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
@@ -263,8 +263,10 @@ def _contains(outer: Passage, inner: Passage) -> bool:
 
 def _joint(first: Passage, second: Passage) -> str:
     """Return the blank between two parts of a paragraph: a line end next to code or a table."""
-    framed = any(is_frame(line) for one in (first, second) for line in whole_lines(one.text))
-    return " " if first.kind in _RUNNING_TEXT and not framed else "\n"
+    has_block = any(
+        is_fence_or_table(line) for one in (first, second) for line in whole_lines(one.text)
+    )
+    return " " if first.kind in _RUNNING_TEXT and not has_block else "\n"
 
 
 def _union(one: Passage, other: Passage) -> Passage | None:

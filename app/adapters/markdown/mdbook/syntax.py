@@ -14,10 +14,10 @@ from markdown_it.rules_block import StateBlock
 from app.adapters.markdown.includes import IncludeStyle
 from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
 from app.adapters.markdown.parser.block_rules import attribute_list, first_of, mark_rule
+from app.adapters.markdown.parser.container_kinds import admonition_name
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.fenced_containers import closing_line, read_container
-from app.adapters.markdown.parser.open_containers import admonition_name
 
 _INCLUDE = re.compile(r"\\?\{\{[ \t]*#(?P<name>\w+)[ \t]+(?P<argument>[^}\n]*)\}\}[ \t]*$", re.M)
 _PREPROCESSED = re.compile(r"\{\{%[^{}\n]*\}\}[ \t]*$", re.M)

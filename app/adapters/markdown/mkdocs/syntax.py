@@ -30,10 +30,10 @@ from app.adapters.markdown.parser.block_rules import (
     read_inside,
     stray_definition,
 )
+from app.adapters.markdown.parser.container_kinds import admonition_name
 from app.adapters.markdown.parser.dialect import BlockRule, Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
 from app.adapters.markdown.parser.inline_rules import read_marked
-from app.adapters.markdown.parser.open_containers import admonition_name
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.adapters.markdown.source import yaml_table
 

@@ -18,9 +18,9 @@ from app.adapters.markdown.parser.block_rules import (
     environment,
     mark_rule,
 )
+from app.adapters.markdown.parser.container_kinds import ADMONITIONS
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
-from app.adapters.markdown.parser.open_containers import ADMONITIONS
 
 _LABEL = re.compile(r"\((?P<label>[^()\n]+)\)=[ \t]*$", re.M)
 _DOTTED = re.compile(

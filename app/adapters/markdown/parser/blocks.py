@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
+from app.adapters.markdown.parser.container_kinds import container_of, titled_kind
 from app.adapters.markdown.parser.containers import Containers
 from app.adapters.markdown.parser.drafts import (
     BlockDraft,
@@ -22,7 +23,6 @@ from app.adapters.markdown.parser.drafts import (
 )
 from app.adapters.markdown.parser.html_blocks import component_draft, literal_draft
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader
-from app.adapters.markdown.parser.open_containers import container_of, titled_kind
 from app.adapters.markdown.parser.running_text import Text, on_one_line
 from app.adapters.markdown.parser.tags import BLOCK_NAMES, VOID_NAMES, HtmlTag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
@@ -235,10 +235,10 @@ class BlockReader:
             self._marks.append((MarkupClass.RULE, start, end))
             return [], close + 1
         draft = merge(BlockKind.LIST, everything)
-        framed = draft.framed
+        indented = draft.has_fence_or_table
         parts: list[Part] = []
         for marker, (item, drafts) in zip(_markers(items, token), items, strict=True):
-            text = in_lines(drafts).replace("\n", "\n" + (" " * len(marker) if framed else "  "))
+            text = in_lines(drafts).replace("\n", "\n" + (" " * len(marker) if indented else "  "))
             item_start, item_end = self._leaf_blocks.span(item)
             parts.append(Part(BlockKind.LIST, item_start, item_end, marker + text))
         draft.text = "\n".join(part.text for part in parts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from app.adapters.markdown.parser.container_kinds import SOLUTION_TITLE, Container, container_of
 from app.adapters.markdown.parser.drafts import BlockDraft, Markup, merge, split_list
-from app.adapters.markdown.parser.open_containers import SOLUTION_TITLE, Container, container_of
 from app.adapters.markdown.parser.running_text import Text, on_one_line
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.domain.document import BlockKind, Part
@@ -15,10 +15,10 @@ _ID = re.compile(r"#([\w:.-]+)")
 _WORD = re.compile(r"\S")
 _MAX_DEPTH = 20
 """Maximum nesting of containers that become one block; deeper ones stay separate blocks."""
-_INTERRUPTED = -1
-"""Start of a container that continues after a nested block of such a kind."""
 _NEVER_MERGED = (BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY)
 """Kinds that stay separate blocks inside a container."""
+_INTERRUPTED = -1
+"""Start of a container that continues after such a block."""
 
 
 class Containers:
@@ -173,12 +173,12 @@ class Containers:
             draft.anchor = label.argument or draft.anchor
 
     def _takes_title(self) -> bool:
-        """True if the innermost capturing container has no content yet."""
+        """Whether the innermost capturing container has no content yet."""
         outer = self._capturing[-1] if self._capturing else None
         return outer is not None and not outer.drafts and outer.start != _INTERRUPTED
 
     def _opens_solution(self, summary: BlockDraft) -> bool:
-        """True if a summary such as "Solution" makes its container a solution."""
+        """Whether a summary such as "Solution" makes its container a solution."""
         return (
             len(self._open) > 1
             and len(self._capturing) < _MAX_DEPTH
@@ -238,14 +238,14 @@ class Containers:
         return drafts.pop() if self._follows(drafts[-1], start) else None
 
     def _follows(self, draft: BlockDraft, start: int) -> bool:
-        """True if there are only blanks between a block and `start`."""
+        """Whether there are only blanks between a block and `start`."""
         if self._next_word[0] != draft.end:
             found = _WORD.search(self._source, draft.end)
             self._next_word = draft.end, found.start() if found else len(self._source)
         return start <= self._next_word[1]
 
     def apply_attributes(self, mark: Markup) -> None:
-        """Set the list's id on the block directly before it."""
+        """Set the id of an attribute list, `{#id}`, on the block directly before it."""
         match = _ID.search(mark.argument)
         drafts = self._capturing[-1].drafts if self._capturing else self._out
         if match and drafts and self._follows(drafts[-1], mark.start):

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from app.adapters.markdown.parser.running_text import Text
 from app.adapters.markdown.parser.tags import HtmlTag
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
-from app.domain.framed_text import fenced, rows_with_rule, with_rule
+from app.domain.fences_and_tables import fenced, rows_with_rule, with_rule
 
 _BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
@@ -39,7 +39,7 @@ class BlockDraft:
     """Where the section of a heading ends with its container; 0 if another heading ends it."""
     caption: bool = False
     """An emphasised "Figure 3: ..." paragraph."""
-    framed: bool = False
+    has_fence_or_table: bool = False
     """Whether the text has code or a table as Markdown, with its fence or rule."""
     children: Sequence[BlockDraft] = ()
 
@@ -55,9 +55,9 @@ class BlockDraft:
         return (Part(self.kind, self.start, self.end, self.nested_text()),)
 
     @property
-    def has_frame(self) -> bool:
+    def has_inner_fence_or_table(self) -> bool:
         """Whether the text inside a larger block has a fence or a table's rule."""
-        return self.framed or self.kind in (BlockKind.CODE, BlockKind.TABLE)
+        return self.has_fence_or_table or self.kind in (BlockKind.CODE, BlockKind.TABLE)
 
     def nested_text(self) -> str:
         """Return the text inside a larger block, whose kind does not tell what is code."""
@@ -116,7 +116,7 @@ def merge(kind: BlockKind, drafts: Sequence[BlockDraft], title: str = "") -> Blo
         title=title,
         included=_first(draft.included for draft in drafts),
         author_id=_first(draft.author_id for draft in drafts),
-        framed=any(draft.has_frame for draft in drafts),
+        has_fence_or_table=any(draft.has_inner_fence_or_table for draft in drafts),
     )
 
 
@@ -124,7 +124,11 @@ def in_lines(drafts: Sequence[BlockDraft]) -> str:
     """Join texts by line ends; Markdown needs an empty line next to a table."""
     text = drafts[0].nested_text() if drafts else ""
     for before, draft in pairwise(drafts):
-        apart = before.framed or draft.framed or BlockKind.TABLE in (before.kind, draft.kind)
+        apart = (
+            before.has_fence_or_table
+            or draft.has_fence_or_table
+            or BlockKind.TABLE in (before.kind, draft.kind)
+        )
         text += ("\n\n" if apart else "\n") + draft.nested_text()
     return text
 

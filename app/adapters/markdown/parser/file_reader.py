@@ -22,7 +22,7 @@ from app.adapters.markdown.parser.block_dispatch import BlockRuleDispatcher, Sec
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.drafts import BlockDraft, RawDirective
-from app.adapters.markdown.parser.hidden import blank_out, hidden_elements
+from app.adapters.markdown.parser.hidden_text import blank_out, hidden_elements
 from app.adapters.markdown.parser.inline import InlineReader
 from app.adapters.markdown.parser.inline_dispatch import DispatchingInline, LinkHelpers
 from app.adapters.markdown.parser.leaf_blocks import LeafBlockReader

@@ -21,7 +21,7 @@ from app.adapters.markdown.includes import (
 )
 from app.adapters.markdown.parser.dialect import CrossReferences, Dialect, Imports
 from app.adapters.markdown.parser.drafts import BlockDraft, Markup, MarkupClass, verbatim_draft
-from app.adapters.markdown.parser.hidden import prompt_injections
+from app.adapters.markdown.parser.prompt_injections import prompt_injections
 from app.adapters.markdown.source import SourceFile, line_breaks, make_source
 from app.domain.document import BlockKind, SourceWarning
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.prompting import (
+from app.domain.prompts import (
     ANSWER_FROM_DOCUMENTS,
     ANSWER_FROM_NUMBERED_SOURCES,
     NO_ANSWER,

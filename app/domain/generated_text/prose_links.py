@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from app.domain.answering import link_syntax as syntax
+from app.domain.generated_text import link_syntax as syntax
 
 REMOVED_LINK, REMOVED_IMAGE = "(link removed)", "(image removed)"
 _MARKS = 4

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from app.adapters.qdrant.frequencies import Frequencies, idf
+from app.adapters.qdrant.document_frequencies import Frequencies, idf
 
 _BATCH = 500
 """Generations that are read and added in one step."""

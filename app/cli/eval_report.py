@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from app.bootstrap.evaluation import Curve, bar_charts, curves
-from app.cli.measurements import ANSWER_SETTING, REFUSAL_SETTING, Run
+from app.cli.eval_results import ANSWER_SETTING, REFUSAL_SETTING, Run
 from app.cli.output import markdown_table, write_text
-from app.domain.answering.calibration import RefusalCurve
+from app.domain.evaluation.calibration import RefusalCurve
 from app.domain.evaluation.retrieval_metrics import NDCG_DEPTH
 from app.services.evaluate import PARAGRAPHS, STANDARD_DEPTH, Evaluation, QuestionResult
 from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation

@@ -1,30 +1,20 @@
-"""The strategies `fixed` and `recursive`, which cut a document's text as one string."""
+"""A document's blocks as one string, for the strategies that cut it as such."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 
-from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.chunk_builder import GAP, ChunkBuilder, ChunkDraft
+from app.domain.chunking.chunk_builder import GAP, ChunkDraft
 from app.domain.chunking.chunk_pieces import (
     UNCOUNTED,
     ChunkPiece,
     include_directives,
     is_from_other_file,
 )
-from app.domain.chunking.config import (
-    ChunkingConfig,
-    FixedConfig,
-    Separators,
-    StrategyName,
-)
-from app.domain.chunking.tools import ChunkingTools, missing_tool
-from app.domain.document import Block, BlockKind, Book, Document, Span
+from app.domain.document import Block, BlockKind, Document, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,57 +96,3 @@ def _trimmed_piece(each: _FlatBlock, start: int, end: int) -> ChunkPiece | None:
     whole = text == each.text
     shown = block.text if whole else text
     return ChunkPiece(block, begin + start, begin + end, shown, UNCOUNTED, whole, not whole)
-
-
-_SENTENCE_END = re.compile(r"[.!?](?=\s)")
-
-
-def chunk_by_size(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
-    flat = flatten(document, config.exclude)
-    ranges = list(_windows(flat.text, config.fixed))
-    builder = ChunkBuilder(document, book, StrategyName.FIXED, config, tools, exact_passages=False)
-    return builder.build(flat.drafts(ranges))
-
-
-def _windows(text: str, config: FixedConfig) -> Iterator[Span]:
-    start = 0
-    while start < len(text):
-        end = min(start + config.size, len(text))
-        if config.prefer_sentence_ends and end < len(text):
-            half = start + (end - start) // 2
-            ends = [match.end() for match in _SENTENCE_END.finditer(text, half, end)]
-            end = ends[-1] if ends else end
-        yield start, end
-        if end == len(text):
-            return
-        start = max(end - config.overlap, start + 1)
-
-
-def chunk_recursively(
-    document: Document,
-    book: Book,
-    config: ChunkingConfig,
-    tools: ChunkingTools,
-    strategy: StrategyName = StrategyName.RECURSIVE,
-    separators: Separators | None = None,
-) -> Iterable[Chunk]:
-    """Cut at `separators` or else those of `config`. ConfigError without a recursive splitter."""
-    if tools.split_recursively is None:
-        raise missing_tool(strategy, "a recursive splitter")
-    flat = flatten(document, config.exclude)
-    recursive = replace(config.recursive, separators=separators or config.recursive.separators)
-    language = _main_language(flat) if recursive.separators is Separators.CODE else ""
-    ranges = tools.split_recursively(flat.text, recursive, language)
-    builder = ChunkBuilder(document, book, strategy, config, tools, exact_passages=False)
-    return builder.build(flat.drafts(ranges))
-
-
-def _main_language(flat: FlatText) -> str:
-    """Return the language of most of the code, by characters; "" if no block names one."""
-    sizes: Counter[str] = Counter()
-    for each in flat.flat_blocks:
-        if each.block.kind is BlockKind.CODE and each.block.language:
-            sizes[each.block.language.lower()] += len(each.text)
-    return max(sorted(sizes), key=lambda name: sizes[name]) if sizes else ""

@@ -23,7 +23,7 @@ def idf(documents: int, containing: int) -> float:
     return math.log((documents - containing + 0.5) / (containing + 0.5) + 1.0)
 
 
-def containing_of(documents: int, inverse: float) -> int:
+def document_frequency(documents: int, inverse: float) -> int:
     """Return the document frequency of a term with this inverse document frequency."""
     return max(0, round((documents + 1.0) / math.exp(inverse) - 0.5))
 
@@ -93,8 +93,8 @@ def pooled_idf(terms: Iterable[int], frequencies: Iterable[Frequencies]) -> dict
 
 
 @dataclass(frozen=True, slots=True)
-class PooledFrequencies:
-    """Converts scores with one book's inverse document frequencies to those of all books."""
+class IdfConversion:
+    """Converts BM25 scores with the idf in one book to scores with the idf over all books."""
 
     books: Mapping[BookId, tuple[int, Mapping[int, int]]]
     """Per book the number of documents and the document frequencies; empty: scores stay as is."""

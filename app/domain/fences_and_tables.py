@@ -1,4 +1,4 @@
-"""Code and tables as Markdown, alone or inside a larger text: in fences, with a rule."""
+"""Fences of code and rules of tables: writes them in Markdown, and finds them in a text."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _is_of_table(held: Sequence[str], line: str) -> bool:
     return "|" in line and "|" in held[0] and (len(held) > 1 or bool(_RULE.fullmatch(line)))
 
 
-def is_frame(line: str) -> bool:
+def is_fence_or_table(line: str) -> bool:
     """Whether this one of `whole_lines` is a fence or a table."""
     return "\n" in line.rstrip("\n")
 

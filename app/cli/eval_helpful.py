@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from app.bootstrap.application import application
 from app.bootstrap.evaluation import read_questions
-from app.cli.measurements import run_of
+from app.cli.eval_results import run_of
 from app.cli.output import asking, print_json
 from app.domain.book_id import BookId
 from app.domain.errors import InputError

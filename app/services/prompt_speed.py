@@ -32,7 +32,7 @@ LESS_TO_READ = "RAG_OPENAI_FIRST_TOKEN_SECONDS, RAG_CONTEXT_TOKENS, RAG_OPENAI_P
 
 
 @dataclass(slots=True)
-class ServerSpeed:
+class PromptSpeed:
     """The estimate for one server; times in seconds, tokens by this program's count."""
 
     first_token_seconds: float = 20.0

@@ -20,7 +20,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import Block, BlockKind, Book, Document, Site
-from app.domain.framed_text import open_fence, whole_lines, with_whole_fences
+from app.domain.fences_and_tables import open_fence, whole_lines, with_whole_fences
 from app.domain.glossary import glossary_terms
 from app.domain.identity import content_id, keep_ids
 from app.domain.ledger import Ledger

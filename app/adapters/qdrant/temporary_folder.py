@@ -11,7 +11,7 @@ from pathlib import Path
 _LOCK = "textbook-rag.lock"
 
 
-class HeldFolder:
+class TemporaryFolder:
     """A new folder with a random name, removed by `remove`, with this object or at exit.
 
     The process holds the folder's lock file. The next folder with the same prefix removes those
@@ -23,7 +23,7 @@ class HeldFolder:
         with suppress(OSError):
             for left in [one for one in parent.iterdir() if one.name.startswith(prefix)]:
                 with suppress(OSError):
-                    _remove_unless_held(left)
+                    _remove_unless_locked(left)
         self._folder = tempfile.TemporaryDirectory(prefix=prefix, dir=parent)
         self.path = Path(self._folder.name)
         # Locked before it has its name: a folder without the lock file is not removed.
@@ -38,7 +38,7 @@ class HeldFolder:
         self._lock.close()
 
 
-def _remove_unless_held(folder: Path) -> None:
+def _remove_unless_locked(folder: Path) -> None:
     with (folder / _LOCK).open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(folder)

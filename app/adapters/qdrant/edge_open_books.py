@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from app.adapters.qdrant.edge_folder import BookFolder
 from app.adapters.qdrant.edge_generation import (
     ATTEMPTS,
     Generation,
@@ -17,7 +18,6 @@ from app.adapters.qdrant.edge_generation import (
     published,
 )
 from app.adapters.qdrant.edge_shard import storage_errors
-from app.adapters.qdrant.folder import BookFolder
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, StorageError

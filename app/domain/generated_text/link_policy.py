@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.domain.answering import link_syntax as syntax
-from app.domain.answering.invisible import Replacements, VisibleText
-from app.domain.answering.markdown_lines import Lines
-from app.domain.answering.prose_links import Addresses, Line, ProseScan
+from app.domain.generated_text import link_syntax as syntax
+from app.domain.generated_text.invisible_characters import Replacements, VisibleText
+from app.domain.generated_text.markdown_lines import Lines
+from app.domain.generated_text.prose_links import Addresses, Line, ProseScan
 
 LONGEST_WAIT = 400
 """Limit on the characters that one construct holds back; the longest allowed address if that is

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from app.bootstrap.application import Application, application
 from app.bootstrap.evaluation import read_questions, require_plots
-from app.cli.evaluation_report import write_report
-from app.cli.helpful import aligned, chosen_questions, evaluate_helpful
-from app.cli.measurements import (
+from app.cli.eval_helpful import aligned, chosen_questions, evaluate_helpful
+from app.cli.eval_report import write_report
+from app.cli.eval_results import (
     ANSWER_SETTING,
     REFUSAL_SETTING,
     measurement_json,
@@ -19,9 +19,9 @@ from app.cli.measurements import (
     run_of,
 )
 from app.cli.output import asking, print_json, remark, remark_each, require_writable, write_text
-from app.domain.answering.calibration import RefusalCurve, refusal_curve
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.errors import ConfigError, InputError
+from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.paired_bootstrap import CONFIDENCE, Difference, compare_runs
 from app.domain.retrieval.query import SearchMode

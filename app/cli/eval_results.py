@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from app.bootstrap.application import Application
-from app.domain.answering.calibration import RefusalCurve, RefusalPoint
 from app.domain.errors import InputError
+from app.domain.evaluation.calibration import RefusalCurve, RefusalPoint
 from app.domain.evaluation.gold_question import Question, fingerprint
 from app.domain.evaluation.paired_bootstrap import EvalRun, Share
 from app.services.evaluate import PARAGRAPHS, Evaluation, QuestionResult

@@ -1,4 +1,4 @@
-"""Finds the shortest sequence of words from each position of a page that is unique on it."""
+"""The shortest phrase from each position of a page that occurs only once on the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers made of whole parts of the book: a summary, an outline, exercises."""
+"""Answers to requests for a chapter, made of parts of it: a summary, an outline, exercises."""
 
 from __future__ import annotations
 
