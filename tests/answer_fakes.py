@@ -203,7 +203,7 @@ def answering_over(
         analysis=analysis,
         places=PageLocator(index),
         scorer=scorer,
-        refusal=RefusalPolicy(refusal_threshold, answer_threshold),
+        refusal_policy=RefusalPolicy(refusal_threshold, answer_threshold),
         vocabulary=BookVocabulary(index, lexical, bounds, lambda text: len(text.split())),
     )
     return AnswerQuestion(

@@ -266,7 +266,7 @@ def _answer(
         analysis=analysis,
         places=PageLocator(index),
         scorer=scorer,
-        refusal=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
+        refusal_policy=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
         vocabulary=vocabulary,
         context_tokens=settings.context_tokens,
     )

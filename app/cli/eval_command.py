@@ -191,7 +191,7 @@ async def calibrate(arguments: argparse.Namespace, settings: Settings) -> None:
                 request = ask_request(one, arguments.book or one.book)
                 scores.append(await app.answer.answerability(request))
                 advance(1)
-        policy = app.answer.refusal
+        policy = app.answer.refusal_policy
     judged = [(one.answerable, score) for one, score in zip(questions, scores, strict=True)]
     curve = refusal_curve(judged, policy)
     if curve is None:

@@ -40,7 +40,7 @@ from app.services.generators import FallbackGenerator, GeneratedEnd, Generator
 from app.services.question_log import QuestionLog
 from app.services.quote_links import LinkQuotes
 from app.services.recording import Recording, current, stage
-from app.services.written_answer import WrittenAnswer, refusal, refused, source_of
+from app.services.written_answer import WrittenAnswer, finish_refusal, refuse, source_of
 
 _logger = logging.getLogger(__name__)
 
@@ -80,11 +80,11 @@ class AnswerQuestion:
 
     def written_by(self, model: Generator) -> AnswerQuestion:
         """Return a copy in which a model writes the answers, with quotations as its fallback."""
-        refusal = replace(self.consult.refusal, model=True)
+        policy = replace(self.consult.refusal_policy, model=True)
         return replace(
             self,
-            generator=FallbackGenerator(model, self.extractive, refusal),
-            consult=replace(self.consult, refusal=refusal),
+            generator=FallbackGenerator(model, self.extractive, policy),
+            consult=replace(self.consult, refusal_policy=policy),
         )
 
     async def answer(self, request: AskRequest) -> Answer:
@@ -195,8 +195,8 @@ class AnswerQuestion:
         return (await self.consult.read(request)).score
 
     @property
-    def refusal(self) -> RefusalPolicy:
-        return self.consult.refusal
+    def refusal_policy(self) -> RefusalPolicy:
+        return self.consult.refusal_policy
 
     def _check(self, question: str) -> None:
         if not question.strip():
@@ -207,7 +207,7 @@ class AnswerQuestion:
         """Return the events of the answer."""
         solutions = read.request.solutions
         if read.refused:
-            return _each(refusal(read))
+            return _each(refuse(read))
         if read.exercise and solutions is Solutions.HIDE:
             return _each(self._to_read_first(read))
         quotes = read.verbatim or (read.exercise and solutions is Solutions.HINT)
@@ -227,8 +227,8 @@ class AnswerQuestion:
         if not writing.unsupported:
             return
         usage = writing.usage or Usage()
-        if not read.exercise and read.score < self.refusal.refusal_threshold:
-            for event in refused(read, usage):
+        if not read.exercise and read.score < self.refusal_policy.refusal_threshold:
+            for event in finish_refusal(read, usage):
                 yield event
             return
         instead = self._writing(read, self.extractive, writing.degraded)

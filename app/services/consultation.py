@@ -98,7 +98,7 @@ class ConsultBook:
     analysis: AnalyseQuestion
     places: PageLocator
     scorer: AnswerabilityScorer
-    refusal: RefusalPolicy
+    refusal_policy: RefusalPolicy
     vocabulary: BookVocabulary
     context_tokens: int = 3_000
     """Token budget of the context."""
@@ -116,7 +116,7 @@ class ConsultBook:
         read = await self._search(replace(request, question=spelled), scope)
         if spelled != request.question:
             read = replace(read, searched_for=spelled)
-        rephrases = not self.refusal.model and read.hits
+        rephrases = not self.refusal_policy.model and read.hits
         if rephrases and self._confidence(read) is not Confidence.ANSWERED:
             read = await self._with_expanded_abbreviations(read)
         read = replace(read, confidence=self._confidence(read))
@@ -131,9 +131,9 @@ class ConsultBook:
         if read.exercise:
             return Confidence.ANSWERED
         analysis = read.analysis
-        unrecognised = self.refusal.model and not analysis.in_book_language
+        unrecognised = self.refusal_policy.model and not analysis.in_book_language
         other_language = unrecognised or analysis.asked_in != analysis.features.language
-        return self.refusal.confidence(read.score, other_language=other_language)
+        return self.refusal_policy.confidence(read.score, other_language=other_language)
 
     async def locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
         """Return the reader's page, None if unknown, and the filter for the scope."""

@@ -107,7 +107,7 @@ class QuestionScorer(Protocol):
     """The part of `AnswerQuestion` that evaluation needs."""
 
     @property
-    def refusal(self) -> RefusalPolicy: ...
+    def refusal_policy(self) -> RefusalPolicy: ...
 
     async def answerability(self, request: AskRequest) -> float: ...
 
@@ -135,7 +135,7 @@ class Evaluate:
         for question in questions:
             results.append(await self._ask(question, request, scorer))
             advance(1)
-        policy = scorer.refusal if scorer else RefusalPolicy()
+        policy = scorer.refusal_policy if scorer else RefusalPolicy()
         missing = await self._missing(results, request)
         return Evaluation(request.k, tuple(results), policy, missing)
 

@@ -121,7 +121,7 @@ async def evaluate_answers(
         score = await answering.answerability(request) if judging else None
         results.append(_judged(question, await answering.answer(request), score))
         advance(1)
-    return AnswerEvaluation(tuple(results), answering.refusal, k)
+    return AnswerEvaluation(tuple(results), answering.refusal_policy, k)
 
 
 def _judged(question: Question, answer: Answer, answerability: float | None) -> AnsweredQuestion:

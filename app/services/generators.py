@@ -209,7 +209,7 @@ class FallbackGenerator:
     mode = AnswerMode.GENERATED
     first: Generator
     second: Generator
-    refusal: RefusalPolicy
+    refusal_policy: RefusalPolicy
 
     @property
     def model(self) -> str:
@@ -226,7 +226,7 @@ class FallbackGenerator:
                         if not written and event.finish_reason != NO_ANSWER:
                             message = "the generator wrote nothing"
                             raise ProviderUnavailable(message)
-                        if written or request.answerability < self.refusal.answer_threshold:
+                        if written or request.answerability < self.refusal_policy.answer_threshold:
                             yield event
                             return
                         given_up = event
@@ -236,7 +236,7 @@ class FallbackGenerator:
                 message = "the generator stopped before the end of its answer"
                 raise ProviderUnavailable(message)
         except ProviderError as error:
-            refusable = request.answerability < self.refusal.refusal_threshold
+            refusable = request.answerability < self.refusal_policy.refusal_threshold
             if written or (refusable and not isinstance(error, BudgetSpent)):
                 raise
             given_up = error

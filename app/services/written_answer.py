@@ -118,9 +118,9 @@ class WrittenAnswer:
         elif builder.unsupported and not builder.recited:
             self.unsupported, self.usage = True, usage
         elif not self.started:
-            yield from refusal(self.read)
+            yield from refuse(self.read)
         elif end.finish_reason == NO_ANSWER or builder.recited:
-            yield from refused(self.read, usage)
+            yield from finish_refusal(self.read, usage)
         else:
             message = "the generator wrote nothing"
             raise ProviderUnavailable(message)
@@ -153,15 +153,15 @@ def _deltas(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
         yield CitationFound(citation)
 
 
-def refusal(read: Consultation) -> Iterator[AnswerEvent]:
+def refuse(read: Consultation) -> Iterator[AnswerEvent]:
     """Yield a refusal from its first event on."""
     sections = nearest_sections(read.found.hits)
     yield Started(AnswerMode.REFUSED, sections, Confidence.NOT_IN_BOOK)
     hint = other_language(read.analysis.asked_in, read.analysis.features.language)
-    yield from refused(read, Usage(), hint)
+    yield from finish_refusal(read, Usage(), hint)
 
 
-def refused(read: Consultation, usage: Usage, hint: str = "") -> Iterator[AnswerEvent]:
+def finish_refusal(read: Consultation, usage: Usage, hint: str = "") -> Iterator[AnswerEvent]:
     """Yield the rest of a refusal after the Started event."""
     sections = nearest_sections(read.found.hits)
     plain = refusal_text(read.analysis.asked_in, len(sections))

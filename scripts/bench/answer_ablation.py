@@ -115,7 +115,7 @@ def _lines(path: Path) -> list[Record]:
 
 
 async def _asked(app: Application, request: AskRequest, record: Record, folder: Path) -> Asked:
-    consult = replace(app.answer.consult, refusal=RefusalPolicy(0.0, 0.0))
+    consult = replace(app.answer.consult, refusal_policy=RefusalPolicy(0.0, 0.0))
     read = await consult.read(request)
     analysis = read.analysis
     terms = cache(analysis.features.terms)

@@ -107,7 +107,7 @@ def _share(wanted: frozenset[int], held: frozenset[int]) -> float:
 
 async def run(data: Path, home: Path, rules: frozenset[Rule]) -> None:
     async with indexed(data, home) as app:
-        consult = replace(app.answer.consult, refusal=RefusalPolicy(0.0, 0.0))
+        consult = replace(app.answer.consult, refusal_policy=RefusalPolicy(0.0, 0.0))
         if not isinstance(app.answer.generator, ExtractiveGenerator):
             message = "the settings choose a model that writes; unset RAG_GENERATOR and CO_API_KEY"
             raise SystemExit(message)

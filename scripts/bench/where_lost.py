@@ -112,7 +112,7 @@ async def run(home: Path, *, questions: bool) -> None:
         if one.half == "development" and one.answerable
     ]
     async with application(settings) as app:
-        consult = replace(app.answer.consult, refusal=RefusalPolicy(0.0, 0.0))
+        consult = replace(app.answer.consult, refusal_policy=RefusalPolicy(0.0, 0.0))
         unrefused = replace(app, answer=replace(app.answer, consult=consult))
         lost = [await examine(unrefused, one) for one in asked]
     report(lost)

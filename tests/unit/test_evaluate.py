@@ -115,7 +115,7 @@ class FakeScorer:
     """Scores questions by their id; remembers who was asked."""
 
     scores: Mapping[str, float]
-    refusal: RefusalPolicy = field(default_factory=lambda: RefusalPolicy(0.3))
+    refusal_policy: RefusalPolicy = field(default_factory=lambda: RefusalPolicy(0.3))
     asked: list[AskRequest] = field(default_factory=list)
 
     async def answerability(self, request: AskRequest) -> float:
