@@ -100,7 +100,7 @@ _PHRASES = {
             |(?:kannst|könntest) du(?: mir)?|können sie(?: mir)?|kann (?:mir )?jemand
             |ich (?:verstehe|weiß|kapiere|checke) nicht
             |(?:ich )?(?:möchte|will) (?:wissen|verstehen)
-            |(?:sag|erklär|erkläre|zeig|hilf) mir|keine ahnung
+            |(?:sag|erklär|erkläre|zeig|gib|hilf) mir|keine ahnung
         """,
         closing=r"""
             bitte|danke|noch ?mal|noch einmal|und warum|erklären|beschreiben|einfach erklärt
@@ -121,7 +121,7 @@ _PHRASES = {
             |(?:alguien |me |alguien me )(?:explicas?|sabe)|¿?sabes
             |no (?:entiendo|comprendo|sé|me queda claro)(?: bien| nada)?(?: de)?
             |(?:quiero|quisiera|me gustaría) (?:saber|entender)
-            |(?:ayúdame|ayuda) (?:con|a entender)|(?:dime|explícame)
+            |(?:ayúdame|ayuda) (?:con|a entender)|(?:dime|explícame|muéstrame|dame)
             |[qk] (?:es|son|significa)|[xp]q
             |(?:dónde|en qué capítulo)(?: se)? (?:habla|explica)(?: el libro)?(?: de)?
         """,
@@ -144,7 +144,7 @@ _PHRASES = {
             |(?:je )?(?:ne )?(?:comprends|sais|capte) (?:pas|rien)(?: à)?
             |(?:je n'ai |j'ai |g )(?:pas|rien) compris(?: à)?
             |(?:j'aimerais|je veux|je voudrais) (?:savoir|comprendre)
-            |(?:dis|explique|dites|expliquez)-moi|aide-moi à comprendre
+            |(?:dis|explique|montre|donne|dites|expliquez|montrez|donnez)-moi|aide-moi à comprendre
             |c koi|(?:ça|que) veut dire(?: quoi)?|pk
             |(?:où|dans quel chapitre)(?: est-ce que)?(?: le livre| on) (?:parle|explique)(?: de)?
         """,
@@ -166,7 +166,7 @@ _PHRASES = {
             (?: (?:spiegare|spiegarmi|dire|dirmi|aiutarmi con))
             |(?:qualcuno |mi |qualcuno mi )(?:spieghi|spiega|sa)
             |(?:non|nn) (?:capisco|so|ho capito|mi è chiaro)(?: bene| niente)?(?: di)?
-            |(?:vorrei|voglio) (?:sapere|capire)|(?:dimmi|spiegami)
+            |(?:vorrei|voglio) (?:sapere|capire)|(?:dimmi|spiegami|mostrami|dammi)
             |(?:dove|in (?:quale|che) capitolo) si (?:parla|spiega)(?: di)?
             |(?:che|cosa) vuol dire|xké
         """,
@@ -187,7 +187,8 @@ _PHRASES = {
             |ajudar com)|(?:você|vc|alguém) sabe
             |(?:eu )?não (?:entendo|entendi|sei|consigo entender)(?: bem| nada)?(?: de)?
             |(?:eu )?(?:quero|queria|gostaria de) (?:saber|entender)
-            |(?:alguém )?(?:me )?(?:diga|explique|explica)|diga-me|explique-me
+            |(?:diga|explique|mostre|dê)-me
+            |(?:alguém )?(?:me )?(?:diga|explique|explica|mostre|mostra|dê)
             |(?:o |o)?q (?:é|e|eh|são)|pq|pra que
             |(?:onde|em que capítulo)(?: o livro| se) (?:fala|explica)(?: de)?
         """,
