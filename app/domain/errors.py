@@ -32,6 +32,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Self
 
+from app.domain.notebooks import is_notebook
+
 NO_BOOKS = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
 EMPTY_QUESTION = "the question is empty: ask with at least one word"
 
@@ -48,14 +50,20 @@ class InputError(RagError):
     exit_code = 2
 
 
+def place(file: str, line: int) -> str:
+    """Return `file:line`, the file alone if `line` is 0. A notebook's lines are its Markdown's."""
+    if not line:
+        return file
+    return f"{file}:{line} (as Markdown)" if is_notebook(file) else f"{file}:{line}"
+
+
 class BookError(InputError):
     """A problem in a book's source; `str()` is `file:line: problem` if the line is known."""
 
     code = "invalid_book"
 
     def __init__(self, message: str, file: str = "", line: int = 0) -> None:
-        where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
-        super().__init__(where + message)
+        super().__init__(f"{place(file, line)}: {message}" if file else message)
         self.problem = message
         self.file = file
         self.line = line
