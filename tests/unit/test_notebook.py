@@ -220,6 +220,17 @@ def test_titles_and_labels_of_notebooks_are_known_to_other_pages(tmp_path: Path)
     assert read.warnings == ()
 
 
+def test_the_figure_of_a_code_cell_is_numbered_on_a_myst_site(tmp_path: Path) -> None:
+    figure = {"name": "ears", "caption": "The ears:\nleft and right"}
+    plot = cell("code", "plot()", mystnb={"figure": figure})
+    text = notebook(cell("markdown", "# Owls\n\nSee {numref}`ears`."), plot)
+    book_of_one = "root: owls\ndefaults: {numbered: true}\n"
+    _, sentence, code = book(tmp_path, {"_toc.yml": book_of_one, "owls.ipynb": text}).blocks()
+    assert sentence.text == "See Fig. 1."
+    assert (code.text, code.language) == ("plot()", "python")
+    assert code.title == "The ears: left and right"
+
+
 def test_links_of_notebooks_are_checked(tmp_path: Path) -> None:
     links = "[a](#The-Ears) [b](b.ipynb#The-Ears) [c](c.ipynb) ![](attachment:x.png) [d](#Eyes)"
     ears = notebook(cell("markdown", "## The Ears"), cell("markdown", links))

@@ -77,8 +77,8 @@ def _shown(cell: dict[str, object], language: str) -> str:
     if tags & cell_tags or not source.strip():
         return ""
     if kind == "code":
-        own = str(cell.get("language") or language)
-        return "" if tags & input_tags else _fenced(source, own)
+        opening = _opening(metadata, str(cell.get("language") or language))
+        return "" if tags & input_tags else _fenced(source, opening)
     if kind == "heading":
         level = cell.get("level")
         marks = "#" * (level if isinstance(level, int) and 0 < level < 7 else 1)
@@ -100,12 +100,20 @@ def _closed(source: str) -> str:
     return f"{source}\n{fence}" if fence else source
 
 
-def _fenced(source: str, language: str) -> str:
-    longest = max(map(len, _BACKTICKS.findall(source)), default=2)
-    fence = "`" * (longest + 1)
+def _opening(metadata: dict[str, object], language: str) -> str:
+    """Return what follows a code cell's fence: the language, and MyST-NB's name of its figure."""
     info = language if _LANGUAGE.fullmatch(language) else ""
+    figure = _table(_table(metadata.get("mystnb")).get("figure"))
+    values = ((name, " ".join(str(figure.get(name, "")).split())) for name in ("name", "caption"))
+    options = "".join(f":{name}: {value}\n" for name, value in values if value)
+    return f"{{code-cell}} {info}\n{options}" if options else f"{info}\n"
+
+
+def _fenced(source: str, opening: str) -> str:
+    longest = max(map(len, _BACKTICKS.findall(f"{opening}{source}")), default=2)
+    fence = "`" * (longest + 1)
     body = source.strip("\r\n")
-    return f"{fence}{info}\n{body}\n{fence}"
+    return f"{fence}{opening}{body}\n{fence}"
 
 
 def _language(notebook: object) -> str:
