@@ -3,7 +3,7 @@
 RagError                    the message is for users and never contains a secret
 ├── InputError              the caller's input is wrong            CLI exit 2, HTTP 422
 │   ├── BookError           a book's source cannot be read         names file and line
-│   │   └── FileRefused     a page over the budget, or not UTF-8   can be skipped instead
+│   │   └── FileRefused     a page over the budget, or unreadable  can be skipped instead
 │   ├── SettingError        a chunking setting is wrong            names its keys
 │   ├── QuestionError       an empty or oversized question
 │   └── UnknownStrategy     no such chunking strategy
@@ -70,7 +70,7 @@ class BookError(InputError):
 
 
 class FileRefused(BookError):
-    """A file exceeds the reading budget, or a page is not UTF-8."""
+    """A file exceeds the reading budget, or a page is not UTF-8 or a broken notebook."""
 
     code = "file_refused"
 

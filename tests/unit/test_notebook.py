@@ -35,7 +35,7 @@ OWLS = notebook(
     cell("markdown", ["# Owls\n", "\n", "Owls hunt at night."]),
     cell("code", "owls = count()\nowls", tags=["hide-input"]) | {"outputs": [{"text": "7 owls"}]},
     cell("raw", "\\newpage"),
-    cell("markdown", "## Ears\n\nThey hear a mouse under snow."),
+    cell("markdown", "## Long Ears\n\nThey hear a mouse under snow."),
 )
 
 
@@ -51,7 +51,7 @@ def test_a_notebook_is_read_as_its_markdown() -> None:
     assert markdown(OWLS) == (
         "# Owls\n\nOwls hunt at night.\n\n"
         "```python\nowls = count()\nowls\n```\n\n"
-        "## Ears\n\nThey hear a mouse under snow.\n"
+        "## Long Ears\n\nThey hear a mouse under snow.\n"
     )
 
 
@@ -150,7 +150,7 @@ def test_spans_count_in_the_markdown(tmp_path: Path) -> None:
         "# Owls",
         "Owls hunt at night.",
         "```python\nowls = count()\nowls\n```",
-        "## Ears",
+        "## Long Ears",
         "They hear a mouse under snow.",
     ]
     assert read.coverage == 1.0
@@ -165,6 +165,7 @@ def test_a_notebook_alone_is_a_book(tmp_path: Path) -> None:
 JUPYTER_BOOK = "root: intro\nchapters:\n- file: owls\n"
 MYSTMD = "project:\n  toc: [{file: intro.md}, {pattern: '*.ipynb'}]\n"
 SPHINX = "```{toctree}\nowls\n```\n"
+NBSPHINX = "extensions = ['nbsphinx']\n"
 MKDOCS = "site_name: Birds\nnav: [intro.md, owls.ipynb]\n"
 NO_NAV = "site_name: Birds\nplugins: {mkdocs-jupyter: {include_source: true}}\n"
 
@@ -172,21 +173,22 @@ NO_NAV = "site_name: Birds\nplugins: {mkdocs-jupyter: {include_source: true}}\n"
 @pytest.mark.parametrize(
     ("files", "url"),
     [
-        ({"_toc.yml": JUPYTER_BOOK}, "/owls.html"),
-        ({"myst.yml": MYSTMD}, "/owls"),
-        ({"myst.yml": "project: {}\n"}, "/owls"),
-        ({"conf.py": "", "index.md": SPHINX}, "/owls.html"),
-        ({"mkdocs.yml": f"{MKDOCS}plugins: [mkdocs-jupyter]\n"}, "/owls/"),
-        ({"mkdocs.yml": NO_NAV}, "/owls/"),
-        ({}, "/owls.html"),
+        ({"_toc.yml": JUPYTER_BOOK}, "/owls.html#long-ears"),
+        ({"myst.yml": MYSTMD}, "/owls#long-ears"),
+        ({"myst.yml": "project: {}\n"}, "/owls#long-ears"),
+        ({"conf.py": "", "index.md": SPHINX}, "/owls.html#long-ears"),
+        ({"conf.py": NBSPHINX, "index.md": SPHINX}, "/owls.html#Long-Ears"),
+        ({"mkdocs.yml": f"{MKDOCS}plugins: [mkdocs-jupyter]\n"}, "/owls/#long-ears"),
+        ({"mkdocs.yml": NO_NAV}, "/owls/#long-ears"),
+        ({}, "/owls.html#Long-Ears"),
     ],
 )
 def test_the_sites_on_which_a_notebook_is_a_page(
     files: dict[str, str], url: str, tmp_path: Path
 ) -> None:
     read = book(tmp_path, {"intro.md": "# Birds\n", "owls.ipynb": OWLS, **files})
-    urls = {page.file: page.url for page in read.documents}
-    assert (urls["owls.ipynb"], read.warnings) == (url, ())
+    [page] = [page for page in read.documents if page.file == "owls.ipynb"]
+    assert (page.blocks[-1].url, read.warnings) == (url, ())
 
 
 @pytest.mark.parametrize(
@@ -266,4 +268,4 @@ def test_no_link_quotes_across_an_output(file: str, suffix: str, tmp_path: Path)
         for block, link in zip(page.blocks, page_links(page), strict=True)
         if block.kind is BlockKind.CODE
     ]
-    assert links[0].endswith(f"owls(),-{suffix}" if suffix else "#owls"), links
+    assert links[0].endswith(f"owls(),-{suffix}" if suffix else "#Owls"), links

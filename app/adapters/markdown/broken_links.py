@@ -12,7 +12,6 @@ from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import github_slug, unique_github
 from app.adapters.markdown.site_map import Layout
 from app.domain.document import BlockKind, SourceWarning
-from app.domain.notebooks import is_notebook
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[{<$]")
 # Each begins with a literal: `re` searches for those fast.
@@ -140,8 +139,6 @@ class _Targets:
             self._ids[file] = _ids_of_blocks(self._drafts[file])
             if self._layout.generator.links_by_label:
                 self._ids[file] |= _slugs_of_headings(self._drafts[file])
-            if is_notebook(file):
-                self._ids[file] |= _jupyter_ids(self._drafts[file])
         if anchor in self._ids[file] or anchor.startswith(("fn", "user-content-", ":~:")):
             return True
         if file not in self._inner_ids:
@@ -161,12 +158,6 @@ def _slugs_of_headings(page_draft: PageDraft) -> set[str]:
     used: dict[str, int] = {}
     headings = (draft for draft in page_draft.drafts if draft.kind is BlockKind.HEADING)
     return {unique_github(github_slug(draft.text), used) for draft in headings}
-
-
-def _jupyter_ids(page_draft: PageDraft) -> set[str]:
-    """Return the ids that Jupyter gives the headings of a notebook."""
-    headings = (draft for draft in page_draft.drafts if draft.kind is BlockKind.HEADING)
-    return {draft.text.replace(" ", "-") for draft in headings}
 
 
 def _ids_in_markup(text: str) -> set[str]:

@@ -87,6 +87,7 @@ class SiteSettings:
     dialect: Dialect | None = None
     """The generator's dialect as this site configures it."""
     style: SlugStyle | None = None
+    notebook_style: SlugStyle | None = None
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Link definitions for every page, in markdown-it's format."""
     reference_files: frozenset[str] = frozenset()
@@ -127,6 +128,8 @@ class SiteGenerator:
     """Whether a link may name a label of another page without naming the page."""
     find_config_below: Callable[[Library], str | None] = lambda _: None
     """The same in the folder's own folders: searched only in a folder that is given."""
+    notebook_style: SlugStyle | None = None
+    """The style of notebooks, if it differs."""
     is_unsearchable: Callable[[dict[str, object]], bool] = lambda _: False
     """Whether a page's front matter excludes it from the site's search; such a page is not read."""
 
@@ -146,9 +149,11 @@ class Layout:
     def dialect(self) -> Dialect:
         return self.settings.dialect or self.generator.dialect
 
-    @property
-    def style(self) -> SlugStyle:
-        return self.settings.style or self.generator.style
+    def style_of(self, file: str) -> SlugStyle:
+        """Return how the site makes anchors of the headings in a file."""
+        of_notebooks = self.settings.notebook_style or self.generator.notebook_style
+        own = of_notebooks if is_notebook(file) else None
+        return own or self.settings.style or self.generator.style
 
 
 def open_site(

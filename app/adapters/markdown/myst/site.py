@@ -18,6 +18,7 @@ from app.adapters.markdown.myst.extensions import dialect_with, style_with
 from app.adapters.markdown.myst.page_paths import by_folder, by_path, paths_of, slug_of
 from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, MYSTMD_DIALECT, MYSTMD_STYLE, STYLE
+from app.adapters.markdown.parser.anchors import JUPYTER
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SitePage,
@@ -208,6 +209,7 @@ def _sphinx(site: _Site) -> SiteSettings:
     values = {match["key"]: match[2] for match in _CONF_VALUE.finditer(site.text)}
     url = values.get("html_baseurl")
     extensions = names(literal_setting(site.text, "myst_enable_extensions"))
+    has_nbsphinx = "nbsphinx" in names(literal_setting(site.text, "extensions"))
     settings = SiteSettings(
         site.base_url or configured_base(url, site.file, site.text, site.warnings),
         values.get("html_title") or values.get("project") or "",
@@ -215,6 +217,7 @@ def _sphinx(site: _Site) -> SiteSettings:
         path_of=_folder_path if _builds_folders(site.library, site.folder) else _html_path,
         dialect=dialect_with(extensions),
         style=style_with(extensions),
+        notebook_style=JUPYTER if has_nbsphinx else None,
         substitutions=of_conf(site.text),
     )
     numbers_figures = _NUMFIG.search(site.text) is not None

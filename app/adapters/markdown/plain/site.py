@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from app.adapters.markdown.folder_files import PAGE_SUFFIXES, page_files, walk
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB
+from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB, JUPYTER
 from app.adapters.markdown.parser.block_rules import (
     attribute_list,
     comment_expression,
@@ -265,4 +265,6 @@ def _toctree_entries(items: object, chapter: str) -> list[tuple[TocEntry, str]]:
     return found
 
 
-GENERATOR = SiteGenerator(Site.PLAIN, DIALECT, GITHUB, _find_config, read_settings)
+GENERATOR = SiteGenerator(
+    Site.PLAIN, DIALECT, GITHUB, _find_config, read_settings, notebook_style=JUPYTER
+)
