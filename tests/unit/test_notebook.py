@@ -208,8 +208,10 @@ def test_other_sites_have_no_notebooks(file: str, text: str, tmp_path: Path) -> 
     assert "is a notebook: not read: owls.ipynb" in str(read.warnings[0])
 
 
-def test_a_notebook_beside_its_markdown_is_read_once(tmp_path: Path) -> None:
-    read = book(tmp_path, {"owls.md": "# Owls\n", "owls.ipynb": OWLS})
+@pytest.mark.parametrize("config", ["_config.yml", "myst.yml", "mkdocs.yml"])
+def test_a_notebook_beside_its_markdown_is_read_once(config: str, tmp_path: Path) -> None:
+    files = {config: "plugins: [mkdocs-jupyter]\n", "owls.md": "# Owls\n", "owls.ipynb": OWLS}
+    read = book(tmp_path, files)
     assert [page.file for page in read.documents] == ["owls.md"]
 
 

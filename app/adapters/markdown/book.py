@@ -78,7 +78,7 @@ def read_book(
 
 
 def _no_text(folder: Path, settings: SiteSettings) -> str:
-    wanted = "give the folder that holds the book's Markdown files"
+    wanted = "give the folder that holds the book's Markdown files or notebooks"
     configured = posixpath.normpath(posixpath.join(folder, settings.configured_folder))
     if configured == posixpath.normpath(folder):
         return f"no text found: {wanted}"

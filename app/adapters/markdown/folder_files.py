@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from app.adapters.markdown.includes import Library
@@ -23,13 +23,18 @@ NOT_UTF8 = "has a name that is not UTF-8: not read"
 def page_files(
     library: Library, folder: str = "", suffixes: tuple[str, ...] = MARKDOWN_SUFFIXES
 ) -> list[str]:
-    """Return all files with these suffixes below `folder`, relative to the root, sorted.
+    """Return the pages' files below `folder`, relative to the root, sorted; see `pages_among`."""
+    return sorted(pages_among(walk(library, folder), suffixes))
+
+
+def pages_among(files: Iterable[str], suffixes: tuple[str, ...]) -> set[str]:
+    """Return the files with these suffixes.
 
     A notebook beside a Markdown file of its name is left out: Jupytext keeps such pairs equal.
     """
-    found = {file for file in walk(library, folder) if file.lower().endswith(suffixes)}
+    found = {file for file in files if file.lower().endswith(suffixes)}
     pairs = {f"{file.rpartition('.')[0]}.ipynb" for file in found if not is_notebook(file)}
-    return sorted(found - pairs)
+    return found - pairs
 
 
 def walk(library: Library, folder: str = "") -> Iterator[str]:

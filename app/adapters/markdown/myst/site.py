@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from app.adapters.markdown.folder_files import PAGE_SUFFIXES, page_files, walk
+from app.adapters.markdown.folder_files import PAGE_SUFFIXES, page_files, pages_among, walk
 from app.adapters.markdown.globs import matches_glob
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.conf_py import literal_setting
@@ -170,7 +170,7 @@ def _mystmd(site: _Site) -> SiteSettings:
     def page(file: str) -> SitePage:
         return SitePage(under(site.folder, file), join_url(site.base_url, path_of(file)))
 
-    every = [page(file) for file in files if file.lower().endswith(PAGE_SUFFIXES)]
+    every = [page(file) for file in sorted(pages_among(files, PAGE_SUFFIXES))]
     return replace(settings, path_of=path_of, every_page=every, sort_key=by_folder)
 
 
