@@ -19,8 +19,8 @@ _INLINE = frozenset(
 )
 """Every other element begins and ends a block. A text fragment cannot cross a block."""
 _NOT_RENDERED = frozenset({"script", "style", "template", "noscript", "title"})
-_HIDDEN_CODE = "boring"
-"""Class of the lines of code that mdBook hides."""
+_HIDDEN_CODE = frozenset({"boring", "clipboard-copy-txt"})
+"""Classes of the lines of code that mdBook hides, and of mkdocs-jupyter's copies of cells."""
 _TIMEOUT_SECONDS = 30.0
 
 
@@ -97,7 +97,7 @@ class _PageReader(HTMLParser):
         self.ids.update(filter(None, [named.get("id"), named.get("name") if tag == "a" else None]))
         if tag not in _INLINE:
             self._end_block()
-        if tag in _NOT_RENDERED or _HIDDEN_CODE in (named.get("class") or "").split():
+        if tag in _NOT_RENDERED or _HIDDEN_CODE.intersection((named.get("class") or "").split()):
             self._hidden_in.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

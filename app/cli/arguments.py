@@ -92,6 +92,11 @@ def _reading(commands: Commands) -> None:
     blocks = add_command(commands, "blocks", "reading_commands.blocks", said)
     source_arguments(blocks, "PATH")
     flag(blocks, "--coverage", "last line: share of the source that is covered")
+    flag(
+        blocks,
+        "--source",
+        "print instead the text that start and end count in: a notebook's is its Markdown",
+    )
 
     chunks = add_command(
         commands,

@@ -52,7 +52,7 @@ def source_arguments(command: argparse.ArgumentParser, name: str) -> None:
     flag(
         command,
         "--skip-refused",
-        "leave out files over the reading budget or not UTF-8 with a warning, instead of stopping",
+        "leave out files over the reading budget, not UTF-8 or broken notebooks with a warning",
     )
     json_option(command)
 

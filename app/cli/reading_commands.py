@@ -55,6 +55,10 @@ def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
 async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:
     book = await read_identified(ingest_request(arguments, settings), settings)
     _remark_on(book)
+    if arguments.source:
+        for document in book.documents:
+            print(document.source)
+        return
     for block in book.blocks():
         print_json(_block(block))
     if arguments.coverage:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from app.domain.book_id import BookId
+from app.domain.errors import place
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.fences_and_tables import without_fences
 
@@ -119,8 +120,7 @@ class SourceWarning:
     """From 1; 0 for the file as a whole."""
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{where}: {self.message}"
+        return f"{place(self.file, self.line)}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 RagError                    the message is for users and never contains a secret
 ├── InputError              the caller's input is wrong            CLI exit 2, HTTP 422
 │   ├── BookError           a book's source cannot be read         names file and line
-│   │   └── FileRefused     a page over the budget, or not UTF-8   can be skipped instead
+│   │   └── FileRefused     a page over the budget, or unreadable  can be skipped instead
 │   ├── SettingError        a chunking setting is wrong            names its keys
 │   ├── QuestionError       an empty or oversized question
 │   └── UnknownStrategy     no such chunking strategy
@@ -32,6 +32,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Self
 
+from app.domain.notebooks import is_notebook
+
 NO_BOOKS = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
 EMPTY_QUESTION = "the question is empty: ask with at least one word"
 
@@ -48,21 +50,27 @@ class InputError(RagError):
     exit_code = 2
 
 
+def place(file: str, line: int) -> str:
+    """Return `file:line`, the file alone if `line` is 0. A notebook's lines are its Markdown's."""
+    if not line:
+        return file
+    return f"{file}:{line} (as Markdown)" if is_notebook(file) else f"{file}:{line}"
+
+
 class BookError(InputError):
     """A problem in a book's source; `str()` is `file:line: problem` if the line is known."""
 
     code = "invalid_book"
 
     def __init__(self, message: str, file: str = "", line: int = 0) -> None:
-        where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
-        super().__init__(where + message)
+        super().__init__(f"{place(file, line)}: {message}" if file else message)
         self.problem = message
         self.file = file
         self.line = line
 
 
 class FileRefused(BookError):
-    """A file exceeds the reading budget, or a page is not UTF-8."""
+    """A file exceeds the reading budget, or a page is not UTF-8 or a broken notebook."""
 
     code = "file_refused"
 

@@ -30,6 +30,7 @@ from app.domain.links import (
     deep_link,
     fold_word,
 )
+from app.domain.notebooks import is_notebook
 from app.domain.unique_phrases import least_unique_sizes
 from app.domain.urls import with_anchor
 
@@ -96,6 +97,8 @@ class _Page:
     """
 
     blocks: Sequence[Block]
+    is_notebook: bool
+    """Whether code may be followed by its output, which is not in the blocks."""
     runs: list[str] = field(default_factory=list)
     """The clean runs with words of all blocks, in order."""
     words: array[int] = field(default_factory=partial(array, "I"))
@@ -109,7 +112,7 @@ class _Page:
 
     @classmethod
     def of(cls, document: Document) -> _Page:
-        page = cls(document.blocks)
+        page = cls(document.blocks, is_notebook(document.file))
         numbers = _WordNumbers()
         if not any(block.text == document.title for block in document.blocks[:1]):
             # The page shows its title above the first block.
@@ -199,8 +202,10 @@ class _Page:
         ahead = max(least - before, 1)
         return ahead if ahead <= min(SUFFIX_WORDS, self.size(number + 1)) else 0
 
-    def _formula_after(self, index: int) -> bool:
-        """Whether the page has a formula between a block and the next words after it."""
+    def _is_followed(self, index: int) -> bool:
+        """Whether the page has an output or a formula between a block and the next words."""
+        if self.is_notebook and self.blocks[index].kind is BlockKind.CODE:
+            return True
         for following in range(index + 1, len(self.blocks)):
             block, runs = self.blocks[following], self.runs_of(following)
             if block.kind is BlockKind.MATH:
@@ -221,7 +226,7 @@ class _Page:
                 continue
             run, after = self.runs[number], self.runs[number + 1]
             inside = number + 1 in self.runs_of(index)
-            if not inside and self._formula_after(index):
+            if not inside and self._is_followed(index):
                 continue
             if _are_adjacent(text, run, after, inside):
                 # Only blanks may separate text and suffix, so punctuation is included.

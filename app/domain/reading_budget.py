@@ -35,6 +35,8 @@ class ReadingBudget:
     """Bytes of a settings file: `mkdocs.yml`, `book.toml`, `rag.toml`."""
     nodes: int = 100_000
     """Nodes of a YAML text, with aliases and merges expanded."""
+    brackets: int = 1_000_000
+    """Lists and objects in a notebook's JSON, counted by their opening brackets."""
     keys: int = 100
     """Dots in one line of a TOML file: each may nest a table."""
 
@@ -45,10 +47,10 @@ class ReadingBudget:
 BUDGET = ReadingBudget()
 
 
-def check_size(size: int, most: int, file: str) -> None:
+def check_size(size: int, most: int, file: str, remedy: str = "split it") -> None:
     """FileRefused if `size` bytes are more than `most`."""
     if size > most:
-        message = f"the file has {size:,} bytes, more than the limit of {most:,}: split it"
+        message = f"the file has {size:,} bytes, more than the limit of {most:,}: {remedy}"
         raise FileRefused(message, file)
 
 

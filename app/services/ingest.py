@@ -146,7 +146,7 @@ class IngestBook:
         with phases.phase("read", unit="files") as advance:
             book = await asyncio.to_thread(self.read_book, request, advance)
             if not any(document.blocks for document in book.documents):
-                message = "no text to index: the folder has no Markdown file of a book"
+                message = "no text to index: the folder has no page of a book"
                 raise BookError(message, str(request.folder))
             revision = await self.ledgers.revision(book.id)
             known = await self.ledgers.load(book.id)

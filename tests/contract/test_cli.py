@@ -149,6 +149,23 @@ def test_blocks_and_chunks_are_json_lines_with_exact_spans(run: Run, tiny: Path)
         assert all(source[start:end] in chunk["text_content"] for start, end in chunk["spans"])
 
 
+def test_a_notebook_is_ingested_and_cited(run: Run, tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Lamps\n", "\n", "See [the sea](sea.md).\n"]},
+        {"cell_type": "code", "source": "light()", "outputs": [{"text": ["7 miles"]}]},
+        {"cell_type": "markdown", "source": "The Fresnel lens bends light into a single beam."},
+    ]
+    (tmp_path / "lamps.ipynb").write_text(json.dumps({"nbformat": 4, "cells": cells}), "utf-8")
+    source = run("blocks", "lamps.ipynb", "--source")
+    assert "lamps.ipynb:3 (as Markdown): link to a page that does not exist: sea.md" in source.err
+    for block in run("blocks", "lamps.ipynb", "--json").lines():
+        assert block["text"].split()[0] in source.out[block["start"] : block["end"]]
+    ingest(run, tmp_path / "lamps.ipynb")
+    answer = run("ask", "What does the Fresnel lens do?", "--json").json()
+    assert answer["citations"][0]["url"].startswith("https://tiny.example#Lamps:~:text=")
+    assert run("ask", "How many miles?", "--json").json()["refused"]
+
+
 def test_remove_takes_a_book_out_of_the_index(run: Run, tiny: Path) -> None:
     ingest(run, tiny)
     assert run("remove", "tiny", "--json").json() == {"removed": "tiny"}

@@ -29,9 +29,9 @@ def test_a_heading_has_the_id_of_mystmd(heading: str, anchor: str, tmp_path: Pat
     assert block.anchor == anchor
 
 
-def test_headings_with_the_same_text_have_the_same_id(tmp_path: Path) -> None:
-    blocks = mystmd_book(tmp_path, "## Wicks\n\n## Wicks\n").blocks()
-    assert [block.anchor for block in blocks] == ["wicks", "wicks"]
+def test_the_ids_of_headings_with_the_same_text_are_numbered(tmp_path: Path) -> None:
+    blocks = mystmd_book(tmp_path, "# Wicks\n\n## Wicks\n\n## Wicks\n").blocks()
+    assert [block.anchor for block in blocks] == ["wicks", "wicks", "wicks-1"]
 
 
 def test_a_formula_of_mystmd_has_no_empty_line(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import pytest
 
 from app.adapters.markdown import read_book, read_text
 from app.domain.document import BlockKind, Book, Site
-from app.domain.errors import BookError
 from tests.conftest import ROOT
 from tests.parser_invariants import assert_sound
 
@@ -122,12 +121,11 @@ def test_substitutions_in_one_line_and_numbers_of_formulas(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("file", "problem"),
     [
-        ("a.ipynb", "is a notebook: not read"),
         ("a.rst", "is no Markdown file"),
-        ("b.ipynb", "missing"),
+        ("b.rst", "missing"),
     ],
 )
-def test_a_listed_notebook_is_named_as_one(file: str, problem: str, tmp_path: Path) -> None:
+def test_a_listed_page_that_is_not_read_is_named(file: str, problem: str, tmp_path: Path) -> None:
     (tmp_path / file).touch()
     (tmp_path / "intro.md").write_text("# Owls\n")
     (tmp_path / "_toc.yml").write_text("root: intro\nchapters:\n- file: a\n")
@@ -180,29 +178,24 @@ def test_the_paths_of_mystmd(folders: str, file: str, path: str, tmp_path: Path)
 @pytest.mark.parametrize("root", ["README.md", "a/welcome.md"])
 def test_the_first_page_of_mystmd_is_the_root_of_the_site(root: str, tmp_path: Path) -> None:
     toc = f"[{{file: {root}}}, {{file: n.ipynb}}, {{file: b/n.md}}, {{file: index.md}}]"
+    owls = '{"cells": [{"cell_type": "markdown", "source": "# Owls"}]}'
     (tmp_path / "myst.yml").write_text(f"version: 1\nproject:\n  toc: {toc}\n")
     for file in (root, "n.ipynb", "b/n.md", "index.md", "c/n.md"):
         (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_text("# Owls\n")
+        (tmp_path / file).write_text(owls if file == "n.ipynb" else "# Owls\n")
     urls = [page.url for page in read_book(tmp_path, include_orphans=True).documents]
-    assert urls == ["/", "/n-1", "/index-1", "/n"]
+    assert urls == ["/", "/n", "/n-1", "/index-1", "/n"]
 
 
 def test_pages_of_other_generators_are_counted(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("# Owls\n")
-    for file in ("one.qmd", "two.qmd", "notes.ipynb", "plot.R"):
+    for file in ("one.qmd", "two.qmd", "notes.rst", "plot.R"):
         (tmp_path / file).touch()
     found = [(one.file, one.message) for one in read_book(tmp_path).warnings]
     assert found == [
-        ("notes.ipynb", ".ipynb files are not read, only Markdown: 1 left out"),
-        ("one.qmd", ".qmd files are not read, only Markdown: 2 left out"),
+        ("notes.rst", ".rst files are not read: 1 left out"),
+        ("one.qmd", ".qmd files are not read: 2 left out"),
     ]
-
-
-def test_a_notebook_is_no_book(tmp_path: Path) -> None:
-    (tmp_path / "owls.ipynb").write_text('{"cells": []}')
-    with pytest.raises(BookError, match="a notebook is not read"):
-        read_book(tmp_path / "owls.ipynb")
 
 
 def test_a_pattern_of_mystmd_lists_its_files(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def read_book(
 
 
 def _no_text(folder: Path, settings: SiteSettings) -> str:
-    wanted = "give the folder that holds the book's Markdown files"
+    wanted = "give the folder that holds the book's Markdown files or notebooks"
     configured = posixpath.normpath(posixpath.join(folder, settings.configured_folder))
     if configured == posixpath.normpath(folder):
         return f"no text found: {wanted}"
@@ -188,7 +188,7 @@ class _Pages:
 
         Pages that the site excludes from its own search are left out.
         """
-        reader = FileReader(self.context, self.layout.style)
+        reader = FileReader(self.context, self.layout.style_of)
         for page in pages:
             try:
                 source = make_source(self.library.require(page.file), page.file)
@@ -253,7 +253,7 @@ def _documents(
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
     """Read a page from a string. It cannot include files."""
     layout = open_page(site, file, "")
-    reader = FileReader(_context(Library(None), layout), layout.style)
+    reader = FileReader(_context(Library(None), layout), layout.style_of)
     page_draft = draft_page(layout.pages[0], make_source(text, file), reader)
     return _documents([page_draft], _language_of([page_draft]))[0]
 
@@ -261,7 +261,7 @@ def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
 def page_reader(folder: Path, site: Site) -> tuple[Library, FileReader]:
     """Return the files of a book, and the reader of their tokens, as `read_book` makes it."""
     library, layout = open_folder(folder, site, "")
-    return library, FileReader(_context(library, layout), layout.style)
+    return library, FileReader(_context(library, layout), layout.style_of)
 
 
 def _context(library: Library, layout: Layout) -> FileContext:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from app.adapters.markdown.includes import Library
 from app.domain.errors import BookError
+from app.domain.notebooks import is_notebook
 from app.services.safe_paths import IRREGULAR, shown_name
 
 MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown")
+PAGE_SUFFIXES = (*MARKDOWN_SUFFIXES, ".ipynb")
 _SKIPPED_FOLDERS = frozenset({"node_modules", "_build", "site-packages", "__pycache__", "_site"})
 _OUTPUT_FOLDERS = frozenset({"build", "dist", "book"})
 _OUTPUT_FILES = frozenset({"index.html", "package.json"})
@@ -18,11 +20,21 @@ LEADS_NOWHERE = "is a link that leads nowhere: not read"
 NOT_UTF8 = "has a name that is not UTF-8: not read"
 
 
-def markdown_files(library: Library, folder: str = "") -> list[str]:
-    """Return all Markdown files below `folder`, relative to the root, sorted."""
-    return sorted(
-        file for file in walk(library, folder) if file.lower().endswith(MARKDOWN_SUFFIXES)
-    )
+def page_files(
+    library: Library, folder: str = "", suffixes: tuple[str, ...] = MARKDOWN_SUFFIXES
+) -> list[str]:
+    """Return the pages' files below `folder`, relative to the root, sorted; see `pages_among`."""
+    return sorted(pages_among(walk(library, folder), suffixes))
+
+
+def pages_among(files: Iterable[str], suffixes: tuple[str, ...]) -> set[str]:
+    """Return the files with these suffixes.
+
+    A notebook beside a Markdown file of its name is left out: Jupytext keeps such pairs equal.
+    """
+    found = {file for file in files if file.lower().endswith(suffixes)}
+    pairs = {f"{file.rpartition('.')[0]}.ipynb" for file in found if not is_notebook(file)}
+    return found - pairs
 
 
 def walk(library: Library, folder: str = "") -> Iterator[str]:
@@ -62,7 +74,7 @@ def _is_skipped(folder: Path) -> bool:
     except OSError:
         return True
     return not _OUTPUT_FILES.isdisjoint(names) or not any(
-        name.endswith(MARKDOWN_SUFFIXES) for name in names
+        name.endswith(PAGE_SUFFIXES) for name in names
     )
 
 
@@ -79,7 +91,7 @@ def _is_walked(library: Library, folder: Path, name: str) -> bool:
 def _is_read(library: Library, file: Path, name: str) -> bool:
     if file.is_file() and shown_name(name) == name:
         return not file.is_symlink() or library.locate("", name) is not None
-    if name.lower().endswith(MARKDOWN_SUFFIXES):
+    if name.lower().endswith(PAGE_SUFFIXES):
         nowhere = file.is_symlink() and not file.exists()
         library.refuse(
             name, NOT_UTF8 if file.is_file() else LEADS_NOWHERE if nowhere else IRREGULAR

@@ -10,8 +10,10 @@ from pathlib import Path
 from posixpath import normpath
 from typing import NamedTuple
 
+from app.adapters.markdown.notebook import markdown_of
 from app.domain.document import SourceWarning
 from app.domain.errors import BookError, FileRefused
+from app.domain.notebooks import is_notebook
 from app.domain.reading_budget import BUDGET, check_size
 from app.services.safe_paths import OUTSIDE, file_inside, shown_name
 
@@ -109,12 +111,17 @@ class Library:
         ]
 
     def text(self, file: str) -> str | None:
-        """Return a file's text, or None if it cannot be read as UTF-8. FileRefused if too large."""
+        """Return a file's text, of a notebook its Markdown; None if it is not UTF-8.
+
+        FileRefused if the file is too large, or is to be a notebook and is none.
+        """
         if self._resolved is None:
             return None
         if file not in self._texts:
             try:
-                self._texts[file] = self.data(file).decode("utf-8")
+                data = self.data(file)
+                is_text = not is_notebook(file)
+                self._texts[file] = data.decode("utf-8") if is_text else markdown_of(data, file)
             except FileRefused:
                 raise
             except (BookError, UnicodeDecodeError):
@@ -122,8 +129,13 @@ class Library:
         return self._texts[file]
 
     def require(self, file: str) -> str:
-        """Return a page's text. BookError if missing or outside; FileRefused if not UTF-8."""
+        """Return a page's text, of a notebook its Markdown.
+
+        BookError if missing or outside; FileRefused if not UTF-8, or no notebook.
+        """
         data = self.data(file)
+        if is_notebook(file):
+            return markdown_of(data, file)
         try:
             return _decode(data, file)
         except BookError as error:
@@ -137,7 +149,8 @@ class Library:
         """Return a file's bytes. BookError if it is missing, outside the folder or too large."""
         try:
             path = self.path(file)
-            check_size(path.stat().st_size, most, file)
+            remedy = "clear its outputs" if is_notebook(file) else "split it"
+            check_size(path.stat().st_size, most, file, remedy)
             return path.read_bytes()
         except OSError as error:
             raise BookError(f"cannot be read: {error.strerror}", file) from error

@@ -39,8 +39,6 @@ def open_folder(
     if folder.is_file():
         if not is_well_formed(folder.name):
             raise BookError("the name is not UTF-8: rename the folder", shown_name(folder.name))
-        if folder.suffix == ".ipynb":
-            raise BookError("a notebook is not read: export it as Markdown", folder.name)
         chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
         return Library(folder.parent), open_page(chosen, folder.name, base_url)
     library = Library(folder)

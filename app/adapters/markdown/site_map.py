@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
-from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES, markdown_files
+from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES, PAGE_SUFFIXES, page_files
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import CrossReferences, Dialect
@@ -16,6 +16,7 @@ from app.adapters.markdown.source import make_source
 from app.domain.document import Site, SourceWarning
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import FileRefused, InputError
+from app.domain.notebooks import is_notebook
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
 
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
@@ -80,12 +81,13 @@ class SiteSettings:
     pages: Sequence[SitePage] | None = None
     """The listed pages in order, if the generator finds them itself."""
     every_page: Sequence[SitePage] | None = None
-    """All pages, if they differ from the Markdown files of `folder`."""
+    """All pages, if they differ from the files of `folder` with these suffixes."""
     site_root: str = ""
     """The folder that `@site/` names, relative to the book's."""
     dialect: Dialect | None = None
     """The generator's dialect as this site configures it."""
     style: SlugStyle | None = None
+    notebook_style: SlugStyle | None = None
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Link definitions for every page, in markdown-it's format."""
     reference_files: frozenset[str] = frozenset()
@@ -97,14 +99,16 @@ class SiteSettings:
     editions: Mapping[Edition, Callable[[], SiteSettings]] = field(default_factory=dict)
     """The settings of each edition, the default one first; empty for a site with one. These are the
     default edition's."""
+    suffixes: tuple[str, ...] = MARKDOWN_SUFFIXES
+    """The suffixes of the files that are pages."""
     configured_folder: str = ""
     """The folder of the pages as the configuration names it, possibly outside the book's; "" if it
     names none."""
 
 
 def files_beside(path: str, folder: str, root: str) -> Sequence[str]:  # noqa: ARG001
-    """Return the source file that a path in `folder` names; none if it names no Markdown."""
-    return [f"{folder}/{path}"] if path.endswith(MARKDOWN_SUFFIXES) else []
+    """Return the source file that a path in `folder` names; none if it names no page's source."""
+    return [f"{folder}/{path}"] if path.endswith(PAGE_SUFFIXES) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,8 @@ class SiteGenerator:
     """Whether a link may name a label of another page without naming the page."""
     find_config_below: Callable[[Library], str | None] = lambda _: None
     """The same in the folder's own folders: searched only in a folder that is given."""
+    notebook_style: SlugStyle | None = None
+    """The style of notebooks, if it differs."""
     is_unsearchable: Callable[[dict[str, object]], bool] = lambda _: False
     """Whether a page's front matter excludes it from the site's search; such a page is not read."""
 
@@ -143,9 +149,11 @@ class Layout:
     def dialect(self) -> Dialect:
         return self.settings.dialect or self.generator.dialect
 
-    @property
-    def style(self) -> SlugStyle:
-        return self.settings.style or self.generator.style
+    def style_of(self, file: str) -> SlugStyle:
+        """Return how the site makes anchors of the headings in a file."""
+        of_notebooks = self.settings.notebook_style or self.generator.notebook_style
+        own = of_notebooks if is_notebook(file) else None
+        return own or self.settings.style or self.generator.style
 
 
 def open_site(
@@ -167,10 +175,11 @@ def open_site(
 
     every = settings.every_page
     if every is None:
-        every = [SitePage(file, page_url(file)) for file in markdown_files(library, folder)]
+        files = page_files(library, folder, settings.suffixes)
+        every = [SitePage(file, page_url(file)) for file in files]
     pages = settings.pages
     if pages is None and contents is not None:
-        pages = _listed_pages(contents, library, page_url, warnings)
+        pages = _listed_pages(contents, library, settings.suffixes, page_url, warnings)
     elif pages is None:
         pages = sorted(every, key=lambda page: settings.sort_key(page.file))
     taken = {page.file for page in pages} | {contents.file if contents else ""}
@@ -200,7 +209,7 @@ def _of_edition(
 def content_folder(library: Library) -> str:
     """Return the folder of a site's pages if Next.js or Astro finds them there; else ""."""
     folders = ("src/content/docs", "src/content")
-    return next((folder for folder in folders if markdown_files(library, folder)), "")
+    return next((folder for folder in folders if page_files(library, folder)), "")
 
 
 def chapters(entries: Sequence[TocEntry]) -> list[TocEntry]:
@@ -262,6 +271,7 @@ def configured_base(url: object, file: str, text: str, warnings: list[SourceWarn
 def _listed_pages(
     contents: TableOfContents,
     library: Library,
+    suffixes: tuple[str, ...],
     page_url: Callable[[str], str],
     warnings: list[SourceWarning],
 ) -> list[SitePage]:
@@ -274,7 +284,7 @@ def _listed_pages(
         if not target or "://" in target:
             continue
         file = library.locate(contents.folder, target)
-        if file is None or not file.lower().endswith(MARKDOWN_SUFFIXES):
+        if file is None or not file.lower().endswith(suffixes):
             refusal = library.refusal(contents.folder, target)
             problem = why_not_read(file) if file else refusal or "missing"
             message = f"listed in the table of contents but {problem}: {target}"
@@ -296,9 +306,8 @@ def _path_of(entry: TocEntry) -> str:
 
 
 def why_not_read(file: str) -> str:
-    """Return why a listed file that is no Markdown file is not read."""
-    is_notebook = file.endswith(".ipynb")
-    return "is a notebook: not read" if is_notebook else "is no Markdown file"
+    """Return why a listed file is not read."""
+    return "is a notebook: not read" if is_notebook(file) else "is no Markdown file"
 
 
 def inside(folder: str, file: str) -> str:

@@ -28,7 +28,7 @@ from app.adapters.markdown.docusaurus.sidebars import (
     strip_numbers,
 )
 from app.adapters.markdown.docusaurus.syntax import DIALECT, STYLE
-from app.adapters.markdown.folder_files import markdown_files, walk
+from app.adapters.markdown.folder_files import page_files, walk
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
@@ -223,7 +223,7 @@ def _files(library: Library, config: SiteConfig, instance: DocsInstance) -> list
     files: list[str] = []
     for name in (instance.path, f"{instance.prefix}versioned_docs", "i18n"):
         folder = joined(config.folder, name)
-        for file in markdown_files(library, folder):
+        for file in page_files(library, folder):
             inner = inside(folder, file)
             if name == "i18n" and instance.translations not in inner.split("/"):
                 continue

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from markdown_it.common.utils import normalizeReference
 
-from app.adapters.markdown.folder_files import markdown_files
+from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES, PAGE_SUFFIXES, page_files
 from app.adapters.markdown.includes import Library, TextIncludes, folder_of
 from app.adapters.markdown.mkdocs.locales import Locales, read_locales
 from app.adapters.markdown.mkdocs.snippets import FILE_INCLUDES
@@ -40,6 +40,8 @@ from app.domain.edition import Edition
 CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")
 _CODE_REFERENCES = frozenset({"autorefs", "mkdocstrings"})
 """Plugins that make links of references without a definition."""
+_NOTEBOOKS = "mkdocs-jupyter"
+"""The plugin that makes pages of notebooks."""
 
 
 class _Loader(LOADER):  # type: ignore[misc, valid-type]
@@ -65,8 +67,9 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     bases = tuple(map(_folder, names(snippets.get("base_path")))) or ("",)
     for extension in sorted(FILE_INCLUDES & extensions.keys()):
         bases += (_folder(extensions[extension].get("base_path") or "."),)
-    plugins = {"autorefs"} if _CODE_REFERENCES & set(_plugins(config)) else set()
-    dialect = dialect_with(frozenset(extensions) | plugins, bases)
+    plugins = set(_plugins(config))
+    references_code = {"autorefs"} if _CODE_REFERENCES & plugins else set()
+    dialect = dialect_with(frozenset(extensions) | references_code, bases)
     references, files = _appended_references(library, snippets, dialect, warnings)
 
     def contents_of(nav: object) -> TableOfContents | None:
@@ -85,6 +88,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         style=_style(extensions),
         references=references,
         reference_files=files,
+        suffixes=PAGE_SUFFIXES if _NOTEBOOKS in plugins else MARKDOWN_SUFFIXES,
         configured_folder=configured,
     )
     locales = read_locales(config.get("plugins"))
@@ -124,7 +128,7 @@ def _localized(
 ) -> SiteSettings:
     """Return the settings of a locale: the pages it shows, below its own address."""
     docs, options = settings.folder, locales.options[locale]
-    files = [inside(docs, file) for file in markdown_files(library, docs)]
+    files = [inside(docs, file) for file in page_files(library, docs, settings.suffixes)]
     shown = {path: under(docs, file) for path, file in locales.shown(locale, files).items()}
     paths = {file: path for path, file in shown.items()}
     is_default = locale == locales.default

@@ -17,7 +17,7 @@ from posixpath import normpath
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
-from app.adapters.markdown.folder_files import markdown_files
+from app.adapters.markdown.folder_files import PAGE_SUFFIXES, page_files
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.bibtex import CitedWork, read_bibliography
 from app.adapters.markdown.myst.page_targets import (
@@ -170,7 +170,7 @@ class MystCrossReferences:
 
         The order is that of the table of contents; unlisted pages come last.
         """
-        files = {_page(file): file for file in markdown_files(self.library, self.folder)}
+        files = {_page(file): file for file in page_files(self.library, self.folder, PAGE_SUFFIXES)}
         for entry in self.entries:
             file = files.pop(_page(normpath(under(self.folder, entry.target))), "")
             if file:

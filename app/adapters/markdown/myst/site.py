@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
-from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES, markdown_files, walk
+from app.adapters.markdown.folder_files import PAGE_SUFFIXES, page_files, pages_among, walk
 from app.adapters.markdown.globs import matches_glob
 from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.conf_py import literal_setting
@@ -18,6 +18,7 @@ from app.adapters.markdown.myst.extensions import dialect_with, style_with
 from app.adapters.markdown.myst.page_paths import by_folder, by_path, paths_of, slug_of
 from app.adapters.markdown.myst.substitutions import of_conf, of_site
 from app.adapters.markdown.myst.syntax import DIALECT, MYSTMD_DIALECT, MYSTMD_STYLE, STYLE
+from app.adapters.markdown.parser.anchors import JUPYTER
 from app.adapters.markdown.site_map import (
     SiteGenerator,
     SitePage,
@@ -31,10 +32,10 @@ from app.adapters.markdown.site_map import (
     names,
     table,
     under,
-    why_not_read,
 )
 from app.adapters.markdown.source import load_settings
 from app.domain.document import Site, SourceWarning
+from app.domain.errors import FileRefused
 
 MAX_DEPTH = 60
 _FENCED = re.compile(r"^(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*(?:\{(?P<name>[\w:-]+)\})?[^\n]*\n", re.M)
@@ -46,8 +47,7 @@ _TITLED = re.compile(r"^(?P<title>.+?)\s*<(?P<target>[^<>]+)>$")
 _GLOB = re.compile(r"^[ \t]*:glob:", re.M)
 _NUMBERED = re.compile(r"^[ \t]*:numbered:", re.M)
 _WILDCARD = re.compile(r"[*?\[]")
-_NOT_READ = (".rst", ".ipynb")
-_PAGES = (*MARKDOWN_SUFFIXES, *_NOT_READ)
+_SOURCES = (*PAGE_SUFFIXES, ".rst")
 
 
 CONFIG_NAMES = (
@@ -59,7 +59,7 @@ CONFIG_NAMES = (
     "docs/conf.py",
     "source/conf.py",
 )
-_SUFFIXES = (".md", ".myst.md", ".markdown")
+_SUFFIXES = (".md", ".myst.md", ".markdown", ".ipynb")
 _TOCS = ("_toc.yml", "myst.yml")
 _MAX_FOLDERS = 2
 _SAMPLES = frozenset("test tests example examples template templates".split())
@@ -128,6 +128,7 @@ class _Site:
         return replace(
             settings,
             folder=self.folder,
+            suffixes=PAGE_SUFFIXES,
             contents=TableOfContents(found, self.folder, self.file) if listed else None,
             cross_references=MystCrossReferences(
                 self.library, self.folder, found, numbers_figures, cited
@@ -138,7 +139,7 @@ class _Site:
         self, entries: Sequence[TocEntry], files: Iterable[str]
     ) -> Iterator[TocEntry]:
         """Replace each pattern by the files it matches and no entry names, an index first."""
-        left = {file for file in files if file.lower().endswith(MARKDOWN_SUFFIXES)}
+        left = {file for file in files if file.lower().endswith(PAGE_SUFFIXES)}
         left -= {entry.target for entry in entries}
         for entry in entries:
             if not _WILDCARD.search(entry.target) or self.library.locate(self.folder, entry.target):
@@ -169,7 +170,7 @@ def _mystmd(site: _Site) -> SiteSettings:
     def page(file: str) -> SitePage:
         return SitePage(under(site.folder, file), join_url(site.base_url, path_of(file)))
 
-    every = [page(file) for file in files if file.lower().endswith(MARKDOWN_SUFFIXES)]
+    every = [page(file) for file in sorted(pages_among(files, PAGE_SUFFIXES))]
     return replace(settings, path_of=path_of, every_page=every, sort_key=by_folder)
 
 
@@ -208,6 +209,7 @@ def _sphinx(site: _Site) -> SiteSettings:
     values = {match["key"]: match[2] for match in _CONF_VALUE.finditer(site.text)}
     url = values.get("html_baseurl")
     extensions = names(literal_setting(site.text, "myst_enable_extensions"))
+    has_nbsphinx = "nbsphinx" in names(literal_setting(site.text, "extensions"))
     settings = SiteSettings(
         site.base_url or configured_base(url, site.file, site.text, site.warnings),
         values.get("html_title") or values.get("project") or "",
@@ -215,6 +217,7 @@ def _sphinx(site: _Site) -> SiteSettings:
         path_of=_folder_path if _builds_folders(site.library, site.folder) else _html_path,
         dialect=dialect_with(extensions),
         style=style_with(extensions),
+        notebook_style=JUPYTER if has_nbsphinx else None,
         substitutions=of_conf(site.text),
     )
     numbers_figures = _NUMFIG.search(site.text) is not None
@@ -254,7 +257,7 @@ def _with_suffix(library: Library, folder: str, entry: TocEntry) -> TocEntry:
     """Find the file that an entry names with or without its suffix."""
     if not entry.target or entry.target.endswith(_SUFFIXES):
         return entry
-    names = (entry.target + suffix for suffix in (*_SUFFIXES, *_NOT_READ))
+    names = (entry.target + suffix for suffix in (*_SUFFIXES, ".rst"))
     found = (name for name in names if library.locate(folder, name))
     return replace(entry, target=next(found, entry.target))
 
@@ -317,13 +320,12 @@ class _TocReader:
 
     def entries(self, file: str, depth: int, numbered: bool = False) -> Iterator[TocEntry]:
         """Yield a page and those below it; a page that is not Markdown has no target."""
-        text = self.library.text(file)
-        if text is None or file in self.seen or depth > MAX_DEPTH:
+        if file in self.seen or depth > MAX_DEPTH:
             return
         self.seen.add(file)
-        target = inside(self.folder, file) if file.endswith(MARKDOWN_SUFFIXES) else ""
+        target = inside(self.folder, file) if file.endswith(PAGE_SUFFIXES) else ""
         yield TocEntry(target, "", depth, numbered=numbered)
-        for line, body in _toctrees(text, dotted=file.endswith(".rst")):
+        for line, body in _toctrees(_text(self.library, file), dotted=file.endswith(".rst")):
             globs = _GLOB.search(body) is not None
             below = numbered or _NUMBERED.search(body) is not None
             for number, raw in enumerate(body.split("\n"), line):
@@ -342,27 +344,29 @@ class _TocReader:
         if globs and _WILDCARD.search(target):
             return self._matching(base, under(base, target))
         found = self._located(base, target)
-        if problem := _problem(target, found):
-            message = f"listed in the table of contents but {problem}: {target}"
+        if found:
+            return [found]
+        if target not in ("genindex", "modindex", "search"):  # which Sphinx generates
+            message = f"listed in the table of contents but missing: {target}"
             self.warnings.append(SourceWarning(message, file, line))
-            return []
-        return [found] if found else []
+        return []
 
     def _matching(self, folder: str, pattern: str) -> list[str]:
-        files = markdown_files(self.library, folder)
+        files = page_files(self.library, folder, PAGE_SUFFIXES)
         return [file for file in files if fnmatchcase(file.rpartition(".")[0], pattern)]
 
     def _located(self, base: str, target: str) -> str:
         """Return the page that a target names with or without its suffix; "" if there is none."""
-        paths = (f"{target}{suffix}" for suffix in ("", *_PAGES))
-        return self.library.first(base, (path for path in paths if path.endswith(_PAGES))) or ""
+        paths = (f"{target}{suffix}" for suffix in ("", *_SOURCES))
+        return self.library.first(base, (path for path in paths if path.endswith(_SOURCES))) or ""
 
 
-def _problem(target: str, found: str) -> str:
-    """Return why a toctree entry's file is not read; "" if it is, or if Sphinx generates it."""
-    if found.endswith(".ipynb"):
-        return why_not_read(found)
-    return "" if found or target in ("genindex", "modindex", "search") else "missing"
+def _text(library: Library, file: str) -> str:
+    """Return a page's text; "" if it is refused, which is reported when it is read."""
+    try:
+        return library.text(file) or ""
+    except FileRefused:
+        return ""
 
 
 def _toctrees(text: str, *, dotted: bool) -> Iterator[tuple[int, str]]:

@@ -11,7 +11,7 @@ from markdown_it.rules_block import StateBlock
 from app.adapters.markdown.myst.directives import SILENT, directive
 from app.adapters.markdown.myst.roles import CITATIONS, ROLES, name_targets
 from app.adapters.markdown.myst.substitutions import SUBSTITUTIONS, of_front_matter
-from app.adapters.markdown.parser.anchors import SlugStyle
+from app.adapters.markdown.parser.anchors import SlugStyle, unique_github
 from app.adapters.markdown.parser.block_rules import (
     display_math,
     emit,
@@ -155,11 +155,18 @@ def mystmd_slug(text: str) -> str:
     return re.sub(r"-{2,}", "-", prefixed).strip("-")
 
 
+def _unique_mystmd(base: str, used: dict[str, int]) -> str:
+    """Number repeated ids. The first heading is the page's title, whose id is not counted."""
+    if not used:
+        used["\0title"] = 0
+        return base
+    return unique_github(base, used)
+
+
 MYSTMD_DIALECT = replace(
     DIALECT,
     spaced_math=True,
     block_rules=(*DIALECT.block_rules, ("$", _dense_math)),
     inline_rules=(*DIALECT.inline_rules, CITATIONS),
 )
-MYSTMD_STYLE = SlugStyle(mystmd_slug, lambda base, _used: base)
-"""Headings with the same text have the same id."""
+MYSTMD_STYLE = SlugStyle(mystmd_slug, _unique_mystmd)

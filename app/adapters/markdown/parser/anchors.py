@@ -150,3 +150,7 @@ def unique_github(base: str, used: dict[str, int]) -> str:
 
 
 GITHUB = SlugStyle(github_slug, unique_github, SlugPolicy(images=True))
+JUPYTER = SlugStyle(
+    lambda text: text.replace(" ", "-"), lambda base, _used: base, SlugPolicy(raw_math=True)
+)
+"""Jupyter, nbconvert, nbsphinx: headings with the same text have the same id."""

@@ -119,9 +119,10 @@ class FileTokens(NamedTuple):
 class FileReader:
     """Reads the files of one book, included files as well."""
 
-    def __init__(self, context: FileContext, style: SlugStyle) -> None:
+    def __init__(self, context: FileContext, style_of: Callable[[str], SlugStyle]) -> None:
+        """Initialise the reader; `style_of(file)` is how the site makes a file's anchors."""
         self._context = context
-        self._style = style
+        self._style_of = style_of
         self._included = Included()
 
     def visible(self, source: SourceFile) -> SourceFile:
@@ -148,10 +149,9 @@ class FileReader:
             self._included = Included()
         context = self._context
         parser = self._parser(source)
-        includes = PageIncludes(
-            self._read_included, context, source, (*chain, source.file), self._included
-        )
-        slugger = Slugger(self._style)
+        chain = (*chain, source.file)
+        includes = PageIncludes(self._read_included, context, source, chain, self._included)
+        slugger = Slugger(self._style_of(chain[0]))
         leaf_blocks = LeafBlockReader(
             source.flat, parser.env, parser.engine.inline, parser.dialect, slugger, includes
         )

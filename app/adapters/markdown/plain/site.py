@@ -12,9 +12,9 @@ from markdown_it.rules_block.table import escapedSplit
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from app.adapters.markdown.folder_files import markdown_files, walk
+from app.adapters.markdown.folder_files import PAGE_SUFFIXES, page_files, walk
 from app.adapters.markdown.includes import Library, folder_of
-from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB
+from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB, JUPYTER
 from app.adapters.markdown.parser.block_rules import (
     attribute_list,
     comment_expression,
@@ -40,7 +40,7 @@ from app.adapters.markdown.summary_file import summary_entries
 from app.domain.document import Site, SourceWarning
 
 _SUMMARIES = ("summary.md", "src/summary.md", "docs/summary.md")
-_OTHER_PAGES = frozenset({".adoc", ".ipynb", ".qmd", ".rmd", ".rst"})
+_OTHER_PAGES = frozenset({".adoc", ".qmd", ".rmd", ".rst"})
 _VALUE = r"\{\{(?:[^{}\n]|\}(?!\}))*+\}\}"
 """`{{ site.baseurl }}`."""
 _TARGET = re.compile(
@@ -170,6 +170,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         folder,
         _content_path if folder else Permalinks(library, config).path,
         contents,
+        suffixes=PAGE_SUFFIXES,
     )
 
 
@@ -195,7 +196,7 @@ def _not_read(files: Iterable[str]) -> Iterator[SourceWarning]:
         if suffix.lower() in _OTHER_PAGES:
             found.setdefault(suffix, []).append(file)
     for suffix, several in found.items():
-        message = f"{suffix} files are not read, only Markdown: {len(several):,} left out"
+        message = f"{suffix} files are not read: {len(several):,} left out"
         yield SourceWarning(message, several[0], 1)
 
 
@@ -234,7 +235,7 @@ def _by_toctree(
 
 
 def _contents(library: Library) -> TableOfContents | None:
-    for file in markdown_files(library):
+    for file in page_files(library):
         if file.lower() in _SUMMARIES:
             entries = summary_entries(library.settings(file))
             return TableOfContents(entries, folder_of(file), file)
@@ -264,4 +265,6 @@ def _toctree_entries(items: object, chapter: str) -> list[tuple[TocEntry, str]]:
     return found
 
 
-GENERATOR = SiteGenerator(Site.PLAIN, DIALECT, GITHUB, _find_config, read_settings)
+GENERATOR = SiteGenerator(
+    Site.PLAIN, DIALECT, GITHUB, _find_config, read_settings, notebook_style=JUPYTER
+)

@@ -1,0 +1,273 @@
+"""Jupyter notebooks as pages: what is read of one, on which sites, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from app.adapters.markdown import read_book
+from app.adapters.markdown.notebook import markdown_of
+from app.domain.document import BlockKind, Book
+from app.domain.errors import BookError, FileRefused
+from app.domain.notebooks import is_notebook
+from app.domain.page_links import page_links
+from app.domain.reading_budget import BUDGET
+
+PYTHON = {"kernelspec": {"name": "python3", "language": "python"}}
+
+
+def cell(kind: str, source: object, **metadata: object) -> dict[str, object]:
+    return {"cell_type": kind, "source": source, "metadata": metadata}
+
+
+def notebook(*cells: object, **metadata: object) -> str:
+    return json.dumps({"nbformat": 4, "metadata": metadata or PYTHON, "cells": cells})
+
+
+def markdown(text: str) -> str:
+    return markdown_of(text.encode(), "a.ipynb")
+
+
+OWLS = notebook(
+    cell("markdown", ["# Owls\n", "\n", "Owls hunt at night."]),
+    cell("code", "owls = count()\nowls", tags=["hide-input"]) | {"outputs": [{"text": "7 owls"}]},
+    cell("raw", "\\newpage"),
+    cell("markdown", "## Long Ears\n\nThey hear a mouse under snow."),
+)
+
+
+def book(folder: Path, files: dict[str, str]) -> Book:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return read_book(folder)
+
+
+def test_a_notebook_is_read_as_its_markdown() -> None:
+    assert markdown(OWLS) == (
+        "# Owls\n\nOwls hunt at night.\n\n"
+        "```python\nowls = count()\nowls\n```\n\n"
+        "## Long Ears\n\nThey hear a mouse under snow.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cells", "read"),
+    [
+        ([cell("code", "x", tags=["remove-cell"])], ""),
+        ([cell("code", "x", tags=["remove_input"])], ""),
+        ([cell("markdown", "x", tags=["remove-cell"])], ""),
+        ([cell("markdown", "x", tags=["remove-input"])], "x"),
+        ([cell("raw", "x", format="text/markdown")], "x"),
+        ([cell("raw", "<b>x</b>", raw_mimetype="text/html")], ""),
+        ([cell("code", " \n")], ""),
+        ([cell("code", "f'''\n```\n````\n'''")], "`````python\nf'''\n```\n````\n'''\n`````"),
+        ([cell("markdown", "\n\nx\n\n"), cell("markdown", "y")], "x\n\ny"),
+        ([cell("markdown", "```{note}\nx"), cell("markdown", "y")], "```{note}\nx\n```\n\ny"),
+        ([cell("markdown", "```\n~~~\nx\n```"), cell("markdown", "y")], "```\n~~~\nx\n```\n\ny"),
+        ([cell("markdown", "```x``` is")], "```x``` is"),
+        ([cell("markdown", ":::{note} A: b\nx")], ":::{note} A: b\nx\n:::"),
+        ([cell("heading", "x\ny"), cell("heading", "z") | {"level": 3}], "# x y\n\n### z"),
+        ([cell("unknown", "x"), cell("markdown", 7), cell("markdown", ["x", 7]), 7], "x"),
+        ([cell("code", "x") | {"metadata": 7}, {"cell_type": []}], "```python\nx\n```"),
+        ([cell("markdown", "x\0\ud83d")], "x\0\ufffd"),
+    ],
+)
+def test_what_is_read_of_a_cell(cells: list[object], read: str) -> None:
+    assert markdown(notebook(*cells)) == f"{read}\n"
+
+
+def test_the_cells_of_format_3_are_in_worksheets() -> None:
+    code = {"cell_type": "code", "input": ["x <- 1"], "language": "R"}
+    sheets = [{"cells": [cell("heading", "Owls") | {"level": 2}, code]}]
+    text = json.dumps({"nbformat": 3, "metadata": {}, "worksheets": sheets})
+    assert markdown(text) == "## Owls\n\n```R\nx <- 1\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "language"),
+    [
+        ({"kernelspec": {"language": "R"}, "language_info": {"name": "r"}}, "r"),
+        ({"language_info": {"name": "julia"}}, "julia"),
+        ({"kernelspec": {"language": "C++17"}}, "c++17"),
+        ({"kernelspec": {"language": "a b\n```"}}, ""),
+        ({"kernelspec": [], "language_info": "x"}, "python"),
+    ],
+)
+def test_the_language_of_code_is_the_kernels(metadata: dict[str, object], language: str) -> None:
+    assert markdown(notebook(cell("code", "x"), **metadata)) == f"```{language}\nx\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b'{"cells": [\n}', "not JSON: Expecting value in line 2, column 1; save the notebook"),
+        (b"# Owls\n", "not JSON: Expecting value in line 1, column 1; save the notebook again"),
+        (b'{"cells": [\n"\xff"]}', "not UTF-8 (byte 0xff) in line 2 of its JSON; save the file"),
+        (b'{"cells": {}}', "no Jupyter notebook: it has no list of cells; save it again"),
+        (b"[]", "no Jupyter notebook: it has no list of cells"),
+        (b"[" * 100_000, "its JSON is nested too deeply: clear its outputs"),
+        (b'{"cells": [' + b"9" * 5_000 + b"]}", "not JSON: Exceeds the limit"),
+        (b"{}," * (BUDGET.brackets + 1), "over 1,000,000 lists and objects in its JSON: clear"),
+    ],
+)
+def test_what_is_no_notebook_is_refused_in_one_line(data: bytes, problem: str) -> None:
+    with pytest.raises(FileRefused) as refused:
+        markdown_of(data, "a.ipynb")
+    assert str(refused.value).startswith(f"a.ipynb: {problem}")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_new_notebook_is_empty() -> None:
+    assert markdown("").strip() == markdown(notebook()).strip() == ""
+
+
+def test_a_broken_notebook_does_not_lose_the_rest_of_the_book(tmp_path: Path) -> None:
+    with pytest.raises(FileRefused, match=r"^b\.ipynb: not JSON: .*--skip-refused$"):
+        book(tmp_path, {"a.ipynb": OWLS, "b.ipynb": OWLS[:-1]})
+    read = read_book(tmp_path, skip_refused=True)
+    assert [page.file for page in read.documents] == ["a.ipynb"]
+    [warning] = read.warnings
+    assert str(warning).startswith("b.ipynb: left out: not JSON: Expecting ',' delimiter in line 1")
+
+
+def test_outputs_that_exceed_the_budget_are_to_be_cleared(tmp_path: Path) -> None:
+    with (tmp_path / "a.ipynb").open("wb") as file:
+        file.truncate(BUDGET.size + 1)
+    with pytest.raises(FileRefused, match=r"limit of 64,000,000: clear its outputs"):
+        read_book(tmp_path)
+
+
+def test_spans_count_in_the_markdown(tmp_path: Path) -> None:
+    read = book(tmp_path, {"a.ipynb": OWLS})
+    (page,) = read.documents
+    assert page.source == markdown(OWLS)
+    assert [page.source[block.start : block.end] for block in page.blocks] == [
+        "# Owls",
+        "Owls hunt at night.",
+        "```python\nowls = count()\nowls\n```",
+        "## Long Ears",
+        "They hear a mouse under snow.",
+    ]
+    assert read.coverage == 1.0
+
+
+def test_a_notebook_alone_is_a_book(tmp_path: Path) -> None:
+    (tmp_path / "owls.ipynb").write_text(OWLS)
+    read = read_book(tmp_path / "owls.ipynb")
+    assert (read.id, read.title, len(read.documents[0].blocks)) == ("owls", "Owls", 5)
+
+
+JUPYTER_BOOK = "root: intro\nchapters:\n- file: owls\n"
+MYSTMD = "project:\n  toc: [{file: intro.md}, {pattern: '*.ipynb'}]\n"
+SPHINX = "```{toctree}\nowls\n```\n"
+NBSPHINX = "extensions = ['nbsphinx']\n"
+MKDOCS = "site_name: Birds\nnav: [intro.md, owls.ipynb]\n"
+NO_NAV = "site_name: Birds\nplugins: {mkdocs-jupyter: {include_source: true}}\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "url"),
+    [
+        ({"_toc.yml": JUPYTER_BOOK}, "/owls.html#long-ears"),
+        ({"myst.yml": MYSTMD}, "/owls#long-ears"),
+        ({"myst.yml": "project: {}\n"}, "/owls#long-ears"),
+        ({"conf.py": "", "index.md": SPHINX}, "/owls.html#long-ears"),
+        ({"conf.py": NBSPHINX, "index.md": SPHINX}, "/owls.html#Long-Ears"),
+        ({"mkdocs.yml": f"{MKDOCS}plugins: [mkdocs-jupyter]\n"}, "/owls/#long-ears"),
+        ({"mkdocs.yml": NO_NAV}, "/owls/#long-ears"),
+        ({}, "/owls.html#Long-Ears"),
+    ],
+)
+def test_the_sites_on_which_a_notebook_is_a_page(
+    files: dict[str, str], url: str, tmp_path: Path
+) -> None:
+    read = book(tmp_path, {"intro.md": "# Birds\n", "owls.ipynb": OWLS, **files})
+    [page] = [page for page in read.documents if page.file == "owls.ipynb"]
+    assert (page.blocks[-1].url, read.warnings) == (url, ())
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("mkdocs.yml", MKDOCS),
+        ("src/SUMMARY.md", "- [Birds](intro.md)\n- [Owls](owls.ipynb)\n"),
+    ],
+)
+def test_other_sites_have_no_notebooks(file: str, text: str, tmp_path: Path) -> None:
+    folder = "docs" if file == "mkdocs.yml" else "src"
+    pages = {f"{folder}/intro.md": "# Birds\n", f"{folder}/owls.ipynb": OWLS}
+    if folder == "src":
+        (tmp_path / "book.toml").touch()
+    read = book(tmp_path, {file: text, **pages})
+    assert [page.title for page in read.documents] == ["Birds"]
+    assert "is a notebook: not read: owls.ipynb" in str(read.warnings[0])
+
+
+@pytest.mark.parametrize("config", ["_config.yml", "myst.yml", "mkdocs.yml"])
+def test_a_notebook_beside_its_markdown_is_read_once(config: str, tmp_path: Path) -> None:
+    files = {config: "plugins: [mkdocs-jupyter]\n", "owls.md": "# Owls\n", "owls.ipynb": OWLS}
+    read = book(tmp_path, files)
+    assert [page.file for page in read.documents] == ["owls.md"]
+
+
+def test_titles_and_labels_of_notebooks_are_known_to_other_pages(tmp_path: Path) -> None:
+    labelled = notebook(cell("markdown", "# Owls"), cell("markdown", "(ears)=\n## Ears"))
+    intro = "# Birds\n\nSee {doc}`owls`, {ref}`ears`, [](owls.ipynb) and [e](owls.ipynb#ears).\n"
+    files = {"_toc.yml": JUPYTER_BOOK, "intro.md": intro, "owls.ipynb": labelled}
+    read = book(tmp_path, files)
+    assert read.documents[0].blocks[1].text == "See Owls, Ears, Owls and e."
+    assert read.warnings == ()
+
+
+def test_the_figure_of_a_code_cell_is_numbered_on_a_myst_site(tmp_path: Path) -> None:
+    figure = {"name": "ears", "caption": "The ears:\nleft and right"}
+    plot = cell("code", "plot()", mystnb={"figure": figure})
+    text = notebook(cell("markdown", "# Owls\n\nSee {numref}`ears`."), plot)
+    book_of_one = "root: owls\ndefaults: {numbered: true}\n"
+    _, sentence, code = book(tmp_path, {"_toc.yml": book_of_one, "owls.ipynb": text}).blocks()
+    assert sentence.text == "See Fig. 1."
+    assert (code.text, code.language) == ("plot()", "python")
+    assert code.title == "The ears: left and right"
+
+
+def test_links_of_notebooks_are_checked(tmp_path: Path) -> None:
+    links = "[a](#The-Ears) [b](b.ipynb#The-Ears) [c](c.ipynb) ![](attachment:x.png) [d](#Eyes)"
+    ears = notebook(cell("markdown", "## The Ears"), cell("markdown", links))
+    other = notebook(cell("markdown", "## The Ears"))
+    read = book(tmp_path, {"a.ipynb": ears, "b.ipynb": other})
+    assert list(map(str, read.warnings)) == [
+        "a.ipynb:3 (as Markdown): link to a page that does not exist: c.ipynb",
+        "a.ipynb:3 (as Markdown): link to an anchor that this page does not have: #Eyes",
+    ]
+
+
+def test_a_notebook_can_be_included(tmp_path: Path) -> None:
+    owls = notebook(cell("markdown", "Owls hunt."))
+    index = "# Birds\n\n```{include} owls.ipynb\n```\n"
+    read = book(tmp_path, {"conf.py": "", "index.md": index, "owls.ipynb": owls})
+    assert [block.text for block in read.documents[0].blocks] == ["Birds", "Owls hunt."]
+
+
+def test_a_broken_notebook_in_a_toctree_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(BookError, match=r"^owls\.ipynb: not JSON"):
+        book(tmp_path, {"conf.py": "", "index.md": SPHINX, "owls.ipynb": "{"})
+
+
+@pytest.mark.parametrize(("file", "suffix"), [("a.ipynb", ""), ("a.md", "Later")])
+def test_no_link_quotes_across_an_output(file: str, suffix: str, tmp_path: Path) -> None:
+    sections = ("# Owls", "Later they sleep.", "At last they eat.")
+    cells = [one for text in sections for one in (cell("markdown", text), cell("code", "owls()"))]
+    data = notebook(*cells)
+    (tmp_path / file).write_text(data if is_notebook(file) else markdown(data))
+    (page,) = read_book(tmp_path).documents
+    links = [
+        unquote(link)
+        for block, link in zip(page.blocks, page_links(page), strict=True)
+        if block.kind is BlockKind.CODE
+    ]
+    assert links[0].endswith(f"owls(),-{suffix}" if suffix else "#Owls"), links
