@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from app.domain.answering.exercises import solutions_by_place, task_label
 from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.chunking.whole_passage import whole_passage
+from app.domain.chunking.chunk import Chunk, Passage, whole_passage
 from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
