@@ -8,17 +8,11 @@ from dataclasses import dataclass, replace
 from app.domain.answering.exercises import solutions_by_place, task_label
 from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage, whole_passage
+from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import VectorIndex
-
-
-async def find_paragraph(index: VectorIndex, paragraph_id: str, book: BookId) -> Passage | None:
-    """Return the whole paragraph with this id; None if no chunk has it."""
-    wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
-    return whole_passage(await index.matching(wanted), paragraph_id)
 
 
 @dataclass(frozen=True, slots=True)
