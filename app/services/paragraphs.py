@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from app.domain.answering.passage_text import framed_block
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Passage, whole_passage
+from app.domain.chunking.chunk import Passage
 from app.domain.errors import StorageError
 from app.domain.ledger import Entry
+from app.domain.retrieval.context_assembly import whole_passage
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import LedgerStore, VectorIndex
 

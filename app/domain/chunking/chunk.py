@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
 from itertools import dropwhile
 
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Span
 from app.domain.fast_dataclass import fast_dataclass
-
-_FLOWING = {BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE}
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -138,40 +134,3 @@ class Chunk:
         """
         terms = [term for passage in self.own_passages for term in passage.terms]
         return "\n".join([self.embedding_text, *terms])
-
-
-def whole_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
-    """Return the whole paragraph: its pieces from all chunks, joined in reading order.
-
-    A piece that repeats another piece or lies inside it (overlap) is left out. None if there is no
-    piece.
-    """
-    kept: list[Passage] = []
-    for piece in _pieces(chunks, paragraph_id):
-        if not any(_covers(other, piece) for other in kept):
-            kept.append(piece)
-    if not kept:
-        return None
-    joint = " " if kept[0].kind in _FLOWING else "\n"
-    return replace(
-        kept[0],
-        text=joint.join(piece.text for piece in kept),
-        end=max(piece.end for piece in kept),
-    )
-
-
-def _pieces(chunks: Iterable[Chunk], paragraph_id: str) -> list[Passage]:
-    pieces = [
-        passage
-        for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)
-        for passage in chunk.passages
-        if passage.paragraph_id == paragraph_id
-    ]
-    return sorted(pieces, key=lambda piece: (piece.start, -piece.end))
-
-
-def _covers(outer: Passage, inner: Passage) -> bool:
-    if (outer.start, outer.end) == (inner.start, inner.end):
-        # Pieces of an included file all have the span of the directive that includes it.
-        return outer.text == inner.text
-    return outer.start <= inner.start and inner.end <= outer.end
