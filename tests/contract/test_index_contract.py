@@ -556,9 +556,10 @@ def test_a_paragraph_is_found_whole_in_its_book(run: Run) -> None:
     third = passage("p-split", "Third.", 28)
 
     async def scenario(index: BookStore) -> None:
-        made = points("book", [1, 2])
+        made = points("book", [1, 6])
         made[0] = replace(made[0], chunk=chunk("book", 1, [first, second]))
-        made[1] = replace(made[1], chunk=chunk("book", 2, [second, third]))
+        # Chunk 6 is of the file of chunk 1.
+        made[1] = replace(made[1], chunk=chunk("book", 6, [second, third]))
         await publish(index, "book", made)
         await publish(index, "other", points("other", [7]))
         whole = await find_paragraph(index, "p-split", BookId("book"))
@@ -576,9 +577,9 @@ def test_a_listing_in_two_chunks_is_read_as_one(run: Run, tmp_path: Path) -> Non
     second = replace(first, text="y = 2", start=6, end=11)
 
     async def scenario(index: BookStore) -> None:
-        made = points("book", [1, 2])
+        made = points("book", [1, 6])
         made[0] = replace(made[0], chunk=chunk("book", 1, [first]))
-        made[1] = replace(made[1], chunk=chunk("book", 2, [second]))
+        made[1] = replace(made[1], chunk=chunk("book", 6, [second]))
         await publish(index, "book", made)
         cite = CiteParagraph(index, SqliteLedgers(tmp_path / "ledger"))
         found = await ReadParagraph(index, cite).read("p-split")
