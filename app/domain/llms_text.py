@@ -14,7 +14,7 @@ from app.domain.answering.chapters import chapters_of
 from app.domain.answering.passage_text import framed_block
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.context_assembly import context_of, joined
+from app.domain.retrieval.context_assembly import joined, pieces_of
 
 _ABOUT = 200
 """Maximum characters of a page's description."""
@@ -73,9 +73,10 @@ def short_text(contents: ChapterList) -> str:
 def full_text(title: str, chunks: Sequence[Chunk]) -> str:
     """Return `llms-full.txt`: each paragraph once, in reading order, below its headings."""
     parts = [f"# {_line(title)}"]
-    for _, page in groupby(context_of(chunks, lambda _: 0), key=lambda one: one.file):
-        pieces = groupby((one.passage for one in page), lambda one: one.paragraph_id or one.start)
-        parts += _whole_page([joined([*held]) for _, held in pieces])
+    for _, page in groupby(pieces_of(chunks), lambda one: one[0].file):
+        pieces = (piece for _, piece in page)
+        paragraphs = groupby(pieces, lambda piece: piece.paragraph_id or piece.start)
+        parts += _whole_page([joined([*held]) for _, held in paragraphs])
     return "\n\n".join(parts) + "\n"
 
 

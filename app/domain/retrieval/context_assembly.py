@@ -89,13 +89,13 @@ def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> l
     """
     return [
         _found_in(passage, Hit(chunk, 1.0), count_tokens(passage.text))
-        for chunk, passage in _pieces(chunks)
+        for chunk, passage in pieces_of(chunks)
     ]
 
 
 def whole_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
     """Return the whole paragraph; None if it is in none of the chunks."""
-    pieces = [one for _, one in _pieces(chunks) if one.paragraph_id == paragraph_id]
+    pieces = [one for _, one in pieces_of(chunks) if one.paragraph_id == paragraph_id]
     return joined(pieces) if pieces else None
 
 
@@ -105,7 +105,7 @@ def joined(pieces: Sequence[Passage]) -> Passage:
     return replace(pieces[0], text=text, end=max(piece.end for piece in pieces))
 
 
-def _pieces(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Passage]]:
+def pieces_of(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Passage]]:
     """Yield the passages with their chunks, in reading order.
 
     A piece that repeats another piece of its paragraph or lies inside it (overlap) is left out.
