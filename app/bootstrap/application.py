@@ -43,7 +43,6 @@ from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.book_text import DescribeBook
 from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
-from app.services.cite import CiteParagraph
 from app.services.cognates import FindCognates
 from app.services.consultation import ConsultBook
 from app.services.evaluate import Evaluate
@@ -56,10 +55,10 @@ from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.page_suggestions import SuggestForPage
+from app.services.paragraphs import CiteParagraph, ReadParagraph
 from app.services.ports import BookStore, Embedder, Reranker
 from app.services.question_log import QuestionLog
 from app.services.quote_links import LinkQuotes
-from app.services.read_paragraph import ReadParagraph
 from app.services.report_questions import ReportQuestions
 from app.services.resilience import GUARDED, CircuitBreaker
 from app.services.retrieve import Retrieve

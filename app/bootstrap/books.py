@@ -15,7 +15,7 @@ from typing import TypeAlias
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
 from app.adapters.markdown import editions_of, read_book, site_around
-from app.adapters.markdown.pages import render_pages
+from app.adapters.markdown.sample_pages import render_pages
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter

@@ -14,8 +14,7 @@ from app.domain.answering.chapters import chapters_of
 from app.domain.answering.passage_text import passage_markdown
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.context_assembly import context_of
-from app.domain.retrieval.query import ContextPassage
+from app.domain.retrieval.context_assembly import joined, pieces_of
 
 _ABOUT = 200
 """Maximum characters of a page's description."""
@@ -74,8 +73,10 @@ def short_text(contents: ChapterList) -> str:
 def full_text(title: str, chunks: Sequence[Chunk]) -> str:
     """Return `llms-full.txt`: each paragraph once, in reading order, below its headings."""
     parts = [f"# {_line(title)}"]
-    for _, group in groupby(context_of(chunks, lambda _: 0), key=lambda one: one.file):
-        parts += _whole_page([*group])
+    for _, page in groupby(pieces_of(chunks), lambda one: one[0].file):
+        pieces = (piece for _, piece in page)
+        paragraphs = groupby(pieces, lambda piece: piece.paragraph_id or piece.start)
+        parts += _whole_page([joined([*held]) for _, held in paragraphs])
     return "\n\n".join(parts) + "\n"
 
 
@@ -98,10 +99,9 @@ def _section(name: str, pages: Sequence[PageSummary]) -> list[str]:
     return [f"## {_line(name)}", "", *items, ""]
 
 
-def _whole_page(context: Sequence[ContextPassage]) -> Iterator[str]:
+def _whole_page(passages: Sequence[Passage]) -> Iterator[str]:
     path: tuple[str, ...] = ()
-    for at, one in enumerate(context):
-        passage = one.passage
+    for at, passage in enumerate(passages):
         if passage.kind is BlockKind.HEADING:  # its title may equal that of the previous section
             path = path[: len(passage.heading_path) - 1]
         pairs = zip(path, passage.heading_path, strict=False)

@@ -8,18 +8,12 @@ from dataclasses import dataclass, replace
 from app.domain.answering.exercises import solutions_by_place, task_label
 from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.chunking.whole_passage import whole_passage
+from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.links import page_key
+from app.domain.retrieval.context_assembly import pieces_of
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import VectorIndex
-
-
-async def find_paragraph(index: VectorIndex, paragraph_id: str, book: BookId) -> Passage | None:
-    """Return the whole paragraph with this id; None if no chunk has it."""
-    wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
-    return whole_passage(await index.matching(wanted), paragraph_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +60,8 @@ class PageLocator:
             return []
         file = SearchFilter(books=(exercise[0].book,), files=(exercise[0].file,))
         chunks = await self.index.matching(file)
-        passages = {one for chunk in chunks for one in chunk.passages}
-        solved = solutions_by_place(sorted(passages, key=lambda one: one.start))
+        passages = [piece for _, piece in pieces_of(chunks)]
+        solved = solutions_by_place(passages)
         wanted = solved.get(exercise_id, ())
         if not wanted:
             task = next(one for one in passages if one.paragraph_id == exercise_id)

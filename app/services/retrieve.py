@@ -21,7 +21,7 @@ from app.domain.retrieval.query import (
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.book_scope import degraded_books
 from app.services.feature_reranker import DEPTH, FeatureReranker
-from app.services.page_locator import find_paragraph
+from app.services.paragraphs import find_paragraph
 from app.services.ports import Reranker, VectorIndex
 from app.services.provider_failures import degraded_by
 from app.services.recording import stage

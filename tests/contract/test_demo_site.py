@@ -1,4 +1,4 @@
-"""The demo site: how pages are rendered, what may pass, and that every paragraph is found on it."""
+"""The demo site: how pages are rendered, and that every paragraph is found on them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from urllib.parse import unquote, urlsplit
 import httpx
 import pytest
 
-from app.adapters.markdown import read_book
-from app.adapters.markdown.pages import render_pages
+from app.adapters.markdown.sample_pages import render_pages
 from app.api.demo import build_site
 from app.bootstrap.application import application
 from app.bootstrap.books import SAMPLE_BOOK, SAMPLE_BOOK_ID, sample_pages
@@ -45,12 +44,9 @@ def make_book(
     return Book(BookId("book"), "The Book", Site.DOCUSAURUS, BASE, "en", "v", documents)
 
 
-def render(source: str, folder: Path, *, blocks: tuple[Block, ...] = ()) -> str:
+def render(source: str, *blocks: Block) -> str:
     book = make_book({"docs/page.md": source, "docs/other.md": "Other"}, {"docs/page.md": blocks})
-    return render_pages(book, folder)["docs/page.md"]
-
-
-# --- Docusaurus' Markdown -----------------------------------------------------------------------
+    return render_pages(book, SAMPLE_BOOK)["docs/page.md"]
 
 
 @pytest.mark.parametrize(
@@ -58,45 +54,32 @@ def render(source: str, folder: Path, *, blocks: tuple[Block, ...] = ()) -> str:
     [
         ("---\ntitle: x\n---\n\nText", ["<h1>Title of page</h1>", "<p>Text</p>"]),
         ("import Tabs from '@theme/Tabs';\n\nText", ["<p>Text</p>"]),
-        ("import owls is a statement", ["<p>import owls is"]),
+        ("{/* hidden\nstill */}\n\nText", ["<p>Text</p>"]),
         ("# Head {#own-id}", ["<h1>Head</h1>"]),
         (
-            ":::tip[Read *this*]\n\nBody\n\n:::\n\nAfter",
-            ['<aside class="admonition tip">', "Read *this*</p>\n<p>Body</p>\n</aside>\n<p>After"],
+            ":::tip[Read this]\n\nBody\n\n:::\n\nAfter",
+            ['<aside class="admonition tip">', "Read this</p>\n<p>Body</p>\n</aside>\n<p>After"],
         ),
-        (":::note\nBody\n:::", ['<p class="label">Note</p>\n<p>Body</p>']),
         (
-            "::::info\n:::note\nInner\n:::\n::::\nAfter",
+            "::::info[A]\n:::note[B]\nInner\n:::\n::::\nAfter",
             ["admonition info", "admonition note", "</aside>\n</aside>\n<p>After"],
         ),
-        (":::warning\nNever closed", ["admonition warning", "<p>Never closed</p>\n</aside>"]),
         (
-            '<Tabs>\n<TabItem value="py" label="Python">\nText\n</TabItem>\n</Tabs>',
-            ['<div class="tabs">', '<section class="tab"><p class="label">Python</p><p>Text</p>'],
+            '<Tabs>\n<TabItem value="py" label="Python">\n\nText\n\n</TabItem>\n</Tabs>',
+            ['<div class="tabs">', '<section class="tab">\n<p class="label">Python</p>\n<p>Text'],
         ),
         (
             "<details>\n<summary>So *lution*</summary>\n\n- one\n\n</details>",
-            ["<details>", "<summary>", "So <em>lution</em>", "<li>one</li>", "</details>"],
+            ["<details>\n<summary>So <em>lution</em></summary>", "<li>one</li>", "</details>"],
         ),
-        ("<Unknown prop={1}>\n\nKept\n\n</Unknown>", ["<p>Kept</p>"]),
-        ("A{/* hidden */}B", ["<p>AB</p>"]),
-        ("{/* hidden\n\nstill */}\n\nText", ["<p>Text</p>"]),
-        ("<!-- hidden -->\nText", ["<p>Text</p>"]),
-        (
-            "$a < b$ and $$c$$",
-            ['<span class="math">a &lt; b</span>', '<span class="math">c</span>'],
-        ),
+        ("$a < b$", ['<span class="math">a &lt; b</span>']),
         ("$$\nx^2\n$$", ['<div class="math-block"><span class="math">x^2</span></div>']),
-        ("    not code", ["<p>not code</p>"]),
         ("A[^n]\n\n[^n]: Note", ['<a href="#fn1"', '<li id="fn1" class="footnote-item"><p>Note']),
         ("| a | b |\n|---|--:|\n| 1 | 2 |", ['<th class="align-right">b</th>', "<td>1</td>"]),
         ("![alt](/img/x.svg)", ['<p class="figure"><img src="/img/x.svg" alt="alt"']),
         ("*Figure 1: An owl.*", ['<p class="caption"><em>Figure 1']),
         ("[other](./other.md#part)", ['<a href="/docs/other#part">']),
-        ("[other](other.md?x=1)", ['<a href="/docs/other?x=1">']),
-        ("[site](@site/docs/other.md)", ['<a href="/docs/other">']),
         ("[gone](gone.md)", ['<a href="gone.md">']),
-        ("[far](https://example.org/other.md)", ['rel="noopener noreferrer"']),
         (
             '```python title="a.py" {1,3-4}\na\n# highlight-next-line\nb\nc\nd\n```',
             [
@@ -106,15 +89,11 @@ def render(source: str, folder: Path, *, blocks: tuple[Block, ...] = ()) -> str:
                 '<span class="marked-line">c</span>\n<span class="marked-line">d</span>\n</code>',
             ],
         ),
-        (
-            "```js\n// highlight-start\na\nb\n// highlight-end\nc < d\n```",
-            ['<span class="marked-line">b</span>\nc &lt; d\n</code>'],
-        ),
-        ("Press <kbd>Enter</kbd>, H<sub>2</sub>O<br/>end", ["<kbd>Enter</kbd>", "<sub>2", "<br>"]),
+        ("Press <kbd>Enter</kbd>.", ["<kbd>Enter</kbd>"]),
     ],
 )
-def test_docusaurus_markdown_is_rendered(source: str, expected: list[str], tmp_path: Path) -> None:
-    html = render(source, tmp_path)
+def test_the_markdown_of_the_sample_book_is_rendered(source: str, expected: list[str]) -> None:
+    html = render(source)
     Page(html)
     for fragment in expected:
         assert fragment in html
@@ -122,118 +101,22 @@ def test_docusaurus_markdown_is_rendered(source: str, expected: list[str], tmp_p
     assert "highlight-" not in html
 
 
-def test_a_page_follows_the_dialect_of_its_site(tmp_path: Path) -> None:
-    """MkDocs: admonitions by indentation, definition lists, and code by four blanks."""
-    (tmp_path / "mkdocs.yml").write_text(
-        "site_name: x\nmarkdown_extensions: [admonition, def_list]\n", encoding="utf-8"
-    )
-    (tmp_path / "docs").mkdir()
-    source = '!!! note "Read *this*"\n    Body\n\nTerm\n:   Meaning\n\nText\n\n    code < 1\n'
-    (tmp_path / "docs" / "index.md").write_text(source, encoding="utf-8")
-    book = read_book(tmp_path)
-    (html,) = render_pages(book, tmp_path).values()
-    for fragment in ("admonition note", "Body", "<dt", "Meaning", "code &lt; 1"):
-        assert fragment in html
-    assert "!!!" not in html
-    missing = [block.text for block in book.blocks() if block.paragraph_id not in html]
-    assert missing == []
-
-
-def test_a_partial_is_rendered_where_it_is_used(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "_part.mdx").write_text("Shared [text](./other.md).", encoding="utf-8")
-    source = "import Part from './_part.mdx';\n\nBefore\n\n<Part />\n\nAfter"
-    html = render(source, tmp_path)
-    assert '<p>Before</p>\n<p>Shared <a href="/docs/other">text</a>.</p>\n<p>After</p>' in html
-
-
-@pytest.mark.parametrize(
-    "path", ["../../secret.md", "/etc/secret.md", "./missing.md", "./_loop.md"]
-)
-def test_a_partial_outside_the_book_or_without_end_is_left_out(path: str, tmp_path: Path) -> None:
-    (tmp_path / "secret.md").write_text("secret", encoding="utf-8")
-    folder = tmp_path / "book"
-    (folder / "docs").mkdir(parents=True)
-    loop = "import Loop from './_loop.md';\n\n<Loop />"
-    (folder / "docs" / "_loop.md").write_text(loop, encoding="utf-8")
-    html = render(f"import Part from '{path}';\n\nText\n\n<Part />", folder)
-    assert "secret" not in html
-    assert "<p>Text</p>" in html
-
-
-# --- what may pass ------------------------------------------------------------------------------
-
-_SAFE_ATTRIBUTES = frozenset({
-    "alt", "aria-label", "class", "data-paragraph-id", "height", "href", "id", "loading", "open",
-    "rel", "src", "tabindex", "title", "width",
-})  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "<script>alert(1)</script>",
-        "<script>\nalert(1)\n</script>\n\nText",
-        "<SCRIPT SRC=//evil.example/x.js></SCRIPT>",
-        "Text <script>alert(1)</script> text",
-        "<img src=x onerror=alert(1)>",
-        '<img src="x" onerror="alert(1)">',
-        '<img src="//evil.example/track.gif">',
-        "![track](https://evil.example/track.gif)",
-        '<details open ontoggle="alert(1)">\n<summary>x</summary>\n</details>',
-        '<div style="position:fixed">\n\nText\n\n</div>',
-        '<kbd onclick="alert(1)" class="tbr-panel">Enter</kbd>',
-        '<iframe src="https://evil.example"></iframe>',
-        '<svg onload="alert(1)"></svg>',
-        "<style>\nbody { display: none }\n</style>",
-        '<a href="javascript:alert(1)">x</a>',
-        "[x](javascript:alert(1))",
-        "[x](data:text/html,<script>alert(1)</script>)",
-        '<form action="https://evil.example"><input name="q"></form>',
-        '<meta http-equiv="refresh" content="0;url=https://evil.example">',
-        "</article></main></body>",
-        "</details></details>\n\nText",
-        "<details>\n\nnever closed",
-        "*a <sub>b* c",
-        "<sub>**a</sub> b**",
-        '```"><script>alert(1)</script>\ncode\n```',
-        '```js title="<script>alert(1)</script>"\ncode\n```',
-        ":::note[<script>alert(1)</script>]\nText\n:::",
-        '<TabItem label="<script>alert(1)</script>">\n\nText\n\n</TabItem>',
-        "$<script>alert(1)</script>$",
-        '# Title {#x"onclick=alert(1)}',
-        '<span id="x\' onclick=alert(1)">x</span>',
-    ],
-)
-def test_a_hostile_page_carries_no_script_handler_or_foreign_load(
-    source: str, tmp_path: Path
-) -> None:
-    page = Page(render(source, tmp_path))
-    for element in page.elements:
-        assert element.tag not in {"script", "style", "iframe", "svg", "form", "input", "meta"}
-        assert set(element.attributes) <= _SAFE_ATTRIBUTES
-        assert "evil" not in element.attributes.get("src", "")
-        assert not element.attributes.get("href", "").startswith(("javascript:", "data:"))
-        assert "tbr-" not in element.attributes.get("class", "")
-
-
-# --- which paragraph an element is --------------------------------------------------------------
-
-
 def _block(source: str, text: str, kind: BlockKind, paragraph_id: str, anchor: str = "") -> Block:
     start = source.index(text)
     return Block(kind, text, "docs/page.md", start, start + len(text), (), anchor, "", paragraph_id)
 
 
-def test_the_outermost_element_of_a_block_carries_its_id(tmp_path: Path) -> None:
-    source = "# Owls\r\n\r\nFirst.\r\n\r\n- a\r\n  - b\r\n\r\n- c\r\n\r\n:::tip\n\nInner.\n\n:::\n"
-    blocks = (
-        _block(source, "# Owls", BlockKind.HEADING, "p-h", "owls"),
-        _block(source, "First.", BlockKind.PARAGRAPH, "p-1"),
-        _block(source, "- a\r\n  - b\r\n\r\n- c", BlockKind.LIST, "p-2"),
-        _block(source, ":::tip\n\nInner.\n\n:::", BlockKind.ADMONITION, "p-3"),
+def test_the_outermost_element_of_a_block_carries_its_id() -> None:
+    source = "# Owls\n\nFirst.\n\n- a\n  - b\n\n- c\n\n:::tip[Inner]\n\nInner.\n\n:::\n"
+    page = Page(
+        render(
+            source,
+            _block(source, "# Owls", BlockKind.HEADING, "p-h", "owls"),
+            _block(source, "First.", BlockKind.PARAGRAPH, "p-1"),
+            _block(source, "- a\n  - b\n\n- c", BlockKind.LIST, "p-2"),
+            _block(source, ":::tip[Inner]\n\nInner.\n\n:::", BlockKind.ADMONITION, "p-3"),
+        )
     )
-    page = Page(render(source, tmp_path, blocks=blocks))
     tagged = [
         (element.tag, element.attributes["data-paragraph-id"], element.attributes["id"])
         for element in page.elements
@@ -247,13 +130,13 @@ def test_the_outermost_element_of_a_block_carries_its_id(tmp_path: Path) -> None
     ]
 
 
-def test_a_block_of_several_elements_marks_each_and_gives_its_id_once(tmp_path: Path) -> None:
+def test_a_block_of_several_elements_marks_each_and_gives_its_id_once() -> None:
     source = "One.\n\nTwo.\n\nThree.\n"
-    blocks = (
+    html = render(
+        source,
         _block(source, "One.\n\nTwo.", BlockKind.EXERCISE, "p-1"),
         _block(source, "Three.", BlockKind.PARAGRAPH, "p-2"),
     )
-    html = render(source, tmp_path, blocks=blocks)
     assert html.count('data-paragraph-id="p-1"') == 2
     assert Page(html).ids == ["p-1", "p-2"]
 

@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeAlias, cast
 
 import pytest
@@ -18,6 +19,7 @@ from qdrant_client import AsyncQdrantClient
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.payload import from_payload, to_payload
 from app.adapters.qdrant.server import ServerIndex
+from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import PATTERN, BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -30,7 +32,7 @@ from app.domain.errors import (
     StorageError,
 )
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector
-from app.services.page_locator import find_paragraph
+from app.services.paragraphs import CiteParagraph, ReadParagraph, find_paragraph
 from app.services.ports import BookStore, IndexPoint
 from tests.index_points import (
     DIMENSION,
@@ -554,9 +556,10 @@ def test_a_paragraph_is_found_whole_in_its_book(run: Run) -> None:
     third = passage("p-split", "Third.", 28)
 
     async def scenario(index: BookStore) -> None:
-        made = points("book", [1, 2])
+        made = points("book", [1, 6])
         made[0] = replace(made[0], chunk=chunk("book", 1, [first, second]))
-        made[1] = replace(made[1], chunk=chunk("book", 2, [second, third]))
+        # Chunk 6 is of the file of chunk 1.
+        made[1] = replace(made[1], chunk=chunk("book", 6, [second, third]))
         await publish(index, "book", made)
         await publish(index, "other", points("other", [7]))
         whole = await find_paragraph(index, "p-split", BookId("book"))
@@ -565,6 +568,24 @@ def test_a_paragraph_is_found_whole_in_its_book(run: Run) -> None:
         assert await find_paragraph(index, "p-split", BookId("other")) is None
         found = await find_paragraph(index, "p-other-7", BookId("other"))
         assert found == chunk("other", 7).passages[0]
+
+    run(scenario)
+
+
+def test_a_listing_in_two_chunks_is_read_as_one(run: Run, tmp_path: Path) -> None:
+    first = replace(passage("p-split", "x = 1", 0), kind=BlockKind.CODE, language="python")
+    second = replace(first, text="y = 2", start=6, end=11)
+
+    async def scenario(index: BookStore) -> None:
+        made = points("book", [1, 6])
+        made[0] = replace(made[0], chunk=chunk("book", 1, [first]))
+        made[1] = replace(made[1], chunk=chunk("book", 6, [second]))
+        await publish(index, "book", made)
+        cite = CiteParagraph(index, SqliteLedgers(tmp_path / "ledger"))
+        found = await ReadParagraph(index, cite).read("p-split")
+        assert found is not None
+        assert (found.book, found.url) == ("book", first.url)
+        assert found.text == "```python\nx = 1\ny = 2\n```"
 
     run(scenario)
 

@@ -19,7 +19,7 @@ from app.adapters.qdrant.edge_shard import load_shard, storage_errors
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, StorageError
 from app.domain.retrieval.query import SearchFilter
-from app.services.page_locator import find_paragraph
+from app.services.paragraphs import find_paragraph
 from tests.conftest import ROOT
 from tests.index_points import (
     DIMENSION,

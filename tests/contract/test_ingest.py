@@ -23,7 +23,7 @@ from app.domain.ledger import Ledger, LedgerParagraph
 from app.domain.ledger_renewal import renew
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
-from app.services.page_locator import find_paragraph
+from app.services.paragraphs import find_paragraph
 from app.services.phases import Advance, Phases
 from app.services.ports import BookManifest
 from tests.ingesting import BOOK, Bench, bench, edit, make_book, page, prose, state_of

@@ -69,6 +69,16 @@ def test_the_full_text_holds_each_paragraph_once_below_its_headings(run: Run, bo
     assert f"Source: {ORIGIN}/a.html\n" in text
 
 
+def test_a_listing_in_several_chunks_is_one_in_the_full_text(
+    run: Run, home: Path, tmp_path: Path
+) -> None:
+    code = "\n".join(f"owl_{n} = hears(mouse_{n}, 'below the snow', metres={n})" for n in range(99))
+    (tmp_path / "a.md").write_text(f"# Owls\n\n```python\n{code}\n```\n", encoding="utf-8")
+    request = IngestRequest(tmp_path, book=BookId("owls"), site=Site.PLAIN)
+    ingest(offline_settings(home / "state"), request)
+    assert f"```python\n{code}\n```\n" in run("llms", "owls", "--full").out
+
+
 def test_the_server_sends_what_the_command_prints(run: Run, book: Path) -> None:
     printed = {
         "llms.txt": run("llms", "owls").out,

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.context_assembly import assemble, edge_passages
+from app.domain.retrieval.context_assembly import (
+    assemble,
+    context_of,
+    edge_passages,
+    whole_passage,
+)
 from app.domain.retrieval.query import ContextPassage, Hit
 
 
@@ -393,3 +398,28 @@ def test_each_section_is_in_one_place_in_reading_order_and_the_best_scored_first
     for group in by_section:
         starts = [one.passage.start for one in group]
         assert starts == sorted(starts)
+
+
+def test_each_paragraph_of_an_included_file_is_there() -> None:
+    """All have the span of the directive, or an empty one after it."""
+    listing = passage("a = 1", 10, "p-a", end=40, kind=BlockKind.CODE)
+    rest = replace(listing, text="b = 2")
+    after = passage("It is two.", 40, "p-b", end=40)
+    chunks = [chunk(ONE, listing), chunk(rest, after, index=1)]
+    found = context_of(reversed(chunks), words)
+    assert [one.passage for one in found] == [ONE, listing, rest, after]
+    whole = whole_passage(chunks, "p-a")
+    assert whole is not None
+    assert whole.text == "a = 1\nb = 2"
+
+
+def test_pieces_of_a_paragraph_that_overlap_are_one_text() -> None:
+    text = "one two three four"
+    first = passage(text[:13], 0, "p-a", verbatim=True)
+    second = passage(text[8:], 8, "p-a", verbatim=True)
+    inside = passage(text[8:13], 8, "p-a", verbatim=True)
+    chunks = [chunk(first), chunk(inside, second, index=1)]
+    assert len(context_of(chunks, words)) == 2
+    whole = whole_passage(chunks, "p-a")
+    assert whole is not None
+    assert (whole.text, whole.end) == (text, len(text))

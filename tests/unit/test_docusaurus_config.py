@@ -10,7 +10,7 @@ from time import process_time
 import pytest
 
 from app.adapters.markdown import editions_of, read_book
-from app.adapters.markdown.docusaurus.javascript import read_module, read_value
+from app.adapters.markdown.docusaurus.javascript import read_module
 from app.domain.edition import Edition
 from app.domain.errors import BookError
 
@@ -155,17 +155,31 @@ def test_pages_that_a_computed_sidebar_may_list_are_read(tmp_path: Path) -> None
     assert "computes items" in str(book.warnings[0])
 
 
+def test_a_sidebar_may_be_in_several_modules(tmp_path: Path) -> None:
+    """As its configuration may, and in names of the module."""
+    files = {
+        "docusaurus.config.js": "module.exports = {};",
+        "sidebars.js": "const last = require('./last');\nconst first = ['b', 'c'];\n"
+        "module.exports = { docs: [{ type: 'category', label: 'B', items: first }, last] };",
+        "last.js": "module.exports = { type: 'category', label: 'A', items: ['a'] };",
+    }
+    pages = {f"docs/{name}.md": f"# {name}\n\nText.\n" for name in "abc"}
+    book = read_book(write(tmp_path, {**files, **pages}))
+    assert [page.file for page in book.documents] == ["docs/b.md", "docs/c.md", "docs/a.md"]
+    assert not book.warnings
+
+
 def test_constants_of_constants_stay_short() -> None:
     doubled = "\n".join(f"const a{n + 1} = `${{a{n}}}${{a{n}}}`;" for n in range(60))
     source = f"const a0 = 'xx';\n{doubled}\nmodule.exports = {{ a: a60, b: a3 }};"
-    value = read_value(source, "docusaurus.config.js")
+    value = read_module(source, {})["default"]
     assert value == {"a": None, "b": "x" * 16}
 
 
 def test_a_template_of_constants_stays_short() -> None:
     often = "${a}" * 200_000
     source = f"const a = '{'x' * 200}';\nexport default {{ a: `${{a}}`, b: `{often}` }};"
-    assert read_value(source, "docusaurus.config.js") == {"a": "x" * 200, "b": None}
+    assert read_module(source, {})["default"] == {"a": "x" * 200, "b": None}
 
 
 @pytest.mark.parametrize(
@@ -182,7 +196,6 @@ def test_a_template_of_constants_stays_short() -> None:
 )
 def test_what_is_never_closed_is_read_in_linear_time(text: Callable[[int], str]) -> None:
     start = process_time()
-    read_value(text(100_000), "docusaurus.config.js")
     read_module(text(100_000), {})
     assert process_time() - start < 2
 

@@ -11,7 +11,6 @@ import pytest
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint
 from app.adapters.markdown import read_book
-from app.adapters.markdown.pages import render_pages
 from app.domain.document import Site
 from app.domain.errors import BookError
 
@@ -220,12 +219,6 @@ def test_the_fingerprint_holds_nothing_from_outside(folder: Path) -> None:
     before = folder_fingerprint(folder, folder / "state")
     (folder.parent / "secret.md").write_text("other")
     assert folder_fingerprint(folder, folder / "state") == before != ""
-
-
-def test_a_page_shows_no_partial_from_outside(folder: Path) -> None:
-    imported(folder)
-    book = read_book(folder)
-    assert SECRET not in "".join(render_pages(book, folder).values())
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.md", b"caf\xe9/b.md"])

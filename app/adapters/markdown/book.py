@@ -258,12 +258,6 @@ def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
     return _documents([page_draft], _language_of([page_draft]))[0]
 
 
-def page_reader(folder: Path, site: Site) -> tuple[Library, FileReader]:
-    """Return the files of a book, and the reader of their tokens, as `read_book` makes it."""
-    library, layout = open_folder(folder, site, "")
-    return library, FileReader(_context(library, layout), layout.style_of)
-
-
 def _context(library: Library, layout: Layout) -> FileContext:
     settings = layout.settings
     return FileContext(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
@@ -83,21 +83,49 @@ def assemble(
 
 
 def context_of(chunks: Iterable[Chunk], count_tokens: Callable[[str], int]) -> list[ContextPassage]:
-    """Return every paragraph of these chunks once, in reading order, headings included."""
-    placed: dict[tuple[int, int, int], ContextPassage] = {}
-    for chunk in chunks:
-        hit = Hit(chunk, 1.0)
-        for passage in chunk.passages:
-            place = (chunk.position, passage.start, -passage.end)
-            placed.setdefault(place, _found_in(passage, hit, 0))
-    found: list[ContextPassage] = []
-    for _, one in sorted(placed.items(), key=lambda item: item[0]):
-        # One chunk may hold a part of a long block, another chunk the whole block.
-        last = found[-1] if found else None
-        if last and last.file == one.file and one.passage.end <= last.passage.end:
+    """Return every paragraph of these chunks once, in reading order, headings included.
+
+    A long paragraph may be several pieces: see `joined`.
+    """
+    return [
+        _found_in(passage, Hit(chunk, 1.0), count_tokens(passage.text))
+        for chunk, passage in pieces_of(chunks)
+    ]
+
+
+def whole_passage(chunks: Iterable[Chunk], paragraph_id: str) -> Passage | None:
+    """Return the whole paragraph; None if it is in none of the chunks."""
+    pieces = [one for _, one in pieces_of(chunks) if one.paragraph_id == paragraph_id]
+    return joined(pieces) if pieces else None
+
+
+def joined(pieces: Sequence[Passage]) -> Passage:
+    """Return a paragraph from its pieces in reading order."""
+    text = "".join([pieces[0].text, *starmap(_continuation, pairwise(pieces))])
+    return replace(pieces[0], text=text, end=max(piece.end for piece in pieces))
+
+
+def pieces_of(chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Passage]]:
+    """Yield the passages with their chunks, in reading order.
+
+    A piece that repeats another piece of its paragraph or lies inside it (overlap) is left out.
+    """
+    ordered = sorted(chunks, key=lambda chunk: (chunk.position, chunk.chunk_index))
+    every = [(chunk, passage) for chunk in ordered for passage in chunk.passages]
+    every.sort(key=lambda one: (one[0].position, one[1].start, -one[1].end))
+    seen: set[tuple[str, Passage]] = set()
+    reached: dict[tuple[str, str | int], Passage] = {}
+    for chunk, piece in every:
+        paragraph = (chunk.file, piece.paragraph_id or piece.start)
+        outer = reached.setdefault(paragraph, piece)
+        # Different pieces of an included file all have the span of the directive that includes it.
+        inside = piece.end <= outer.end and not _same_span(outer, piece)
+        if inside or (chunk.file, piece) in seen:
             continue
-        found.append(replace(one, tokens=count_tokens(one.passage.text)))
-    return found
+        seen.add((chunk.file, piece))
+        if piece.end > outer.end:
+            reached[paragraph] = piece
+        yield chunk, piece
 
 
 def _repeated(hits: Sequence[Hit]) -> Iterator[tuple[Passage, Hit]]:
@@ -273,17 +301,21 @@ def _union(one: Passage, other: Passage) -> Passage | None:
     if _contains(other, one):
         return other
     first, second = sorted((one, other), key=lambda piece: piece.start)
-    overlap = first.end - second.start
-    if first.verbatim and second.verbatim and overlap >= 0:
-        text = first.text + second.text[overlap:]
-    elif overlap <= 0:
-        text = first.text + _joint(first, second) + second.text
-    else:
+    verbatim = first.verbatim and second.verbatim and second.start <= first.end
+    if second.start < first.end and not verbatim:
         return None
     return replace(
         first,
-        text=text,
+        text=first.text + _continuation(first, second),
         end=second.end,
         terms=tuple(dict.fromkeys(first.terms + second.terms)),
-        verbatim=first.verbatim and second.verbatim and overlap >= 0,
+        verbatim=verbatim,
     )
+
+
+def _continuation(first: Passage, second: Passage) -> str:
+    """Return what a piece of a paragraph adds to the text of the one before it."""
+    overlap = first.end - second.start
+    if first.verbatim and second.verbatim and overlap >= 0:
+        return second.text[overlap:]
+    return _joint(first, second) + second.text

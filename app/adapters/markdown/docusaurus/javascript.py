@@ -47,11 +47,6 @@ _DEFAULT = re.compile(
 _KEYWORDS: Mapping[str, object] = {"true": True, "false": False}
 
 
-def read_value(text: str, file: str) -> object:
-    """Return the value in a JSON or JavaScript file; None if there is none."""
-    return parse_json(text) if file.endswith(".json") else _read_literal(text)
-
-
 def parse_json(text: str) -> object:
     """Return the value in a JSON text; None if it is invalid."""
     try:
@@ -81,12 +76,6 @@ def read_module(source: str, imported: Mapping[str, object]) -> dict[str, object
     exported = _DEFAULT.search(source)
     value = names.get(exported["name"]) if exported else None
     return {**names, "default": value if isinstance(value, (dict, list)) else default}
-
-
-def _read_literal(source: str) -> object:
-    """Return the largest object literal that the file exports or assigns, or None."""
-    literals = _literals(source, {**_KEYWORDS, **_constants(source)})
-    return max(literals, key=lambda literal: literal[2], default=("", None, 0))[1]
 
 
 def _constants(source: str) -> dict[str, str]:

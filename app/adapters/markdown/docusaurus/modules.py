@@ -1,4 +1,4 @@
-"""The values that the JavaScript modules of a Docusaurus configuration export and import."""
+"""The values that the JavaScript modules of a Docusaurus site export and import."""
 
 from __future__ import annotations
 

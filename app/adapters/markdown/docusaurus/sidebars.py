@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from app.adapters.markdown.docusaurus.javascript import read_value, string
+from app.adapters.markdown.docusaurus.javascript import string
+from app.adapters.markdown.docusaurus.modules import Modules
 from app.adapters.markdown.includes import Library
 from app.adapters.markdown.site_map import TocEntry, chapters, line_of, table
 from app.adapters.markdown.source import UNREADABLE, load_yaml
@@ -72,7 +73,7 @@ def order_docs(
     """Return (doc, chapter) in reading order; docs that no sidebar shows are left out."""
     tree = _Tree(library, docs, sidebar_file, warnings, numbered)
     if sidebar_file:
-        value = read_value(library.settings(sidebar_file), sidebar_file)
+        value = Modules(library).default(sidebar_file)
         if isinstance(value, dict) and value:
             for sidebar in value.values():
                 tree.add_items(sidebar, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from app.adapters.markdown.parser.anchors import Slugger, SlugStyle
 from app.adapters.markdown.parser.block_dispatch import BlockRuleDispatcher, Section
 from app.adapters.markdown.parser.blocks import BlockReader, ParsedFile
 from app.adapters.markdown.parser.dialect import Dialect
-from app.adapters.markdown.parser.drafts import BlockDraft, RawDirective
+from app.adapters.markdown.parser.drafts import BlockDraft
 from app.adapters.markdown.parser.hidden_text import blank_out, hidden_elements
 from app.adapters.markdown.parser.inline import InlineReader
 from app.adapters.markdown.parser.inline_dispatch import DispatchingInline, LinkHelpers
@@ -102,20 +102,6 @@ def inline_reader(dialect: Dialect) -> InlineReader:
     return _engine(dialect, footnotes=False, tables=False, underlined=False).inline
 
 
-class FileTokens(NamedTuple):
-    """The tokens of one file, for a renderer of pages."""
-
-    source: str
-    tokens: list[Token]
-    dialect: Dialect
-    imported: Mapping[str, str]
-    """Component name -> the Markdown file that the component shows."""
-    inline: Callable[[str], Sequence[Token]]
-    """Returns the tokens of one block's inline source."""
-    texts: Callable[[RawDirective], list[str]]
-    """Returns the texts of the blocks of a directive."""
-
-
 class FileReader:
     """Reads the files of one book, included files as well."""
 
@@ -165,33 +151,6 @@ class FileReader:
             parser.each_section(includes.read_imports)
             parser.each_section(blocks.read)
         return blocks.finish()
-
-    def tokens(self, source: SourceFile) -> FileTokens:
-        """Parse `source` for a renderer of pages."""
-        context = self._context
-        parser = self._parser(source)
-        env, inline = parser.env, parser.engine.inline
-        tokens = parser.tokens()
-        imported: Mapping[str, str] = {}
-        if context.dialect.imports is not None:
-            imports = context.dialect.imports(
-                context.library, source, context.site_root, lambda _message, _offset: None
-            )
-            imports.read(tokens)
-            imported = imports.pages
-
-        def texts(directive: RawDirective) -> list[str]:
-            drafts = directive.read(source.flat, env["lines"], lambda text: inline.read(text, env))
-            return [draft.text for draft in drafts]
-
-        return FileTokens(
-            source.flat,
-            tokens,
-            parser.dialect,
-            imported,
-            lambda text: inline.tokens(text, env),
-            texts,
-        )
 
     def _read_included(self, source: SourceFile, chain: tuple[str, ...]) -> list[BlockDraft]:
         return self.read(self.visible(source), chain).drafts

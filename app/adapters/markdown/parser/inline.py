@@ -63,10 +63,6 @@ class InlineReader:
                 return quick.finish(self._dialect.marked_terms)
         return render(self._adapted(content, env), self._dialect.marked_terms)
 
-    def tokens(self, content: str, env: EnvType) -> Sequence[Token]:
-        """Return the tokens of `content` as the dialect shows them."""
-        return self._adapted(self._rewritten(content), env)
-
     def _rewritten(self, content: str) -> str:
         rewrite = self._dialect.rewrite_code_spans
         return rewrite(content) if rewrite is not None and "`" in content else content

@@ -1,17 +1,28 @@
-"""Resolves a paragraph id or alias to its current URL, or to the nearest section."""
+"""Paragraphs by their id or a former id: the permanent link, and the text.
+
+An id that is no longer used leads to the nearest section.
+"""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
 
+from app.domain.answering.passage_text import passage_markdown
 from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Passage
 from app.domain.errors import StorageError
 from app.domain.ledger import Entry
-from app.services.page_locator import find_paragraph
+from app.domain.retrieval.context_assembly import whole_passage
+from app.domain.retrieval.query import SearchFilter
 from app.services.ports import LedgerStore, VectorIndex
 
 _log = logging.getLogger(__name__)
+
+
+async def find_paragraph(index: VectorIndex, paragraph_id: str, book: BookId) -> Passage | None:
+    """Return the whole paragraph with this id; None if no chunk has it."""
+    return whole_passage(await index.matching(_with(paragraph_id, book)), paragraph_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +89,45 @@ class CiteParagraph:
             _log.warning("cite.index_failed", extra={"book": book, "error": error.code})
             passage = None
         return passage.url if passage else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphText:
+    """`text` is Markdown. If the paragraph was removed, it is "", and `url` the nearest section."""
+
+    paragraph_id: str
+    book: BookId
+    url: str
+    heading_path: tuple[str, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadParagraph:
+    index: VectorIndex
+    cite: CiteParagraph
+
+    async def read(self, paragraph_id: str, books: tuple[BookId, ...] = ()) -> ParagraphText | None:
+        """Search these books, or all; None if the id was never used there. Raises BookNotFound."""
+        if stored := await self._stored(paragraph_id, books):
+            return stored
+        for book in books or (None,):
+            target = await self.cite.find(paragraph_id, book)
+            if target is not None:
+                current = target.paragraph_id
+                found = None if target.gone else await self._stored(current, (target.book,))
+                return found or ParagraphText(current, target.book, target.url)
+        return None
+
+    async def _stored(self, paragraph_id: str, books: tuple[BookId, ...]) -> ParagraphText | None:
+        chunks = await self.index.matching(_with(paragraph_id, *books))
+        book = chunks[0].book if chunks else None
+        passage = whole_passage((one for one in chunks if one.book == book), paragraph_id)
+        if book is None or passage is None:
+            return None
+        text = "".join(passage_markdown(passage))
+        return ParagraphText(paragraph_id, book, passage.url, passage.heading_path, text)
+
+
+def _with(paragraph_id: str, *books: BookId) -> SearchFilter:
+    return SearchFilter(books=books, paragraph_ids=(paragraph_id,))
