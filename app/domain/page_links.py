@@ -219,6 +219,7 @@ class _Page:
         """Return the block's first words that are unique with a suffix, the end of a run."""
         block = self.blocks[index]
         text = " ".join(block.unfenced_text.split())
+        numbered = block.runs.rstrip(" \n").endswith(RUN_GLUE)  # by a footnote's reference
         tries = 0
         for number in self.runs_of(index):
             ahead = self._words_ahead(number)
@@ -226,7 +227,7 @@ class _Page:
                 continue
             run, after = self.runs[number], self.runs[number + 1]
             inside = number + 1 in self.runs_of(index)
-            if not inside and self._is_followed(index):
+            if not inside and (numbered or self._is_followed(index)):
                 continue
             if _are_adjacent(text, run, after, inside):
                 # Only blanks may separate text and suffix, so punctuation is included.

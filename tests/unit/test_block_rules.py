@@ -127,3 +127,10 @@ def test_a_formula_may_begin_where_another_ends(site: Site) -> None:
     blocks = read_text("$$\na\n$$$$\nb\n$$\n\nText.\n\n$$ c $$ $$ d $$", site=site).blocks
     texts = ["$$\na\n$$", "$$\nb\n$$", "Text.", "$$ c $$", "$$ d $$"]
     assert [block.text for block in blocks] == texts
+
+
+@pytest.mark.parametrize("site", [Site.DOCUSAURUS, Site.PLAIN, Site.MKDOCS])
+def test_the_last_line_of_a_tag_begins_no_quote(site: Site) -> None:
+    text = '<div>\n<a\n  href="u"\n>\n  Read on.\n</a>\n</div>\n'
+    blocks = read_text(text, site=site).blocks
+    assert [(block.kind, block.text) for block in blocks] == [(BlockKind.PARAGRAPH, "Read on.")]

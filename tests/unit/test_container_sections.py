@@ -116,3 +116,46 @@ def test_a_problem_is_an_exercise_where_the_page_has_exercises(
     page = read_text(f"{before}\n\n## {heading}\n\nIt grows.\n\n{after}\n")
     [text] = (block for block in page.blocks if block.text == "It grows.")
     assert (text.kind is BlockKind.EXERCISE) == is_exercise
+
+
+CHALLENGE = """# Pipes
+
+::::: challenge
+
+## Counting
+
+Count the lines.
+
+```bash
+wc notes
+```
+
+::: solution
+
+## Solution
+
+Use this:
+
+```bash
+wc -l notes
+```
+
+:::
+
+:::::
+
+They are counted.
+"""
+
+
+def test_the_heading_of_an_exercise_or_solution_leaves_its_content_one_block() -> None:
+    blocks = read_text(CHALLENGE, site=Site.PLAIN).blocks
+    assert [(block.kind.value, block.text.partition("\n")[0]) for block in blocks] == [
+        ("heading", "Pipes"),
+        ("heading", "Counting"),
+        ("exercise", "Count the lines."),
+        ("heading", "Solution"),
+        ("solution", "Use this:"),
+        ("paragraph", "They are counted."),
+    ]
+    assert "wc -l notes" in blocks[4].text

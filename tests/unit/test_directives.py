@@ -92,3 +92,31 @@ def test_a_role_may_have_options_behind_its_name() -> None:
 def test_an_admonition_may_have_any_type(source: str, site: Site) -> None:
     block = only_block(source, site)
     assert (block.kind, block.text) == (BlockKind.SOLUTION, "Answer\n\nA.")
+
+
+@pytest.mark.parametrize("site", [Site.PLAIN, Site.MYST])
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("Press [the *right* key]{#key}.", "Press the right key."),
+        ("A [word]{ .small .loud } more.", "A word more."),
+        ("An array: x[1]{n}.", "An array: x[1]{n}."),
+        ("[key]{.x} is a link.\n\n[key]: https://k.example", "key is a link."),
+    ],
+)
+def test_the_brackets_of_a_span_with_attributes_are_not_shown(
+    source: str, text: str, site: Site
+) -> None:
+    assert only_block(source, site).text == text
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("A [link](b.md){ data-preview } here.", "A link here."),
+        ("Not searched.\n{ data-search-exclude }", "Not searched."),
+        ("In `code`{ nothing } else.", "In code{ nothing } else."),
+    ],
+)
+def test_a_data_attribute_needs_no_value(source: str, text: str) -> None:
+    assert only_block(source, Site.MKDOCS).text == text

@@ -269,3 +269,12 @@ def test_an_option_of_many_lines_is_read_in_linear_time() -> None:
 def test_options_of_a_fence_are_no_language(info: str, language: str, title: str) -> None:
     block = only(f"``` {info}\nx = 1\n```\n")
     assert (block.text, block.language, block.title) == ("x = 1", language, title)
+
+
+def test_code_of_a_file_with_crlf_has_no_blanks_at_its_line_ends() -> None:
+    source = "# A\n\n```js\na = 1;\n\nb();\n```\n\nOr:\n\n    c\n    d\n"
+    texts = [
+        [block.text for block in read_text(text, site=Site.MKDOCS).blocks]
+        for text in (source, source.replace("\n", "\r\n"))
+    ]
+    assert texts[0] == texts[1] == ["A", "a = 1;\n\nb();", "Or:", "c\nd"]

@@ -287,3 +287,10 @@ def test_words_that_follow_upon_themselves_are_not_taken_for_unique() -> None:
 def test_ascii_text_has_the_same_words_beside_other_text(text: str) -> None:
     """Its words are found by a faster pattern."""
     assert [*folded_words(text).split(), "e"] == folded_words(f"{text} \u00e9").split()
+
+
+def test_no_suffix_is_quoted_across_a_footnote_reference() -> None:
+    text = "# A\n\nSo it is.[^1]\n\n## B\n\nSo it is.\n\n## C\n\n[^1]: Note.\n"
+    links = page_links(read_text(text, site=Site.MKDOCS))
+    assert directive(links[1]) == ("", "")
+    assert directive(links[3]) == ("So it is.", "C")

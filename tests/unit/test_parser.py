@@ -546,3 +546,17 @@ lamp.fill();
         "lamp.oil = 2;\nlamp.trim();\n// @log: trimmed",
         "// @strict\nlamp.trim();",
     ]
+
+
+def test_escapes_in_the_path_of_an_import_are_resolved(tmp_path: Path) -> None:
+    (tmp_path / "a.mdx").write_text("import Part from './\\_part.md';\n\n# A\n\n<Part />\n")
+    (tmp_path / "_part.md").write_text("Imported.\n")
+    book = read_book(tmp_path, site=Site.DOCUSAURUS)
+    assert [block.text for block in book.documents[0].blocks] == ["A", "Imported."]
+    assert not book.warnings
+
+
+def test_links_that_name_one_definition_have_one_warning_at_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\n[One][x] and [two][x].\n\n[x]: #gone\n")
+    found = [(one.line, one.message) for one in read_book(tmp_path, site=Site.PLAIN).warnings]
+    assert found == [(5, "link to an anchor that this page does not have: #gone")]

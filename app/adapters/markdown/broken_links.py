@@ -51,7 +51,7 @@ def check_references(
             if problem:
                 line = page_draft.source.line(places.next(target))
                 warnings.append(SourceWarning(problem, page_draft.source.file, line))
-    return warnings
+    return list(dict.fromkeys(warnings))
 
 
 class _LinkFinder:
@@ -74,6 +74,8 @@ class _LinkFinder:
             start, stop = self._last, self._last + _PAGE
         at = self._text.find(target, start, stop)
         self._left -= (at if at >= 0 else stop) - start
+        if at < 0 and target in self._reached:
+            at = self._reached[target] - 1  # a definition that several links name
         self._reached[target] = at + 1
         if self._left > 0:
             self._last = max(at, 0)

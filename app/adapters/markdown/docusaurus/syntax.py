@@ -15,7 +15,7 @@ from app.adapters.markdown.parser.anchors import BRACE_ID, COMMENT_ID, GITHUB, S
 from app.adapters.markdown.parser.block_rules import emit, line_end
 from app.adapters.markdown.parser.dialect import Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import Markup, MarkupClass
-from app.adapters.markdown.parser.tags import TagScanner, string_literal
+from app.adapters.markdown.parser.tags import TagScanner, string_literal, unescape_string
 from app.adapters.markdown.source import SourceFile
 
 _ESM = re.compile(
@@ -153,7 +153,7 @@ class _Imports:
     def _read_statements(self, mark: Markup) -> None:
         text = self._source.flat[mark.start : mark.end]
         for match in _IMPORT.finditer(text):
-            name, target = match["name"] or "", match["target"]
+            name, target = match["name"] or "", unescape_string(match["target"])
             path = self._locate(target)
             if path is None:
                 if target.startswith(("./", "../", "@site/")) and not match["raw"]:

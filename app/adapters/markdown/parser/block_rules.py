@@ -151,7 +151,8 @@ def _is_block(state: StateBlock, tag: HtmlTag) -> bool:
         if name in BLOCK_NAMES or name in RAW_NAMES:
             return True
         if name in INLINE_NAMES:
-            return False
+            # A paragraph would end before this line: it begins a quote.
+            return state.src[tag.start : tag.end].rpartition("\n")[2].strip() == ">"
     return _is_alone(state, tag)
 
 

@@ -198,10 +198,11 @@ class Containers:
         self._reached = max(self._reached, draft.end)
         while self._capturing:
             container = self._capturing[-1]
-            if draft.kind is BlockKind.HEADING:
+            heading = draft.kind is BlockKind.HEADING
+            if heading and container.kind not in _NEVER_MERGED:
                 self._dissolve(container)
-            elif draft.kind in _NEVER_MERGED:
-                # An exercise in a note, or a problem inside an exercise.
+            elif heading or draft.kind in _NEVER_MERGED:
+                # An exercise in a note, a problem inside an exercise, or the heading of one.
                 self._capturing.pop()
                 self._flush(container, 0)
                 self.emit(draft)
@@ -222,11 +223,6 @@ class Containers:
         if container.title and container.start != _INTERRUPTED:
             self.emit(self.title_draft(container.title, container.start, container.title_end))
         for draft in container.drafts:
-            if container.kind in _NEVER_MERGED and draft.kind in (
-                BlockKind.PARAGRAPH,
-                BlockKind.LIST,
-            ):
-                draft.kind = container.kind or draft.kind
             self.emit(draft)
         container.drafts = []
 

@@ -168,6 +168,7 @@ class FileReader:
             "substitutions": _substitutions(context, source),
             "file": source.file,
             "lines": array("Q"),
+            "crlf": "\r\n" in source.text,
             "steps": BUDGET.steps_of(flat),
         }
         return _FileParser(flat, env, engine, dialect)

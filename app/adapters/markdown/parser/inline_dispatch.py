@@ -28,6 +28,7 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
     "emphasis": "*_",
     "link": "[",
     "loose_reference": "[",
+    "bracketed_span": "[",
     "image": "!",
     "autolink": "<",
     "html_inline": "<",

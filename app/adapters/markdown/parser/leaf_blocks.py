@@ -155,6 +155,8 @@ class LeafBlockReader:
     def _visible(self, text: str, language: str, info: str) -> str:
         """Drop the lines of a code block that the page does not show."""
         text = text.strip("\n")
+        if self._env["crlf"]:
+            text = text.replace(" \n", "\n")  # the blank that stands for the CR
         if self._dialect.visible_code is not None:
             text = self._dialect.visible_code(text, language, info)
         return text.rstrip()

@@ -181,6 +181,8 @@ class _Scan:
             name = match["reference"] or match["label"]
             definition = self.references.get(normalizeReference(name)) if self.references else None
             if not definition:
+                if self.attribute_lists and self.source.startswith("{", match.end()):
+                    return -1  # a span with attributes
                 self.out.text("[")
                 return start + 1
             target = definition["href"]
