@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.markdown import editions_of, read_book, site_around
+from app.domain.document import Site, SourceWarning
 from app.domain.edition import Edition
 
 BOOKS = Path(__file__).parents[1] / "fixtures" / "books"
@@ -130,3 +131,10 @@ def test_build_output_is_not_read_and_pages_in_a_folder_of_that_name_are(
         (tmp_path / name).write_text("# Owls\n\nOwls hunt.\n")
     pages = {page.file for page in read_book(tmp_path).documents}
     assert pages == {"start.md", *(files if read else ())}
+
+
+@pytest.mark.parametrize(("site", "warned"), [(Site.MKDOCS, True), (Site.MDBOOK, False)])
+def test_a_site_read_as_another_one_is_warned_of(site: Site, warned: bool) -> None:
+    warnings = read_book(BOOKS / "mdbook", site=site).warnings
+    said = "this is a site of mdbook, read as one of mkdocs: leave out --site"
+    assert (SourceWarning(said, "book.toml", 1) in warnings) is warned

@@ -14,7 +14,7 @@ from app.adapters.markdown.mkdocs import site as mkdocs
 from app.adapters.markdown.myst import site as myst
 from app.adapters.markdown.plain import site as plain
 from app.adapters.markdown.site_map import Layout, SiteGenerator, SitePage, SiteSettings, open_site
-from app.domain.document import Site
+from app.domain.document import Site, SourceWarning
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError
 from app.domain.surrogates import is_well_formed
@@ -42,8 +42,23 @@ def open_folder(
         chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
         return Library(folder.parent), open_page(chosen, folder.name, base_url)
     library = Library(folder)
-    layout = open_site(_GENERATORS[site or _site_of(library)], library, base_url, edition)
+    generator = _GENERATORS[site or _site_of(library)]
+    layout = open_site(generator, library, base_url, edition)
+    layout = replace(layout, warnings=(*_of_another_site(generator, library), *layout.warnings))
     return library, _part_of(layout, part) if part else layout
+
+
+def _of_another_site(generator: SiteGenerator, library: Library) -> list[SourceWarning]:
+    """Return a warning if the folder has no configuration of the generator, but another's."""
+    found = _GENERATORS[_site_of(library)]
+    if Site.PLAIN in (generator.site, found.site) or _config_of(generator, library):
+        return []
+    message = f"this is a site of {found.site}, read as one of {generator.site}: leave out --site"
+    return [SourceWarning(message, _config_of(found, library), 1)]
+
+
+def _config_of(generator: SiteGenerator, library: Library) -> str:
+    return generator.find_config(library) or generator.find_config_below(library) or ""
 
 
 def open_page(site: Site, file: str, base_url: str = "") -> Layout:
