@@ -94,7 +94,6 @@ def test_an_admonition_may_have_any_type(source: str, site: Site) -> None:
     assert (block.kind, block.text) == (BlockKind.SOLUTION, "Answer\n\nA.")
 
 
-@pytest.mark.parametrize("site", [Site.PLAIN, Site.MYST])
 @pytest.mark.parametrize(
     ("source", "text"),
     [
@@ -104,10 +103,8 @@ def test_an_admonition_may_have_any_type(source: str, site: Site) -> None:
         ("[key]{.x} is a link.\n\n[key]: https://k.example", "key is a link."),
     ],
 )
-def test_the_brackets_of_a_span_with_attributes_are_not_shown(
-    source: str, text: str, site: Site
-) -> None:
-    assert only_block(source, site).text == text
+def test_the_brackets_of_a_span_with_attributes_are_not_shown(source: str, text: str) -> None:
+    assert only_block(source, Site.PLAIN).text == text
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from markdown_it.rules_core.replacements import replace_rare, replace_scoped
-from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from app.adapters.markdown.myst.syntax import DIALECT, STYLE
 from app.adapters.markdown.parser.anchors import SlugPolicy, SlugStyle
-from app.adapters.markdown.parser.dialect import Dialect, InlineRule
-from app.adapters.markdown.parser.inline_rules import attribute_list, read_marked
+from app.adapters.markdown.parser.dialect import Dialect
+from app.adapters.markdown.parser.inline_rules import BRACKETED_SPAN
 
 # Next to a blank or to punctuation, it makes no difference whether a quote is replaced.
 _APOSTROPHE = re.compile(r"(?<!\W)'(?!\W)")
@@ -24,20 +23,7 @@ def dialect_with(extensions: Collection[str]) -> Dialect:
     dialect = replace(DIALECT, spaced_math="dollarmath" in extensions)
     if "attrs_inline" not in extensions:
         return dialect
-    rule = InlineRule("bracketed_span", "[", _bracketed_span, before="image")
-    return replace(dialect, inline_rules=(*dialect.inline_rules, rule))
-
-
-def _bracketed_span(state: StateInline, silent: bool) -> bool:
-    """Read the brackets of `[text]{.class}`; the attribute list is read by its own rule."""
-    start = state.pos
-    close = state.md.helpers.parseLinkLabel(state, start)
-    if close < 0 or attribute_list(state.src, close + 1) is None:
-        return False
-    if not silent:
-        read_marked(state, start + 1, close)
-    state.pos = close + 1
-    return True
+    return replace(dialect, inline_rules=(*dialect.inline_rules, BRACKETED_SPAN))
 
 
 def style_with(extensions: Collection[str]) -> SlugStyle:

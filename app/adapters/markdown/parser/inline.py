@@ -34,7 +34,6 @@ class InlineReader:
         ruler.at("html_inline", inline_rules.tag_rule)
         if dialect.inline_attributes:
             ruler.before("html_inline", "attributes", inline_rules.attributes_rule)
-            ruler.after("link", "bracketed_span", inline_rules.bracketed_span_rule)
         if dialect.comment_expressions:
             ruler.before("html_inline", "comment_expression", inline_rules.comment_expression_rule)
         if dialect.template_tags:

@@ -28,7 +28,6 @@ _FIRST_CHARACTERS: Mapping[str, str] = {
     "emphasis": "*_",
     "link": "[",
     "loose_reference": "[",
-    "bracketed_span": "[",
     "image": "!",
     "autolink": "<",
     "html_inline": "<",

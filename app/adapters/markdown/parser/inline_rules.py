@@ -9,12 +9,12 @@ from collections.abc import Callable
 from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_inline import StateInline
 
+from app.adapters.markdown.parser.dialect import InlineRule
 from app.adapters.markdown.parser.tags import HtmlTag, TagScanner, plain_text
 
 _INLINE_ATTRIBUTES = re.compile(
     r"\{:?[ \t]*(?:(?P<marked>[#.]|data-(?=\w)|(?=[\w:-]+=))?[\w:-][^{}\n]*)?\}"
 )
-_SPAN_ATTRIBUTES = re.compile(r"\{[ \t]*[#.][\w-][^{}\n]*\}")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]+)\]")
 LOOSE_REFERENCE = re.compile(r"[ \n]\[(?P<label>[^\[\]]*+)\]|(?P<note>\[\^[^\]\s]+\])")
 """What follows `[text]`."""
@@ -96,17 +96,18 @@ def attributes_rule(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def bracketed_span_rule(state: StateInline, silent: bool) -> bool:
-    """Read the text of `[text]{#id .class}`, a span of Pandoc and MyST; tried after links."""
-    if state.src[state.pos] != "[":
-        return False
+def _bracketed_span(state: StateInline, silent: bool) -> bool:
+    """Read the brackets of `[text]{#id .class}`, a span of Pandoc and MyST."""
     end = state.md.helpers.parseLinkLabel(state, state.pos)
-    if end < 0 or _SPAN_ATTRIBUTES.match(state.src, end + 1) is None:
+    if end < 0 or attribute_list(state.src, end + 1) is None:
         return False
     if not silent:
         read_marked(state, state.pos + 1, end)
     state.pos = end + 1
     return True
+
+
+BRACKETED_SPAN = InlineRule("bracketed_span", "[", _bracketed_span, before="image")
 
 
 def comment_expression_rule(state: StateInline, silent: bool) -> bool:

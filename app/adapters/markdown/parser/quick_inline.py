@@ -24,6 +24,7 @@ from markdown_it.common.utils import (
 
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.parser.inline_rules import (
+    BRACKETED_SPAN,
     LOOSE_REFERENCE,
     RAW_INLINE,
     attribute_list,
@@ -61,7 +62,9 @@ class QuickInline:
     """Reads the running text of one dialect."""
 
     def __init__(self, dialect: Dialect) -> None:
-        own = {character for rule in dialect.inline_rules for character in rule.characters}
+        self._spans = BRACKETED_SPAN in dialect.inline_rules
+        rules = (rule for rule in dialect.inline_rules if rule is not BRACKETED_SPAN)
+        own = {character for rule in rules for character in rule.characters}
         braces = "{" in own
         self._loose_references = dialect.loose_references
         # Unusual images and most uses of braces are left to the dialect's own rules.
@@ -85,7 +88,7 @@ class QuickInline:
             return None
         if self._loose_references and references and _LOOSE.search(content):
             return None
-        scan = _Scan(content, self._special, references, self._attribute_lists)
+        scan = _Scan(content, self._special, references, self._attribute_lists, self._spans)
         return scan.out if scan.read(0, len(content)) else None
 
 
@@ -95,6 +98,8 @@ class _Scan:
     special: re.Pattern[str]
     references: Mapping[str, Mapping[str, str]]
     attribute_lists: bool
+    spans: bool
+    """Whether `[text]{.class}` is one, which is left to markdown-it."""
     out: Collector = field(default_factory=Collector)
     linked: bool = False
     """Inside a link's text, which can hold no other link."""
@@ -181,8 +186,8 @@ class _Scan:
             name = match["reference"] or match["label"]
             definition = self.references.get(normalizeReference(name)) if self.references else None
             if not definition:
-                if self.attribute_lists and self.source.startswith("{", match.end()):
-                    return -1  # a span with attributes
+                if self.spans and self.source.startswith("{", match.end()):
+                    return -1
                 self.out.text("[")
                 return start + 1
             target = definition["href"]
@@ -203,7 +208,7 @@ class _Scan:
         if match is None or self.linked:
             return -1
         label = match["label"]
-        inner = _Scan(label, self.special, self.references, self.attribute_lists)
+        inner = _Scan(label, self.special, self.references, self.attribute_lists, self.spans)
         if not inner.read(0, len(label)):
             return -1
         # markdown-it, too, resolves a title's entities twice.

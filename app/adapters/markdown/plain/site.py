@@ -23,7 +23,7 @@ from app.adapters.markdown.parser.block_rules import (
 )
 from app.adapters.markdown.parser.dialect import Dialect, InlineRule
 from app.adapters.markdown.parser.drafts import MarkupClass
-from app.adapters.markdown.parser.inline_rules import TEMPLATE_TAG
+from app.adapters.markdown.parser.inline_rules import BRACKETED_SPAN, TEMPLATE_TAG
 from app.adapters.markdown.plain.hints import LANGUAGE_FOLDER, hints
 from app.adapters.markdown.plain.jekyll import Permalinks
 from app.adapters.markdown.site_map import (
@@ -145,7 +145,10 @@ DIALECT = Dialect(
         ("|", _table_without_header),
     ),
     link_target=_TARGET,
-    inline_rules=(InlineRule("spaced_image", "!", _spaced_image, before="autolink"),),
+    inline_rules=(
+        InlineRule("spaced_image", "!", _spaced_image, before="autolink"),
+        BRACKETED_SPAN,
+    ),
 )
 
 
