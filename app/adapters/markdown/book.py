@@ -10,9 +10,9 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
+from app.adapters.markdown.book_files import BookFiles
 from app.adapters.markdown.broken_links import check_references
 from app.adapters.markdown.documents import PageDraft, build_document, draft_page, title_of
-from app.adapters.markdown.includes import Library
 from app.adapters.markdown.opening import open_folder, open_page
 from app.adapters.markdown.parser.file_reader import FileReader
 from app.adapters.markdown.parser.page_includes import FileContext
@@ -60,9 +60,9 @@ def read_book(
     page is not UTF-8; with `skip_refused` that page is left out with a warning instead.
     """
     folder = _existing(folder)
-    library, layout = open_folder(folder, site, base_url, edition, part)
-    context = _context(library, layout)
-    pages = _Pages(library, layout, context, skip_refused, advance)
+    book_files, layout = open_folder(folder, site, base_url, edition, part)
+    context = _context(book_files, layout)
+    pages = _Pages(book_files, layout, context, skip_refused, advance)
     drafts = list(pages.read(layout.pages))
     left_out = [page for page in layout.orphans if page.file not in context.partials]
     if include_orphans:
@@ -73,7 +73,7 @@ def read_book(
     given = folder / part
     name = given.stem if given.is_file() else given.resolve().name
     own_id = edition.id_of(book_id or book_id_of(name))
-    book = _finished(own_id, library, layout, context, drafts, tuple(left_out))
+    book = _finished(own_id, book_files, layout, context, drafts, tuple(left_out))
     return _relative_to(part if given.is_dir() else posixpath.dirname(part), book) if part else book
 
 
@@ -135,7 +135,7 @@ def editions_of(
 
 def _finished(
     book_id: BookId,
-    library: Library,
+    book_files: BookFiles,
     layout: Layout,
     context: FileContext,
     drafts: list[PageDraft],
@@ -145,7 +145,7 @@ def _finished(
     settings = layout.settings
     declared, found = settings.language, _language_of(drafts)
     language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
-    unresolved = check_references(drafts, library, layout)
+    unresolved = check_references(drafts, book_files, layout)
     drafts = _with_chapters(drafts)
     documents = _documents(drafts, language, declared)
     if declared and declared != language:
@@ -157,10 +157,10 @@ def _finished(
         layout.generator.site,
         settings.base_url,
         language,
-        _version(library, {page.file for page in documents} | context.partials),
+        _version(book_files, {page.file for page in documents} | context.partials),
         documents,
         tuple(page.file for page in left_out),
-        (*layout.warnings, *context.warnings, *unresolved, *library.refusals()),
+        (*layout.warnings, *context.warnings, *unresolved, *book_files.refusals()),
     )
 
 
@@ -177,7 +177,7 @@ def _home(documents: tuple[Document, ...], settings: SiteSettings) -> Document:
 class _Pages:
     """Reads a book's pages one after the other."""
 
-    library: Library
+    book_files: BookFiles
     layout: Layout
     context: FileContext
     skip_refused: bool
@@ -191,7 +191,7 @@ class _Pages:
         reader = FileReader(self.context, self.layout.style_of)
         for page in pages:
             try:
-                source = make_source(self.library.require(page.file), page.file)
+                source = make_source(self.book_files.require(page.file), page.file)
                 if not self.layout.generator.is_unsearchable(source.front_matter):
                     yield draft_page(page, source, reader)
             except FileRefused as error:
@@ -253,15 +253,15 @@ def _documents(
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
     """Read a page from a string. It cannot include files."""
     layout = open_page(site, file, "")
-    reader = FileReader(_context(Library(None), layout), layout.style_of)
+    reader = FileReader(_context(BookFiles(None), layout), layout.style_of)
     page_draft = draft_page(layout.pages[0], make_source(text, file), reader)
     return _documents([page_draft], _language_of([page_draft]))[0]
 
 
-def _context(library: Library, layout: Layout) -> FileContext:
+def _context(book_files: BookFiles, layout: Layout) -> FileContext:
     settings = layout.settings
     return FileContext(
-        library,
+        book_files,
         layout.dialect,
         settings.site_root,
         settings.references,
@@ -283,11 +283,11 @@ def book_id_of(name: str) -> BookId:
     return BookId(slug)
 
 
-def _version(library: Library, files: set[str]) -> str:
+def _version(book_files: BookFiles, files: set[str]) -> str:
     digest = sha256()
     for file in sorted(files):
         digest.update(file.encode() + b"\0")
-        with library.path(file).open("rb") as opened:
+        with book_files.path(file).open("rb") as opened:
             while part := opened.read(_READ_AT_ONCE):
                 digest.update(part)
         digest.update(b"\0")

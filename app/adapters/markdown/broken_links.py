@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from urllib.parse import unquote
 
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.documents import PageDraft
-from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import github_slug, unique_github
 from app.adapters.markdown.site_map import Layout
 from app.domain.document import BlockKind, SourceWarning
@@ -33,14 +33,14 @@ _TIMES_READ, _PAGE = 1_000, 10_000
 
 
 def check_references(
-    page_drafts: Sequence[PageDraft], library: Library, layout: Layout
+    page_drafts: Sequence[PageDraft], book_files: BookFiles, layout: Layout
 ) -> list[SourceWarning]:
     """Return a warning for each link within the book whose target does not exist.
 
     It checks links to source files and anchors, and URLs that `SiteGenerator.link_files` resolves,
     such as mdBook's `page.html`. The site's router resolves all other URLs.
     """
-    targets = _Targets(page_drafts, library, layout)
+    targets = _Targets(page_drafts, book_files, layout)
     warnings: list[SourceWarning] = []
     for page_draft in page_drafts:
         places = _LinkFinder(page_draft.source.flat)
@@ -87,9 +87,11 @@ class _LinkFinder:
 class _Targets:
     """The targets of links: files, and the ids on each page."""
 
-    def __init__(self, page_drafts: Iterable[PageDraft], library: Library, layout: Layout) -> None:
+    def __init__(
+        self, page_drafts: Iterable[PageDraft], book_files: BookFiles, layout: Layout
+    ) -> None:
         self._drafts = {page_draft.source.file: page_draft for page_draft in page_drafts}
-        self._library = library
+        self._book_files = book_files
         self._layout = layout
         self._ids: dict[str, set[str]] = {}
         self._inner_ids: dict[str, set[str] | None] = {}
@@ -110,7 +112,7 @@ class _Targets:
         candidates = self._layout.generator.link_files(path, folder_of(file), root)
         if not candidates:
             return ""  # no path of a source file
-        return self._problem_of_page(path, anchor, self._library.first("", candidates))
+        return self._problem_of_page(path, anchor, self._book_files.first("", candidates))
 
     def _problem_of_page(self, path: str, anchor: str, file: str | None) -> str:
         """Return what is wrong with a link to `path`; `file` is what it resolves to."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from app.adapters.markdown.includes import Library
+from app.adapters.markdown.book_files import BookFiles
 from app.domain.errors import BookError
 from app.domain.notebooks import is_notebook
 from app.services.safe_paths import IRREGULAR, shown_name
@@ -21,10 +21,10 @@ NOT_UTF8 = "has a name that is not UTF-8: not read"
 
 
 def page_files(
-    library: Library, folder: str = "", suffixes: tuple[str, ...] = MARKDOWN_SUFFIXES
+    book_files: BookFiles, folder: str = "", suffixes: tuple[str, ...] = MARKDOWN_SUFFIXES
 ) -> list[str]:
     """Return the pages' files below `folder`, relative to the root, sorted; see `pages_among`."""
-    return sorted(pages_among(walk(library, folder), suffixes))
+    return sorted(pages_among(walk(book_files, folder), suffixes))
 
 
 def pages_among(files: Iterable[str], suffixes: tuple[str, ...]) -> set[str]:
@@ -37,24 +37,24 @@ def pages_among(files: Iterable[str], suffixes: tuple[str, ...]) -> set[str]:
     return found - pairs
 
 
-def walk(library: Library, folder: str = "") -> Iterator[str]:
+def walk(book_files: BookFiles, folder: str = "") -> Iterator[str]:
     """Yield every file below `folder` except hidden files, dependencies and build output.
 
     Symbolic links to files are followed if they stay in the book. Links to folders are not, so no
-    file comes twice. Refused files are recorded in the library.
+    file comes twice. Refused files are recorded in the book_files.
     """
-    if not library.has_folder(folder):
+    if not book_files.has_folder(folder):
         return
-    stack = [library.root / folder if folder else library.root]
+    stack = [book_files.root / folder if folder else book_files.root]
     while stack:
         for entry in _entries(stack.pop()):
-            name = entry.relative_to(library.root).as_posix()
+            name = entry.relative_to(book_files.root).as_posix()
             if entry.name.startswith("."):
                 continue
             if entry.is_dir():
-                if not _is_skipped(entry) and _is_walked(library, entry, name):
+                if not _is_skipped(entry) and _is_walked(book_files, entry, name):
                     stack.append(entry)
-            elif _is_read(library, entry, name):
+            elif _is_read(book_files, entry, name):
                 yield name
 
 
@@ -78,22 +78,22 @@ def _is_skipped(folder: Path) -> bool:
     )
 
 
-def _is_walked(library: Library, folder: Path, name: str) -> bool:
+def _is_walked(book_files: BookFiles, folder: Path, name: str) -> bool:
     if folder.is_symlink():
-        library.has_folder(name)  # records a link that leads out of the book
+        book_files.has_folder(name)  # records a link that leads out of the book
         return False
     if shown_name(name) != name:
-        library.refuse(name, NOT_UTF8)
+        book_files.refuse(name, NOT_UTF8)
         return False
     return True
 
 
-def _is_read(library: Library, file: Path, name: str) -> bool:
+def _is_read(book_files: BookFiles, file: Path, name: str) -> bool:
     if file.is_file() and shown_name(name) == name:
-        return not file.is_symlink() or library.locate("", name) is not None
+        return not file.is_symlink() or book_files.locate("", name) is not None
     if name.lower().endswith(PAGE_SUFFIXES):
         nowhere = file.is_symlink() and not file.exists()
-        library.refuse(
+        book_files.refuse(
             name, NOT_UTF8 if file.is_file() else LEADS_NOWHERE if nowhere else IRREGULAR
         )
     return False

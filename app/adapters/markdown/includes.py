@@ -1,180 +1,21 @@
-"""The files of a book's folder, and includes: files whose text becomes part of a page."""
+"""Includes: files whose text becomes part of a page."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from os.path import isdir, isfile
-from pathlib import Path
-from posixpath import normpath
 from typing import NamedTuple
 
-from app.adapters.markdown.notebook import markdown_of
-from app.domain.document import SourceWarning
-from app.domain.errors import BookError, FileRefused
-from app.domain.notebooks import is_notebook
-from app.domain.reading_budget import BUDGET, check_size
-from app.services.safe_paths import OUTSIDE, file_inside, shown_name
+from app.adapters.markdown.book_files import BookFiles, folder_of
+from app.domain.errors import FileRefused
+from app.domain.reading_budget import BUDGET
 
 MAX_DEPTH = 10
 """mdBook's own limit on nested includes."""
 
 Warn = Callable[[str, int], None]
 """`warn(message, position)`."""
-
-
-class Library:
-    """The files of a book's folder, read on demand. Files outside the folder are refused.
-
-    All reading of a book's files goes through this class. Without a folder it is empty.
-    """
-
-    def __init__(self, root: Path | None) -> None:
-        self.root = root or Path()
-        self._base = str(self.root)
-        self._resolved = root.resolve() if root else None
-        self._texts: dict[str, str | None] = {}
-        self._found: dict[str, bool] = {}
-        self._refused: dict[str, str] = {}
-        self._reported: set[str] = set()
-
-    def locate(self, base: str, target: str) -> str | None:
-        """Return the path of `target` relative to the root; None if the book has no such file.
-
-        `target` is relative to the folder `base`, or to the root if it begins with a slash.
-        """
-        joined = _normal(target if target.startswith("/") else f"{base}/{target}")
-        if joined is None or self._resolved is None:
-            return None
-        if joined not in self._found:
-            self._found[joined] = self._holds(joined)
-        return joined if self._found[joined] else None
-
-    def first(self, base: str, targets: Iterable[str]) -> str | None:
-        """Return the path, as of `locate`, of the first of these files that the book has."""
-        found = (self.locate(base, target) for target in targets)
-        return next(filter(None, found), None)
-
-    def _holds(self, file: str) -> bool:
-        """Whether this is a file inside the book's folder once symbolic links are resolved."""
-        # First the cheap test: a book may name thousands of missing files.
-        if not isfile(f"{self._base}/{file}"):  # noqa: PTH113 - takes a fourth of the time
-            return False
-        try:
-            self.path(file)
-        except BookError:
-            self.refuse(file, OUTSIDE)
-            return False
-        except OSError:
-            return False
-        return True
-
-    def path(self, file: str) -> Path:
-        """Return the file's path. FileNotFoundError if missing; BookError if outside the folder."""
-        if self._resolved is None:
-            raise FileNotFoundError(2, "No such file", file)
-        return file_inside(self._resolved, file)
-
-    def has_folder(self, folder: str) -> bool:
-        """Whether the book has this folder."""
-        path = self.root / folder
-        # `Path.is_dir` raises OSError if a configured name is too long.
-        if self._resolved is None or not isdir(path):  # noqa: PTH112
-            return False
-        if not path.resolve().is_relative_to(self._resolved):
-            self.refuse(folder, OUTSIDE)
-            return False
-        return True
-
-    def refuse(self, file: str, reason: str) -> None:
-        """Record why an existing file or folder is not read, for a warning."""
-        self._refused.setdefault(file, reason)
-
-    def refusal(self, base: str, target: str) -> str:
-        """Return why `target` was refused; "" if it is only missing.
-
-        The caller reports the reason; `refusals` then omits it.
-        """
-        joined = _normal(target if target.startswith("/") else f"{base}/{target}")
-        if joined is None:
-            return OUTSIDE
-        self._reported.add(joined)
-        return self._refused.get(joined, "")
-
-    def refusals(self) -> list[SourceWarning]:
-        """Return a warning for each refused file that `refusal` has not returned."""
-        return [
-            SourceWarning(reason, shown_name(file), 0)
-            for file, reason in self._refused.items()
-            if file not in self._reported
-        ]
-
-    def text(self, file: str) -> str | None:
-        """Return a file's text, of a notebook its Markdown; None if it is not UTF-8.
-
-        FileRefused if the file is too large, or is to be a notebook and is none.
-        """
-        if self._resolved is None:
-            return None
-        if file not in self._texts:
-            try:
-                data = self.data(file)
-                is_text = not is_notebook(file)
-                self._texts[file] = data.decode("utf-8") if is_text else markdown_of(data, file)
-            except FileRefused:
-                raise
-            except (BookError, UnicodeDecodeError):
-                self._texts[file] = None
-        return self._texts[file]
-
-    def require(self, file: str) -> str:
-        """Return a page's text, of a notebook its Markdown.
-
-        BookError if missing or outside; FileRefused if not UTF-8, or no notebook.
-        """
-        data = self.data(file)
-        if is_notebook(file):
-            return markdown_of(data, file)
-        try:
-            return _decode(data, file)
-        except BookError as error:
-            raise FileRefused(error.problem, file, error.line) from error
-
-    def settings(self, file: str) -> str:
-        """Return the text of a settings file, which has a lower size limit than a page."""
-        return _decode(self.data(file, BUDGET.settings), file)
-
-    def data(self, file: str, most: int = BUDGET.size) -> bytes:
-        """Return a file's bytes. BookError if it is missing, outside the folder or too large."""
-        try:
-            path = self.path(file)
-            remedy = "clear its outputs" if is_notebook(file) else "split it"
-            check_size(path.stat().st_size, most, file, remedy)
-            return path.read_bytes()
-        except OSError as error:
-            raise BookError(f"cannot be read: {error.strerror}", file) from error
-
-
-def _decode(data: bytes, file: str) -> str:
-    """Decode UTF-8 strictly. BookError with file and line of the first bad byte."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8"
-        raise BookError(message, file, line) from error
-
-
-def _normal(path: str) -> str | None:
-    """Return a path from the root without `.` and `..`; None if it is no file inside."""
-    normal = normpath(path.lstrip("/"))
-    return None if normal.split("/")[0] in (".", "..") or "\0" in path else normal
-
-
-def folder_of(file: str) -> str:
-    """Return the folder part of a relative path; "" at the top."""
-    return file.rpartition("/")[0]
 
 
 _NEVER = re.compile(r"(?!)")
@@ -233,9 +74,9 @@ class TextIncludes:
     """Expands include directives in verbatim text. Nested includes are followed, cycles cut."""
 
     def __init__(
-        self, library: Library, style: IncludeStyle, included: Included | None = None
+        self, book_files: BookFiles, style: IncludeStyle, included: Included | None = None
     ) -> None:
-        self._library = library
+        self._book_files = book_files
         self._style = style
         self._included = included or Included()
 
@@ -281,10 +122,10 @@ class TextIncludes:
         target, _, selector = words[0].partition(":") if words else ("", "", "")
         path = self._located(target, file)
         if path is None:
-            refusals = (self._library.refusal(base, target) for base in self._bases(file))
+            refusals = (self._book_files.refusal(base, target) for base in self._bases(file))
             warn(not_included(target, next(filter(None, refusals), "")), 0)
             return "", ""
-        text = self._library.text(path)
+        text = self._book_files.text(path)
         if text is None:
             warn(f"included file is not UTF-8 text: {target}", 0)
             return "", ""
@@ -304,9 +145,9 @@ class TextIncludes:
 
     def _located(self, target: str, file: str) -> str | None:
         for base in self._bases(file):
-            found = self._library.locate(base, target)
+            found = self._book_files.locate(base, target)
             if found is None and base.rpartition("/")[2] == target:
-                found = self._library.locate("", base)
+                found = self._book_files.locate("", base)
             if found is not None:
                 return found
         return None

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from app.adapters.markdown.book_files import BookFiles
 from app.adapters.markdown.docusaurus import site as docusaurus
-from app.adapters.markdown.includes import Library
 from app.adapters.markdown.mdbook import site as mdbook
 from app.adapters.markdown.mkdocs import site as mkdocs
 from app.adapters.markdown.myst import site as myst
@@ -30,7 +30,7 @@ _LEVELS = 5
 
 def open_folder(
     folder: Path, site: Site | None, base_url: str, edition: Edition = ONLY, part: str = ""
-) -> tuple[Library, Layout]:
+) -> tuple[BookFiles, Layout]:
     """Open an edition of the site in a folder, or a single file.
 
     If `site` is None, the site generator is detected from its configuration. Of a `part`, a file or
@@ -40,25 +40,25 @@ def open_folder(
         if not is_well_formed(folder.name):
             raise BookError("the name is not UTF-8: rename the folder", shown_name(folder.name))
         chosen = site or (Site.DOCUSAURUS if folder.suffix == ".mdx" else Site.PLAIN)
-        return Library(folder.parent), open_page(chosen, folder.name, base_url)
-    library = Library(folder)
-    generator = _GENERATORS[site or _site_of(library)]
-    layout = open_site(generator, library, base_url, edition)
-    layout = replace(layout, warnings=(*_of_another_site(generator, library), *layout.warnings))
-    return library, _part_of(layout, part) if part else layout
+        return BookFiles(folder.parent), open_page(chosen, folder.name, base_url)
+    book_files = BookFiles(folder)
+    generator = _GENERATORS[site or _site_of(book_files)]
+    layout = open_site(generator, book_files, base_url, edition)
+    layout = replace(layout, warnings=(*_of_another_site(generator, book_files), *layout.warnings))
+    return book_files, _part_of(layout, part) if part else layout
 
 
-def _of_another_site(generator: SiteGenerator, library: Library) -> list[SourceWarning]:
+def _of_another_site(generator: SiteGenerator, book_files: BookFiles) -> list[SourceWarning]:
     """Return a warning if the folder has no configuration of the generator, but another's."""
-    found = _GENERATORS[_site_of(library)]
-    if Site.PLAIN in (generator.site, found.site) or _config_of(generator, library):
+    found = _GENERATORS[_site_of(book_files)]
+    if Site.PLAIN in (generator.site, found.site) or _config_of(generator, book_files):
         return []
     message = f"this is a site of {found.site}, read as one of {generator.site}: leave out --site"
-    return [SourceWarning(message, _config_of(found, library), 1)]
+    return [SourceWarning(message, _config_of(found, book_files), 1)]
 
 
-def _config_of(generator: SiteGenerator, library: Library) -> str:
-    return generator.find_config(library) or generator.find_config_below(library) or ""
+def _config_of(generator: SiteGenerator, book_files: BookFiles) -> str:
+    return generator.find_config(book_files) or generator.find_config_below(book_files) or ""
 
 
 def open_page(site: Site, file: str, base_url: str = "") -> Layout:
@@ -90,32 +90,32 @@ def site_around(path: Path, *, site: Site | None, edition: Edition = ONLY) -> Si
     own = _sites_in(path, generators)
     if site in own or own - {Site.PLAIN}:
         return None
-    for library, generator in _sites_above(
+    for book_files, generator in _sites_above(
         path, [one for one in generators if one.site not in own]
     ):
-        part = path.relative_to(library.root).as_posix()
-        found = _edition_with(generator, library, edition, part)
+        part = path.relative_to(book_files.root).as_posix()
+        found = _edition_with(generator, book_files, edition, part)
         if found is not None:
-            return SitePart(library.root, part, generator.site, found)
+            return SitePart(book_files.root, part, generator.site, found)
     return None
 
 
 def _sites_in(path: Path, generators: Sequence[SiteGenerator]) -> set[Site]:
     if not path.is_dir():
         return set()
-    library = Library(path)
-    return {one.site for one in generators if one.find_config(library)}
+    book_files = BookFiles(path)
+    return {one.site for one in generators if one.find_config(book_files)}
 
 
 def _sites_above(
     path: Path, generators: Sequence[SiteGenerator]
-) -> Iterator[tuple[Library, SiteGenerator]]:
-    libraries = [Library(folder) for folder in _folders_above(path)]
-    places = [(library, one) for library in libraries for one in generators]
+) -> Iterator[tuple[BookFiles, SiteGenerator]]:
+    folders = [BookFiles(folder) for folder in _folders_above(path)]
+    places = [(book_files, one) for book_files in folders for one in generators]
     # A SUMMARY.md, such as mdBook's, or a `_config.yml` says less than any other configuration.
-    for library, generator in sorted(places, key=lambda place: place[1].site is Site.PLAIN):
-        if generator.find_config(library):
-            yield library, generator
+    for book_files, generator in sorted(places, key=lambda place: place[1].site is Site.PLAIN):
+        if generator.find_config(book_files):
+            yield book_files, generator
 
 
 def _folders_above(path: Path) -> Iterator[Path]:
@@ -129,15 +129,15 @@ def _folders_above(path: Path) -> Iterator[Path]:
 
 
 def _edition_with(
-    generator: SiteGenerator, library: Library, edition: Edition, part: str
+    generator: SiteGenerator, book_files: BookFiles, edition: Edition, part: str
 ) -> Edition | None:
     """Return the edition, or the first one of the site, that has pages in a part."""
     try:
-        layout = open_site(generator, library, "", edition)
+        layout = open_site(generator, book_files, "", edition)
         if _part_of(layout, part).pages:
             return edition
         for other in layout.settings.editions if edition == ONLY else ():
-            if _part_of(open_site(generator, library, "", other), part).pages:
+            if _part_of(open_site(generator, book_files, "", other), part).pages:
                 return other
     except BookError:
         pass  # no site that can be read: the part is read by itself
@@ -154,13 +154,13 @@ def _inside(part: str, pages: Sequence[SitePage]) -> tuple[SitePage, ...]:
     return tuple(page for page in pages if f"{page.file}/".startswith(f"{part}/"))
 
 
-def _site_of(library: Library) -> Site:
+def _site_of(book_files: BookFiles) -> Site:
     """Return the site generator whose configuration the folder holds, else plain.
 
     One in a folder below counts only if there is none at the top; signs of a plain site, such as a
     SUMMARY.md, say less than any other configuration.
     """
     special = [one for one in _GENERATORS.values() if one.site is not Site.PLAIN]
-    at_top = (one.site for one in special if one.find_config(library))
-    below = (one.site for one in special if one.find_config_below(library))
+    at_top = (one.site for one in special if one.find_config(book_files))
+    below = (one.site for one in special if one.find_config_below(book_files))
     return next(at_top, None) or next(below, Site.PLAIN)

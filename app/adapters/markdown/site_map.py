@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
+from app.adapters.markdown.book_files import BookFiles
 from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES, PAGE_SUFFIXES, page_files
-from app.adapters.markdown.includes import Library
 from app.adapters.markdown.parser.anchors import SlugStyle
 from app.adapters.markdown.parser.dialect import CrossReferences, Dialect
 from app.adapters.markdown.source import make_source
@@ -118,15 +118,15 @@ class SiteGenerator:
     site: Site
     dialect: Dialect
     style: SlugStyle
-    find_config: Callable[[Library], str | None]
+    find_config: Callable[[BookFiles], str | None]
     """Returns the generator's configuration in the folder; None or "" if it holds none."""
-    read_settings: Callable[[Library, str, list[SourceWarning]], SiteSettings]
+    read_settings: Callable[[BookFiles, str, list[SourceWarning]], SiteSettings]
     """`read(the book's files, --base-url or "", warnings)`."""
     link_files: Callable[[str, str, str], Sequence[str]] = files_beside
     """`link_files(path, folder, pages' folder)` -> the source files that a link may mean."""
     links_by_label: bool = False
     """Whether a link may name a label of another page without naming the page."""
-    find_config_below: Callable[[Library], str | None] = lambda _: None
+    find_config_below: Callable[[BookFiles], str | None] = lambda _: None
     """The same in the folder's own folders: searched only in a folder that is given."""
     notebook_style: SlugStyle | None = None
     """The style of notebooks, if it differs."""
@@ -157,7 +157,7 @@ class Layout:
 
 
 def open_site(
-    generator: SiteGenerator, library: Library, base_url: str, edition: Edition = ONLY
+    generator: SiteGenerator, book_files: BookFiles, base_url: str, edition: Edition = ONLY
 ) -> Layout:
     """Read an edition of the site in a book's folder; a given `base_url` takes precedence.
 
@@ -165,8 +165,8 @@ def open_site(
     does.
     """
     warnings: list[SourceWarning] = []
-    settings = generator.read_settings(library, base_url.rstrip("/"), warnings)
-    settings = _of_edition(generator, library, settings, edition)
+    settings = generator.read_settings(book_files, base_url.rstrip("/"), warnings)
+    settings = _of_edition(generator, book_files, settings, edition)
     settings = replace(settings, language=re.split("[-_]", settings.language)[0])
     folder, contents = settings.folder, settings.contents
 
@@ -175,11 +175,11 @@ def open_site(
 
     every = settings.every_page
     if every is None:
-        files = page_files(library, folder, settings.suffixes)
+        files = page_files(book_files, folder, settings.suffixes)
         every = [SitePage(file, page_url(file)) for file in files]
     pages = settings.pages
     if pages is None and contents is not None:
-        pages = _listed_pages(contents, library, settings.suffixes, page_url, warnings)
+        pages = _listed_pages(contents, book_files, settings.suffixes, page_url, warnings)
     elif pages is None:
         pages = sorted(every, key=lambda page: settings.sort_key(page.file))
     taken = {page.file for page in pages} | {contents.file if contents else ""}
@@ -193,7 +193,7 @@ def open_site(
 
 
 def _of_edition(
-    generator: SiteGenerator, library: Library, settings: SiteSettings, edition: Edition
+    generator: SiteGenerator, book_files: BookFiles, settings: SiteSettings, edition: Edition
 ) -> SiteSettings:
     if edition in settings.editions:
         return settings.editions[edition]()
@@ -202,14 +202,14 @@ def _of_edition(
     own = replace(edition, version="", in_id=("", edition.in_id[1]))
     named = (edition.version, "" if own in settings.editions else edition.locale)
     address = join_url(settings.base_url, "/".join(filter(None, named)))
-    settings = generator.read_settings(library, address, [])
+    settings = generator.read_settings(book_files, address, [])
     return settings.editions[own]() if own in settings.editions else settings
 
 
-def content_folder(library: Library) -> str:
+def content_folder(book_files: BookFiles) -> str:
     """Return the folder of a site's pages if Next.js or Astro finds them there; else ""."""
     folders = ("src/content/docs", "src/content")
-    return next((folder for folder in folders if page_files(library, folder)), "")
+    return next((folder for folder in folders if page_files(book_files, folder)), "")
 
 
 def chapters(entries: Sequence[TocEntry]) -> list[TocEntry]:
@@ -270,7 +270,7 @@ def configured_base(url: object, file: str, text: str, warnings: list[SourceWarn
 
 def _listed_pages(
     contents: TableOfContents,
-    library: Library,
+    book_files: BookFiles,
     suffixes: tuple[str, ...],
     page_url: Callable[[str], str],
     warnings: list[SourceWarning],
@@ -283,9 +283,9 @@ def _listed_pages(
         target = _path_of(entry)
         if not target or "://" in target:
             continue
-        file = library.locate(contents.folder, target)
+        file = book_files.locate(contents.folder, target)
         if file is None or not file.lower().endswith(suffixes):
-            refusal = library.refusal(contents.folder, target)
+            refusal = book_files.refusal(contents.folder, target)
             problem = why_not_read(file) if file else refusal or "missing"
             message = f"listed in the table of contents but {problem}: {target}"
             warnings.append(SourceWarning(message, contents.file, entry.line))
@@ -296,7 +296,7 @@ def _listed_pages(
                 entry.title,
                 chapter.title,
                 chapter_number=number,
-                chapter_file=library.locate(contents.folder, _path_of(chapter)) or "",
+                chapter_file=book_files.locate(contents.folder, _path_of(chapter)) or "",
             )
     return list(pages.values())
 
@@ -320,10 +320,10 @@ def under(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
 
 
-def front_matter(library: Library, file: str) -> dict[str, object]:
+def front_matter(book_files: BookFiles, file: str) -> dict[str, object]:
     """Return the front matter of a page that is not read yet; {} if it cannot be read."""
     try:
-        text = library.text(file) or ""
+        text = book_files.text(file) or ""
         if not text[:4].strip("\ufeff").startswith("---"):
             return {}
         return make_source(text[: text.find("\n---", 3) + 8], file).front_matter

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import product
 from posixpath import normpath
 
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.docusaurus.javascript import parse_json, string
 from app.adapters.markdown.docusaurus.modules import Modules
 from app.adapters.markdown.globs import matches_glob
-from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.site_map import content_folder, table
 
 CONFIG_NAMES = (
@@ -94,22 +94,22 @@ class SiteConfig:
         return self.default_locale or "en"
 
 
-def find_config(library: Library) -> str | None:
+def find_config(book_files: BookFiles) -> str | None:
     """Return the path of the site's configuration file, or None."""
     places = product(("", "website/", "docs/", "site/"), CONFIG_NAMES)
-    return library.first("", map("".join, places))
+    return book_files.first("", map("".join, places))
 
 
-def read_config(library: Library, path: str | None) -> SiteConfig:
+def read_config(book_files: BookFiles, path: str | None) -> SiteConfig:
     """Read `site.json` or the literals of `docusaurus.config.*` and of the modules it imports.
 
     Defaults where there is none.
     """
     if path is None:
-        return _without_file(library)
+        return _without_file(book_files)
     folder = folder_of(path)
-    text = library.settings(path)
-    modules = Modules(library)
+    text = book_files.settings(path)
+    modules = Modules(book_files)
     found = table(modules.default(path))
     trailing = found.get("trailingSlash")
     return SiteConfig(
@@ -120,9 +120,9 @@ def read_config(library: Library, path: str | None) -> SiteConfig:
         trailing if isinstance(trailing, bool) else None,
         string(table(found, "i18n").get("defaultLocale")),
         _has_math(path, modules.text),
-        _locales(library, folder, table(found, "i18n")),
+        _locales(book_files, folder, table(found, "i18n")),
         _locale_folders(table(found, "i18n")),
-        tuple(_instance(library, folder, options, text) for options in _docs_options(found)),
+        tuple(_instance(book_files, folder, options, text) for options in _docs_options(found)),
     )
 
 
@@ -131,10 +131,12 @@ def setting(options: dict[str, object], text: str, key: str, default: str = "") 
     return string(options.get(key)) or _scan(text, key) or default
 
 
-def _instance(library: Library, folder: str, options: dict[str, object], text: str) -> DocsInstance:
+def _instance(
+    book_files: BookFiles, folder: str, options: dict[str, object], text: str
+) -> DocsInstance:
     found = string(options.get("id"))
     own = DocsInstance("" if found == "default" else found)
-    released = library.text(joined(folder, f"{own.prefix}versions.json")) or "[]"
+    released = book_files.text(joined(folder, f"{own.prefix}versions.json")) or "[]"
     named = table(options, "versions")
     return DocsInstance(
         own.id,
@@ -149,11 +151,13 @@ def _instance(library: Library, folder: str, options: dict[str, object], text: s
     )
 
 
-def _without_file(library: Library) -> SiteConfig:
-    content = content_folder(library)
+def _without_file(book_files: BookFiles) -> SiteConfig:
+    content = content_folder(book_files)
     if content:
         return SiteConfig("", docs=(DocsInstance(path=content, route=""),))
-    return SiteConfig("", docs=(DocsInstance(path="docs" if library.has_folder("docs") else "."),))
+    return SiteConfig(
+        "", docs=(DocsInstance(path="docs" if book_files.has_folder("docs") else "."),)
+    )
 
 
 def _plugins(config: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
@@ -182,13 +186,13 @@ def _docs_options(config: dict[str, object]) -> list[dict[str, object]]:
     return [found[name] for name in sorted(found, key=lambda name: name != "default")] or [{}]
 
 
-def _locales(library: Library, folder: str, i18n: dict[str, object]) -> tuple[str, ...]:
+def _locales(book_files: BookFiles, folder: str, i18n: dict[str, object]) -> tuple[str, ...]:
     """Return the locales other than the default: as configured, else the folders of `i18n`."""
     named, default = _strings(i18n.get("locales")), string(i18n.get("defaultLocale")) or "en"
     own = joined(folder, "i18n")
-    if not named and library.has_folder(own):
+    if not named and book_files.has_folder(own):
         locale_of = _locale_folders(i18n)
-        folders = [one.name for one in sorted((library.root / own).iterdir()) if one.is_dir()]
+        folders = [one.name for one in sorted((book_files.root / own).iterdir()) if one.is_dir()]
         named = [locale_of.get(name, name) for name in folders]
     return tuple(one for one in named if one != default)
 

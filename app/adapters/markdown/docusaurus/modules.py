@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.docusaurus.javascript import parse_json, read_module
-from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.site_map import table
 from app.domain.errors import BookError
 
@@ -25,8 +25,8 @@ _MOST_MODULES = 50
 class Modules:
     """Reads each module once; a module that is imported while it is read has no values yet."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, book_files: BookFiles) -> None:
+        self._book_files = book_files
         self._read: dict[str, dict[str, object]] = {}
         self.text = ""
         """The source of all modules that were read."""
@@ -38,7 +38,7 @@ class Modules:
     def _names(self, file: str) -> dict[str, object]:
         if file not in self._read and len(self._read) < _MOST_MODULES:
             self._read[file] = {}
-            text = self._library.settings(file)
+            text = self._book_files.settings(file)
             self.text += text
             if file.endswith(".json"):
                 self._read[file] = {"default": parse_json(text)}
@@ -50,7 +50,7 @@ class Modules:
         """Yield the local name and the value of each import from the site's own modules."""
         for found in _IMPORT.finditer(text):
             places = (found["path"] + suffix for suffix in _SUFFIXES)
-            target = self._library.first(folder_of(file), places)
+            target = self._book_files.first(folder_of(file), places)
             if target is None:
                 continue
             try:

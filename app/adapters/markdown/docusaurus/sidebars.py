@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from app.adapters.markdown.book_files import BookFiles
 from app.adapters.markdown.docusaurus.javascript import string
 from app.adapters.markdown.docusaurus.modules import Modules
-from app.adapters.markdown.includes import Library
 from app.adapters.markdown.site_map import TocEntry, chapters, line_of, table
 from app.adapters.markdown.source import UNREADABLE, load_yaml
 from app.domain.document import SourceWarning
@@ -63,7 +63,7 @@ _COMPUTED = "the sidebar computes items: pages that it does not name follow, ord
 
 
 def order_docs(
-    library: Library,
+    book_files: BookFiles,
     sidebar_file: str,
     docs: Sequence[Doc],
     warnings: list[SourceWarning],
@@ -71,9 +71,9 @@ def order_docs(
     numbered: bool,
 ) -> list[tuple[Doc, str]]:
     """Return (doc, chapter) in reading order; docs that no sidebar shows are left out."""
-    tree = _Tree(library, docs, sidebar_file, warnings, numbered)
+    tree = _Tree(book_files, docs, sidebar_file, warnings, numbered)
     if sidebar_file:
-        value = Modules(library).default(sidebar_file)
+        value = Modules(book_files).default(sidebar_file)
         if isinstance(value, dict) and value:
             for sidebar in value.values():
                 tree.add_items(sidebar, 1)
@@ -89,13 +89,13 @@ class _Tree:
 
     def __init__(
         self,
-        library: Library,
+        book_files: BookFiles,
         docs: Sequence[Doc],
         sidebar_file: str,
         warnings: list[SourceWarning],
         numbered: bool,
     ) -> None:
-        self._library = library
+        self._book_files = book_files
         self._docs = docs
         self._by_id = {doc.id: doc for doc in docs}
         self._version = f"{PurePosixPath(sidebar_file).name.removesuffix('-sidebars.json')}/"
@@ -162,7 +162,7 @@ class _Tree:
         if doc is not None:
             self._add(doc, label or doc.label, depth)
             return
-        text = self._library.text(self._file) or ""
+        text = self._book_files.text(self._file) or ""
         line = max(line_of(text, f"'{identifier}'"), line_of(text, f'"{identifier}"'))
         message = f"listed in the sidebar but missing: {identifier}"
         self._warnings.append(SourceWarning(message, self._file, line))
@@ -211,11 +211,11 @@ class _Tree:
         inside = next(doc for doc in self._docs if f"{doc.folder}/".startswith(f"{folder}/"))
         base = inside.file.rsplit("/", inside.folder.count("/") - folder.count("/") + 1)[0]
         names = ("_category_.json", "_category_.yml", "_category_.yaml")
-        file = self._library.first(base, names)
+        file = self._book_files.first(base, names)
         if file is None:
             return "", None
         try:
-            loaded = table(load_yaml(self._library.text(file) or "", file))
+            loaded = table(load_yaml(self._book_files.text(file) or "", file))
         except UNREADABLE:
             message = "is not YAML or JSON: label and position are unknown; correct it"
             self._warnings.append(SourceWarning(message, file, 1))

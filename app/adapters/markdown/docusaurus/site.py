@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.docusaurus.config_file import (
     DocsInstance,
     SiteConfig,
@@ -29,7 +30,6 @@ from app.adapters.markdown.docusaurus.sidebars import (
 )
 from app.adapters.markdown.docusaurus.syntax import DIALECT, STYLE
 from app.adapters.markdown.folder_files import page_files, walk
-from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
     SiteGenerator,
@@ -49,14 +49,16 @@ from app.domain.document import Site, SourceWarning
 from app.domain.edition import Edition
 
 
-def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
+def read_settings(
+    book_files: BookFiles, base_url: str, warnings: list[SourceWarning]
+) -> SiteSettings:
     """Read the docs of the site whose configuration is in the folder or its `website/`."""
-    file = find_config(library)
-    config = read_config(library, file)
-    base = _base(library, config, file, base_url, warnings)
+    file = find_config(book_files)
+    config = read_config(book_files, file)
+    base = _base(book_files, config, file, base_url, warnings)
     dialect = replace(DIALECT, math=config.math or file is None)
-    docs = [_InstanceDocs.of(library, config, instance) for instance in config.docs]
-    site = _Site(library, config, base, docs, dialect, warnings)
+    docs = [_InstanceDocs.of(book_files, config, instance) for instance in config.docs]
+    site = _Site(book_files, config, base, docs, dialect, warnings)
     editions = site.editions()
     default = site.settings(docs[0].instance.latest, config.locale)
     if len(editions) < 2:
@@ -72,14 +74,14 @@ _ADDRESS = ("slug", "id")
 
 
 def _base(
-    library: Library,
+    book_files: BookFiles,
     config: SiteConfig,
     file: str | None,
     base_url: str,
     warnings: list[SourceWarning],
 ) -> str:
     """Return the URL of the site's root; warn of settings that are not read as they are meant."""
-    text = (library.text(file) or "") if file else ""
+    text = (book_files.text(file) or "") if file else ""
     base = base_url
     if file and not base_url:
         base = configured_base(config.url, file, text, warnings)
@@ -103,11 +105,11 @@ class _InstanceDocs:
     docs: Sequence[Doc]
 
     @classmethod
-    def of(cls, library: Library, config: SiteConfig, instance: DocsInstance) -> _InstanceDocs:
-        files = _files(library, config, instance)
+    def of(cls, book_files: BookFiles, config: SiteConfig, instance: DocsInstance) -> _InstanceDocs:
+        files = _files(book_files, config, instance)
         placed = [(file, *_edition(config, instance, file)) for file in files]
         every = [
-            _doc(library, *one, numbered=instance.numbered)
+            _doc(book_files, *one, numbered=instance.numbered)
             for one in placed
             if not instance.excludes(one[-1])
         ]
@@ -118,7 +120,7 @@ class _InstanceDocs:
 class _Site:
     """All docs of a site; each edition shows some of them."""
 
-    library: Library
+    book_files: BookFiles
     config: SiteConfig
     base: str
     docs: Sequence[_InstanceDocs]
@@ -179,15 +181,15 @@ class _Site:
             for doc in of_instance.docs
             if (doc.version, doc.locale) == (version, own)
         }
-        built = _built_docs(self.library, config, instance)
+        built = _built_docs(self.book_files, config, instance)
         pages = {
             doc.file: _page(doc, config, instance, self.base, built, locale)
             for doc in shown.values()
         }
-        sidebars = _sidebar_file(self.library, config, instance, version)
+        sidebars = _sidebar_file(self.book_files, config, instance, version)
         docs = list(shown.values())
         ordered = order_docs(
-            self.library, sidebars, docs, self.warnings, numbered=instance.numbered
+            self.book_files, sidebars, docs, self.warnings, numbered=instance.numbered
         )
         listed = [
             replace(pages[doc.file], title=doc.label, chapter=chapter) for doc, chapter in ordered
@@ -219,11 +221,11 @@ def _version_segments(instance: DocsInstance, version: str) -> list[str]:
     return ["next" if version == "current" else version]
 
 
-def _files(library: Library, config: SiteConfig, instance: DocsInstance) -> list[str]:
+def _files(book_files: BookFiles, config: SiteConfig, instance: DocsInstance) -> list[str]:
     files: list[str] = []
     for name in (instance.path, f"{instance.prefix}versioned_docs", "i18n"):
         folder = joined(config.folder, name)
-        for file in page_files(library, folder):
+        for file in page_files(book_files, folder):
             inner = inside(folder, file)
             if name == "i18n" and instance.translations not in inner.split("/"):
                 continue
@@ -233,10 +235,10 @@ def _files(library: Library, config: SiteConfig, instance: DocsInstance) -> list
 
 
 def _doc(
-    library: Library, file: str, version: str, locale: str, inner: str, *, numbered: bool
+    book_files: BookFiles, file: str, version: str, locale: str, inner: str, *, numbered: bool
 ) -> Doc:
     """Read a doc's front matter; `inner` is its path in the docs folder of its edition."""
-    front = front_matter(library, file)
+    front = front_matter(book_files, file)
     path = PurePosixPath(inner)
     folder = folder_of(inner)
     stem, number, clean = path.stem, None, folder
@@ -321,16 +323,16 @@ def _with_slash(path: str, config: SiteConfig) -> str:
 
 
 def _sidebar_file(
-    library: Library, config: SiteConfig, instance: DocsInstance, version: str
+    book_files: BookFiles, config: SiteConfig, instance: DocsInstance, version: str
 ) -> str:
     """Return the sidebars file of a version; "" for a generated one."""
     if version != "current":
         name = f"{instance.prefix}versioned_sidebars/version-{version}-sidebars.json"
-        return library.locate(config.folder, name) or ""
+        return book_files.locate(config.folder, name) or ""
     candidates = [instance.sidebars] if instance.sidebars else []
     if not instance.id:
         candidates += [f"sidebars.{suffix}" for suffix in ("js", "ts", "json", "mjs", "cjs")]
-    return library.first(config.folder, candidates) or ""
+    return book_files.first(config.folder, candidates) or ""
 
 
 BuiltDoc: TypeAlias = Mapping[str, object]
@@ -363,13 +365,13 @@ def _built_path(built: BuiltDoc, config: SiteConfig, doc: Doc, locale: str) -> s
 
 
 def _built_docs(
-    library: Library, config: SiteConfig, instance: DocsInstance
+    book_files: BookFiles, config: SiteConfig, instance: DocsInstance
 ) -> dict[str, BuiltDoc]:
     """Return metadata of an earlier build by source file."""
     plugin = f".docusaurus/docusaurus-plugin-content-docs/{instance.id or 'default'}"
     folder = joined(config.folder, plugin)
-    files = (file for file in walk(library, folder) if PurePosixPath(file).match("site-*.json"))
-    found = (table(parse_json(library.text(file) or "")) for file in files)
+    files = (file for file in walk(book_files, folder) if PurePosixPath(file).match("site-*.json"))
+    found = (table(parse_json(book_files.text(file) or "")) for file in files)
     return {string(built.get("source")): built for built in found}
 
 

@@ -10,7 +10,8 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from app.adapters.markdown.includes import FilePart, Library, Warn, folder_of
+from app.adapters.markdown.book_files import BookFiles, folder_of
+from app.adapters.markdown.includes import FilePart, Warn
 from app.adapters.markdown.parser.anchors import BRACE_ID, COMMENT_ID, GITHUB, SlugPolicy
 from app.adapters.markdown.parser.block_rules import emit, line_end
 from app.adapters.markdown.parser.dialect import Dialect, InlineRule
@@ -136,8 +137,10 @@ def _code_file(
 class _Imports:
     """The Markdown files and raw texts that one page imports."""
 
-    def __init__(self, library: Library, source: SourceFile, site_root: str, warn: Warn) -> None:
-        self._library = library
+    def __init__(
+        self, book_files: BookFiles, source: SourceFile, site_root: str, warn: Warn
+    ) -> None:
+        self._book_files = book_files
         self._source = source
         self._site_root = site_root
         self._warn = warn
@@ -171,11 +174,11 @@ class _Imports:
 
     def _locate(self, target: str) -> str | None:
         base, path = self._based(target)
-        return self._library.first(base, (path + suffix for suffix in _SUFFIXES))
+        return self._book_files.first(base, (path + suffix for suffix in _SUFFIXES))
 
     def _problem(self, target: str) -> str:
         base, path = self._based(target)
-        refusals = (self._library.refusal(base, path + suffix) for suffix in _SUFFIXES)
+        refusals = (self._book_files.refusal(base, path + suffix) for suffix in _SUFFIXES)
         refusal = next(filter(None, refusals), "")
         return f"import {target} {refusal}" if refusal else f"import not found: {target}"
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from posixpath import normpath
 
-from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.mdbook.syntax import DIALECT, PLAIN_STYLE, STYLE, VisibleCode
 from app.adapters.markdown.parser.dialect import Dialect
 from app.adapters.markdown.site_map import (
@@ -30,23 +30,25 @@ _FOLDERS = ("book", "docs", "doc", "guide")
 """Folders of a repository in which its book may be."""
 
 
-def _config_below(library: Library) -> str | None:
-    return next((file for file in _configs_below(library) if _has_summary(library, file)), None)
+def _config_below(book_files: BookFiles) -> str | None:
+    return next(
+        (file for file in _configs_below(book_files) if _has_summary(book_files, file)), None
+    )
 
 
-def configs_without_summary(library: Library) -> Iterator[str]:
+def configs_without_summary(book_files: BookFiles) -> Iterator[str]:
     """Yield each `book.toml` below the root whose book has no SUMMARY.md."""
-    return (file for file in _configs_below(library) if not _has_summary(library, file))
+    return (file for file in _configs_below(book_files) if not _has_summary(book_files, file))
 
 
-def _configs_below(library: Library) -> Iterator[str]:
+def _configs_below(book_files: BookFiles) -> Iterator[str]:
     files = (f"{folder}/{CONFIG}" for folder in _FOLDERS)
-    return (file for file in files if library.locate("", file))
+    return (file for file in files if book_files.locate("", file))
 
 
-def _has_summary(library: Library, file: str) -> bool:
-    config = read_toml((library.text(file) or "").encode(), file)
-    return library.first("", _summaries(config, file)) is not None
+def _has_summary(book_files: BookFiles, file: str) -> bool:
+    config = read_toml((book_files.text(file) or "").encode(), file)
+    return book_files.first("", _summaries(config, file)) is not None
 
 
 def _summaries(config: dict[str, object], file: str) -> tuple[str, str]:
@@ -55,14 +57,16 @@ def _summaries(config: dict[str, object], file: str) -> tuple[str, str]:
     return under(folder, f"{source}/SUMMARY.md"), under(folder, "SUMMARY.md")
 
 
-def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
+def read_settings(
+    book_files: BookFiles, base_url: str, warnings: list[SourceWarning]
+) -> SiteSettings:
     """Read `book.toml`. BookError if there is no SUMMARY.md."""
-    file = library.locate("", CONFIG) or _config_below(library) or CONFIG
-    text = library.text(file) or ""
+    file = book_files.locate("", CONFIG) or _config_below(book_files) or CONFIG
+    text = book_files.text(file) or ""
     config = read_toml(text.encode(), file)
     book = table(config, "book")
     summaries = _summaries(config, file)
-    summary = library.first("", summaries)
+    summary = book_files.first("", summaries)
     if summary is None:
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", summaries[0])
     html = table(config, "output", "html")
@@ -74,7 +78,9 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         str(book.get("language") or ""),
         folder,
         _path,
-        TableOfContents(summary_entries(library.settings(summary), numbered=True), folder, summary),
+        TableOfContents(
+            summary_entries(book_files.settings(summary), numbered=True), folder, summary
+        ),
         dialect=_dialect(html),
         style=PLAIN_STYLE if html.get("smart-punctuation") is False else STYLE,
     )
@@ -114,7 +120,7 @@ GENERATOR = SiteGenerator(
     Site.MDBOOK,
     DIALECT,
     STYLE,
-    lambda library: library.locate("", CONFIG),
+    lambda book_files: book_files.locate("", CONFIG),
     read_settings,
     _link_files,
     find_config_below=_config_below,

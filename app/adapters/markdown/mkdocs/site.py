@@ -12,8 +12,9 @@ from typing import TypeAlias
 
 from markdown_it.common.utils import normalizeReference
 
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES, PAGE_SUFFIXES, page_files
-from app.adapters.markdown.includes import Library, TextIncludes, folder_of
+from app.adapters.markdown.includes import TextIncludes
 from app.adapters.markdown.mkdocs.locales import Locales, read_locales
 from app.adapters.markdown.mkdocs.snippets import FILE_INCLUDES
 from app.adapters.markdown.mkdocs.syntax import DIALECT, PYMDOWNX, STYLE, dialect_with
@@ -52,14 +53,16 @@ _Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda _loader, suffi
 _Loader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
 
 
-def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
+def read_settings(
+    book_files: BookFiles, base_url: str, warnings: list[SourceWarning]
+) -> SiteSettings:
     """Read `mkdocs.yml`."""
-    name = find_config(library)
-    text = library.settings(name) if name else ""
+    name = find_config(book_files)
+    text = book_files.settings(name) if name else ""
     config = table(load_settings(text, name, _Loader))
     configured = str(config.get("docs_dir") or "")
     docs = _folder(configured or "docs")
-    if not library.has_folder(docs):
+    if not book_files.has_folder(docs):
         docs = ""
     base_url = base_url or configured_base(config.get("site_url"), name, text, warnings)
     extensions = _extensions(config)
@@ -70,7 +73,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
     plugins = set(_plugins(config))
     references_code = {"autorefs"} if _CODE_REFERENCES & plugins else set()
     dialect = dialect_with(frozenset(extensions) | references_code, bases)
-    references, files = _appended_references(library, snippets, dialect, warnings)
+    references, files = _appended_references(book_files, snippets, dialect, warnings)
 
     def contents_of(nav: object) -> TableOfContents | None:
         entries = list(_nav_entries(nav, 1, text))
@@ -92,7 +95,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
         configured_folder=configured,
     )
     locales = read_locales(config.get("plugins"))
-    return _with_locales(settings, locales, library, contents_of) if locales else settings
+    return _with_locales(settings, locales, book_files, contents_of) if locales else settings
 
 
 ContentsReader: TypeAlias = Callable[[object], TableOfContents | None]
@@ -105,14 +108,14 @@ def _style(extensions: Mapping[str, dict[str, object]]) -> SlugStyle:
 
 
 def _with_locales(
-    settings: SiteSettings, locales: Locales, library: Library, contents_of: ContentsReader
+    settings: SiteSettings, locales: Locales, book_files: BookFiles, contents_of: ContentsReader
 ) -> SiteSettings:
     """Return the settings of the default locale, with those of each as an edition."""
 
     def edition(locale: str) -> Edition:
         return Edition("", locale, ("", "" if locale == locales.default else locale))
 
-    of = partial(_localized, settings, locales, library, contents_of)
+    of = partial(_localized, settings, locales, book_files, contents_of)
     return replace(
         of(locales.default),
         editions={edition(locale): partial(of, locale) for locale in locales.options},
@@ -122,13 +125,13 @@ def _with_locales(
 def _localized(
     settings: SiteSettings,
     locales: Locales,
-    library: Library,
+    book_files: BookFiles,
     contents_of: ContentsReader,
     locale: str,
 ) -> SiteSettings:
     """Return the settings of a locale: the pages it shows, below its own address."""
     docs, options = settings.folder, locales.options[locale]
-    files = [inside(docs, file) for file in page_files(library, docs, settings.suffixes)]
+    files = [inside(docs, file) for file in page_files(book_files, docs, settings.suffixes)]
     shown = {path: under(docs, file) for path, file in locales.shown(locale, files).items()}
     paths = {file: path for path, file in shown.items()}
     is_default = locale == locales.default
@@ -168,9 +171,9 @@ def _entry_in(
     return replace(entry, target=inside(docs, file) if file else entry.target, title=title)
 
 
-def find_config(library: Library) -> str:
+def find_config(book_files: BookFiles) -> str:
     """Return the name of the site's configuration; "" if there is none."""
-    return library.first("", CONFIG_NAMES) or ""
+    return book_files.first("", CONFIG_NAMES) or ""
 
 
 def _extensions(config: dict[str, object]) -> dict[str, dict[str, object]]:
@@ -233,13 +236,13 @@ _REFERENCE = re.compile(
 
 
 def _appended_references(
-    library: Library,
+    book_files: BookFiles,
     snippets: dict[str, object],
     dialect: Dialect,
     warnings: list[SourceWarning],
 ) -> tuple[dict[str, dict[str, object]], frozenset[str]]:
     """Return the link definitions in snippets appended to every page, and their files."""
-    includes = TextIncludes(library, dialect.includes)
+    includes = TextIncludes(book_files, dialect.includes)
     found: dict[str, dict[str, object]] = {}
     files: set[str] = set()
 

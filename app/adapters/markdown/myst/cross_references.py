@@ -17,8 +17,8 @@ from posixpath import normpath
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.folder_files import PAGE_SUFFIXES, page_files
-from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.bibtex import CitedWork, read_bibliography
 from app.adapters.markdown.myst.page_targets import (
     EQUATION,
@@ -92,7 +92,7 @@ class _Targets(NamedTuple):
 class MystCrossReferences:
     """The labels and titles of a book; its pages are scanned on first use."""
 
-    library: Library
+    book_files: BookFiles
     folder: str
     """The folder of the pages, relative to the book's."""
     entries: Sequence[TocEntry]
@@ -145,7 +145,7 @@ class MystCrossReferences:
     def _works(self) -> Mapping[str, CitedWork]:
         works: dict[str, CitedWork] = {}
         for file in self.bibliographies:
-            works |= read_bibliography(_text(self.library, file))
+            works |= read_bibliography(_text(self.book_files, file))
         return works
 
     @cached_property
@@ -153,7 +153,7 @@ class MystCrossReferences:
         found = _Targets({}, {}, {})
         numbers = _Numbers(self.numbers_figures)
         for file, depth, numbered in self._files():
-            targets = targets_of(_text(self.library, file))
+            targets = targets_of(_text(self.book_files, file))
             title = next((one.title for one in targets if one.kind == SECTION), "")
             found.titles[_page(file)] = title
             slugs: dict[str, int] = {}
@@ -170,7 +170,9 @@ class MystCrossReferences:
 
         The order is that of the table of contents; unlisted pages come last.
         """
-        files = {_page(file): file for file in page_files(self.library, self.folder, PAGE_SUFFIXES)}
+        files = {
+            _page(file): file for file in page_files(self.book_files, self.folder, PAGE_SUFFIXES)
+        }
         for entry in self.entries:
             file = files.pop(_page(normpath(under(self.folder, entry.target))), "")
             if file:
@@ -237,9 +239,9 @@ def _normal(name: str) -> str:
     return " ".join(name.lower().split())
 
 
-def _text(library: Library, file: str) -> str:
+def _text(book_files: BookFiles, file: str) -> str:
     """Return a file's text, uncached; "" if it cannot be read, which is reported later."""
     try:
-        return library.require(file)
+        return book_files.require(file)
     except BookError:
         return ""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
-from app.adapters.markdown.includes import folder_of
+from app.adapters.markdown.book_files import folder_of
 
 _PAGES = (".md", ".ipynb", ".tex", ".myst.json")
 _INDEXES = ("index", "readme", "main")

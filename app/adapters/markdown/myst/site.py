@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.folder_files import PAGE_SUFFIXES, page_files, pages_among, walk
 from app.adapters.markdown.globs import matches_glob
-from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.myst.conf_py import literal_setting
 from app.adapters.markdown.myst.cross_references import MystCrossReferences
 from app.adapters.markdown.myst.directives import CODE
@@ -72,18 +72,18 @@ _CONF_VALUE = re.compile(
 )
 
 
-def _find_config(library: Library) -> str:
+def _find_config(book_files: BookFiles) -> str:
     """Return the path of the site's configuration file; "" if this is not a MyST site.
 
     In a repository the book may be in a subfolder: the topmost table of contents is used then.
     """
-    found = _config_at_top(library)
-    below = () if found else filter(_is_toc_of_book, walk(library))
+    found = _config_at_top(book_files)
+    below = () if found else filter(_is_toc_of_book, walk(book_files))
     return found or min(below, key=lambda file: (file.count("/"), file), default="")
 
 
-def _config_at_top(library: Library) -> str:
-    return library.first("", CONFIG_NAMES) or ""
+def _config_at_top(book_files: BookFiles) -> str:
+    return book_files.first("", CONFIG_NAMES) or ""
 
 
 def _is_toc_of_book(file: str) -> bool:
@@ -92,11 +92,13 @@ def _is_toc_of_book(file: str) -> bool:
     return name in _TOCS and len(folders) <= _MAX_FOLDERS and not _SAMPLES.intersection(folders)
 
 
-def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
+def read_settings(
+    book_files: BookFiles, base_url: str, warnings: list[SourceWarning]
+) -> SiteSettings:
     """Read a Sphinx, Jupyter Book or mystmd site."""
-    file = _find_config(library)
-    text = library.settings(file) if file else ""
-    site = _Site(library, base_url, warnings, file, folder_of(file), text)
+    file = _find_config(book_files)
+    text = book_files.settings(file) if file else ""
+    site = _Site(book_files, base_url, warnings, file, folder_of(file), text)
     if file.endswith("myst.yml"):
         return _mystmd(site)
     return _jupyter_book(site) if file.endswith(".yml") else _sphinx(site)
@@ -106,7 +108,7 @@ def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]
 class _Site:
     """A site's files, and its configuration file with its folder and text."""
 
-    library: Library
+    book_files: BookFiles
     base_url: str
     """Takes precedence over the configured one."""
     warnings: list[SourceWarning]
@@ -122,7 +124,7 @@ class _Site:
         bibliographies: Iterable[str] = (),
     ) -> SiteSettings:
         """Add the folder, the table of contents and cross-references to a site's settings."""
-        found = [_with_suffix(self.library, self.folder, entry) for entry in entries]
+        found = [_with_suffix(self.book_files, self.folder, entry) for entry in entries]
         listed = any(entry.target for entry in found)
         cited = [under(self.folder, name) for name in bibliographies]
         return replace(
@@ -131,7 +133,7 @@ class _Site:
             suffixes=PAGE_SUFFIXES,
             contents=TableOfContents(found, self.folder, self.file) if listed else None,
             cross_references=MystCrossReferences(
-                self.library, self.folder, found, numbers_figures, cited
+                self.book_files, self.folder, found, numbers_figures, cited
             ),
         )
 
@@ -142,7 +144,9 @@ class _Site:
         left = {file for file in files if file.lower().endswith(PAGE_SUFFIXES)}
         left -= {entry.target for entry in entries}
         for entry in entries:
-            if not _WILDCARD.search(entry.target) or self.library.locate(self.folder, entry.target):
+            if not _WILDCARD.search(entry.target) or self.book_files.locate(
+                self.folder, entry.target
+            ):
                 yield entry
                 continue
             found = sorted((file for file in left if matches_glob(entry.target, file)), key=by_path)
@@ -161,7 +165,7 @@ def _mystmd(site: _Site) -> SiteSettings:
     cited = names(project.get("bibliography")) or [one for one in files if one.endswith(".bib")]
     settings = site.with_contents(settings, entries, bibliographies=cited)
     targets = [entry.target for entry in settings.contents.entries] if settings.contents else []
-    listed = [one for one in targets if one and site.library.locate(site.folder, one)]
+    listed = [one for one in targets if one and site.book_files.locate(site.folder, one)]
     paths = paths_of(listed, files, folders)
 
     def path_of(file: str) -> str:
@@ -176,14 +180,14 @@ def _mystmd(site: _Site) -> SiteSettings:
 
 def _files_without(site: _Site, excluded: Sequence[str]) -> list[str]:
     """Return the site's files that match none of these patterns, sorted."""
-    files = sorted(inside(site.folder, file) for file in walk(site.library, site.folder))
+    files = sorted(inside(site.folder, file) for file in walk(site.book_files, site.folder))
     return [file for file in files if not any(matches_glob(glob, file) for glob in excluded)]
 
 
 def _jupyter_book(site: _Site) -> SiteSettings:
     entries = _jupyter_entries(_load(site.text, site.file), site.text)
     file = under(site.folder, "_config.yml")
-    text = site.library.text(file) or ""
+    text = site.book_files.text(file) or ""
     book = _load(text, file)
     url, extensions = table(book, "html").get("baseurl"), _jupyter_extensions(book)
     settings = SiteSettings(
@@ -214,7 +218,7 @@ def _sphinx(site: _Site) -> SiteSettings:
         site.base_url or configured_base(url, site.file, site.text, site.warnings),
         values.get("html_title") or values.get("project") or "",
         values.get("language") or "",
-        path_of=_folder_path if _builds_folders(site.library, site.folder) else _html_path,
+        path_of=_folder_path if _builds_folders(site.book_files, site.folder) else _html_path,
         dialect=dialect_with(extensions),
         style=style_with(extensions),
         notebook_style=JUPYTER if has_nbsphinx else None,
@@ -243,22 +247,22 @@ def _folder_path(file: str) -> str:
     return stem.removesuffix("index") if is_index else f"{stem}/"
 
 
-def _builds_folders(library: Library, folder: str) -> bool:
+def _builds_folders(book_files: BookFiles, folder: str) -> bool:
     """True if the site is built by `dirhtml`, as its makefile or Read the Docs's settings say."""
     names = (".readthedocs.yaml", ".readthedocs.yml", "Makefile", under(folder, "Makefile"))
-    return any(_DIRHTML.search(library.text(name) or "") for name in names)
+    return any(_DIRHTML.search(book_files.text(name) or "") for name in names)
 
 
 def _stem(file: str) -> str:
     return file[: -len(PurePosixPath(file).suffix)]
 
 
-def _with_suffix(library: Library, folder: str, entry: TocEntry) -> TocEntry:
+def _with_suffix(book_files: BookFiles, folder: str, entry: TocEntry) -> TocEntry:
     """Find the file that an entry names with or without its suffix."""
     if not entry.target or entry.target.endswith(_SUFFIXES):
         return entry
     names = (entry.target + suffix for suffix in (*_SUFFIXES, ".rst"))
-    found = (name for name in names if library.locate(folder, name))
+    found = (name for name in names if book_files.locate(folder, name))
     return replace(entry, target=next(found, entry.target))
 
 
@@ -306,14 +310,14 @@ def _mystmd_entries(items: object, depth: int, text: str) -> Iterator[TocEntry]:
 
 def _toctree_entries(site: _Site) -> Iterator[TocEntry]:
     """Follow the toctrees from the site's root page; targets are relative to the site's folder."""
-    root = site.library.first(site.folder, ("index.md", "index.rst"))
-    reader = _TocReader(site.library, site.folder, site.warnings)
+    root = site.book_files.first(site.folder, ("index.md", "index.rst"))
+    reader = _TocReader(site.book_files, site.folder, site.warnings)
     return reader.entries(root, 0) if root else iter(())
 
 
 @dataclass(slots=True)
 class _TocReader:
-    library: Library
+    book_files: BookFiles
     folder: str
     warnings: list[SourceWarning]
     seen: set[str] = field(default_factory=set)
@@ -325,7 +329,7 @@ class _TocReader:
         self.seen.add(file)
         target = inside(self.folder, file) if file.endswith(PAGE_SUFFIXES) else ""
         yield TocEntry(target, "", depth, numbered=numbered)
-        for line, body in _toctrees(_text(self.library, file), dotted=file.endswith(".rst")):
+        for line, body in _toctrees(_text(self.book_files, file), dotted=file.endswith(".rst")):
             globs = _GLOB.search(body) is not None
             below = numbered or _NUMBERED.search(body) is not None
             for number, raw in enumerate(body.split("\n"), line):
@@ -352,19 +356,21 @@ class _TocReader:
         return []
 
     def _matching(self, folder: str, pattern: str) -> list[str]:
-        files = page_files(self.library, folder, PAGE_SUFFIXES)
+        files = page_files(self.book_files, folder, PAGE_SUFFIXES)
         return [file for file in files if fnmatchcase(file.rpartition(".")[0], pattern)]
 
     def _located(self, base: str, target: str) -> str:
         """Return the page that a target names with or without its suffix; "" if there is none."""
         paths = (f"{target}{suffix}" for suffix in ("", *_SOURCES))
-        return self.library.first(base, (path for path in paths if path.endswith(_SOURCES))) or ""
+        return (
+            self.book_files.first(base, (path for path in paths if path.endswith(_SOURCES))) or ""
+        )
 
 
-def _text(library: Library, file: str) -> str:
+def _text(book_files: BookFiles, file: str) -> str:
     """Return a page's text; "" if it is refused, which is reported when it is read."""
     try:
-        return library.text(file) or ""
+        return book_files.text(file) or ""
     except FileRefused:
         return ""
 

@@ -12,7 +12,8 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from app.adapters.markdown.includes import NO_DIRECTIVES, FilePart, IncludeStyle, Library, Warn
+from app.adapters.markdown.book_files import BookFiles
+from app.adapters.markdown.includes import NO_DIRECTIVES, FilePart, IncludeStyle, Warn
 from app.adapters.markdown.source import SourceFile
 
 BlockRule: TypeAlias = Callable[[StateBlock, int, int, int, bool], bool]
@@ -56,7 +57,7 @@ VisibleCode: TypeAlias = Callable[[str, str, str], str]
 CodeFile: TypeAlias = Callable[[str, str, str, Callable[[str], None]], FilePart | None]
 """`file(info string, text, site root, warn)` -> the file that a code block shows instead of its
 text; `warn(message)` reports code that cannot be read."""
-ImportReader: TypeAlias = Callable[[Library, SourceFile, str, Warn], Imports]
+ImportReader: TypeAlias = Callable[[BookFiles, SourceFile, str, Warn], Imports]
 """`reader(the book's files, page, site root, warn)`."""
 
 

@@ -10,15 +10,8 @@ from typing import TypeAlias
 
 from markdown_it.token import Token
 
-from app.adapters.markdown.includes import (
-    MAX_DEPTH,
-    FilePart,
-    Included,
-    Library,
-    TextIncludes,
-    folder_of,
-    not_included,
-)
+from app.adapters.markdown.book_files import BookFiles, folder_of
+from app.adapters.markdown.includes import MAX_DEPTH, FilePart, Included, TextIncludes, not_included
 from app.adapters.markdown.parser.dialect import CrossReferences, Dialect, Imports
 from app.adapters.markdown.parser.drafts import BlockDraft, Markup, MarkupClass, verbatim_draft
 from app.adapters.markdown.parser.prompt_injections import prompt_injections
@@ -30,7 +23,7 @@ from app.domain.document import BlockKind, SourceWarning
 class FileContext:
     """What the reader of a file must know about its book."""
 
-    library: Library
+    book_files: BookFiles
     dialect: Dialect
     site_root: str = ""
     references: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
@@ -75,10 +68,12 @@ class PageIncludes:
         self._included = included
         dialect = context.dialect
         self._begins = dialect.includes.begins
-        self._text = TextIncludes(context.library, dialect.includes, included)
+        self._text = TextIncludes(context.book_files, dialect.includes, included)
         self._imports: Imports | None = None
         if dialect.imports is not None:
-            self._imports = dialect.imports(context.library, source, context.site_root, self._warn)
+            self._imports = dialect.imports(
+                context.book_files, source, context.site_root, self._warn
+            )
 
     def _warn(self, message: str, offset: int) -> None:
         self._warn_at(message, self._source.line(offset))
@@ -88,7 +83,7 @@ class PageIncludes:
 
     def _watch(self, path: str) -> None:
         """Search the whole file for prompt injections, even if only a part is included."""
-        self._context.warn_of_injections(self._context.library.text(path) or "", path)
+        self._context.warn_of_injections(self._context.book_files.text(path) or "", path)
 
     def read_imports(self, tokens: Sequence[Token]) -> None:
         """Record which files the page imports."""
@@ -142,7 +137,7 @@ class PageIncludes:
         return None
 
     def _whole(self, path: str) -> str | None:
-        text = self._context.library.text(path)
+        text = self._context.book_files.text(path)
         self._included.add(text or "", path)
         return text
 
@@ -186,11 +181,11 @@ class PageIncludes:
 
     def file(self, part: FilePart, offset: int) -> tuple[str, str]:
         """Return the text and the file that a code block at `offset` shows; ("", "") if missing."""
-        library, base = self._context.library, folder_of(self._source.file)
-        path = library.locate(base, part.target)
-        text = library.text(path) if path else None
+        book_files, base = self._context.book_files, folder_of(self._source.file)
+        path = book_files.locate(base, part.target)
+        text = book_files.text(path) if path else None
         if path is None or text is None:
-            refusal = "" if path else library.refusal(base, part.target)
+            refusal = "" if path else book_files.refusal(base, part.target)
             self._warn(not_included(part.target, refusal), offset)
             return "", ""
         written = text.splitlines()

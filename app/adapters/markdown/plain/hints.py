@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.folder_files import MARKDOWN_SUFFIXES
-from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.mdbook.site import configs_without_summary
 from app.adapters.markdown.site_map import under
 from app.domain.document import SourceWarning
@@ -23,12 +23,12 @@ _VITEPRESS = tuple(
 _MOST_NAMES = 4
 
 
-def hints(library: Library, files: Iterable[str]) -> Iterator[SourceWarning]:
+def hints(book_files: BookFiles, files: Iterable[str]) -> Iterator[SourceWarning]:
     """Yield the warnings for a folder with these files that is read without a table of contents."""
-    for config in configs_without_summary(library):
+    for config in configs_without_summary(book_files):
         message = "is not used: mdBook needs a SUMMARY.md; the files are read in alphabetical order"
         yield SourceWarning(message, config, 1)
-    vitepress = library.first("", _VITEPRESS)
+    vitepress = book_files.first("", _VITEPRESS)
     if vitepress is not None:
         folder = folder_of(folder_of(vitepress))
         message = f"the site's pages are in {folder}: give that folder, or all files are read"

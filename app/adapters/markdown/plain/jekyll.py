@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from app.adapters.markdown.includes import Library, folder_of
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.site_map import front_matter, table
 from app.adapters.markdown.source import front_text
 
@@ -19,12 +19,12 @@ _NOT_IN_NAMES = re.compile(r"[\W_]+")
 class Permalinks:
     """The paths of a site's pages; without a configuration, those of Jekyll's defaults."""
 
-    library: Library
+    book_files: BookFiles
     config: Mapping[str, object]
 
     def path(self, file: str) -> str:
         """Return a page's path after the base URL."""
-        front = front_matter(self.library, file) if self.config else {}
+        front = front_matter(self.book_files, file) if self.config else {}
         label, inner = self._collection(file)
         page = PurePosixPath(inner)
         values = {

@@ -12,8 +12,8 @@ from markdown_it.rules_block.table import escapedSplit
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from app.adapters.markdown.book_files import BookFiles, folder_of
 from app.adapters.markdown.folder_files import PAGE_SUFFIXES, page_files, walk
-from app.adapters.markdown.includes import Library, folder_of
 from app.adapters.markdown.parser.anchors import BRACKET_ID, COMMENT_ID, GITHUB, JUPYTER
 from app.adapters.markdown.parser.block_rules import (
     attribute_list,
@@ -152,42 +152,44 @@ DIALECT = Dialect(
 )
 
 
-def read_settings(library: Library, base_url: str, warnings: list[SourceWarning]) -> SiteSettings:
+def read_settings(
+    book_files: BookFiles, base_url: str, warnings: list[SourceWarning]
+) -> SiteSettings:
     """Read `_config.yml` and the table of contents: `_toctree.yml` or `SUMMARY.md`, if any."""
-    config = yaml_table(library.text("_config.yml") or "", "_config.yml")
+    config = yaml_table(book_files.text("_config.yml") or "", "_config.yml")
     title = str(config.get("title") or "")
-    files = sorted(walk(library))
+    files = sorted(walk(book_files))
     warnings += _not_read(files)
     toctrees = [file for file in files if file.rpartition("/")[2] == "_toctree.yml"]
     if toctrees:
-        return _toctree_settings(library, base_url, title, toctrees, warnings)
-    contents = _contents(library)
+        return _toctree_settings(book_files, base_url, title, toctrees, warnings)
+    contents = _contents(book_files)
     folder = ""
     if contents is None:
-        warnings += hints(library, files)
-        folder = content_folder(library)
+        warnings += hints(book_files, files)
+        folder = content_folder(book_files)
     return SiteSettings(
         base_url,
         title,
         str(config.get("lang") or config.get("locale") or ""),
         folder,
-        _content_path if folder else Permalinks(library, config).path,
+        _content_path if folder else Permalinks(book_files, config).path,
         contents,
         suffixes=PAGE_SUFFIXES,
     )
 
 
 def _toctree_settings(
-    library: Library,
+    book_files: BookFiles,
     base_url: str,
     title: str,
     toctrees: list[str],
     warnings: list[SourceWarning],
 ) -> SiteSettings:
     toctree, language = _chosen(toctrees)
-    pages = _by_toctree(library, toctree, join_url(base_url, language), warnings)
+    pages = _by_toctree(book_files, toctree, join_url(base_url, language), warnings)
     return SiteSettings(
-        base_url, title, language, path_of=Permalinks(library, {}).path, pages=pages
+        base_url, title, language, path_of=Permalinks(book_files, {}).path, pages=pages
     )
 
 
@@ -203,10 +205,10 @@ def _not_read(files: Iterable[str]) -> Iterator[SourceWarning]:
         yield SourceWarning(message, several[0], 1)
 
 
-def _find_config(library: Library) -> str:
+def _find_config(book_files: BookFiles) -> str:
     """Return the file or folder that makes this the top of a site, which determines its URLs."""
     named = ("_config.yml", "_toctree.yml", "SUMMARY.md", "src/SUMMARY.md", "docs/SUMMARY.md")
-    return library.first("", named) or content_folder(library)
+    return book_files.first("", named) or content_folder(book_files)
 
 
 def _content_path(file: str) -> str:
@@ -216,18 +218,18 @@ def _content_path(file: str) -> str:
 
 
 def _by_toctree(
-    library: Library, toctree: str, address: str, warnings: list[SourceWarning]
+    book_files: BookFiles, toctree: str, address: str, warnings: list[SourceWarning]
 ) -> list[SitePage]:
     """Return the pages of doc-builder's `_toctree.yml`; `address` is their common URL."""
     try:
-        loaded = load_yaml(library.settings(toctree), toctree)
+        loaded = load_yaml(book_files.settings(toctree), toctree)
     except UNREADABLE as error:
         warnings.append(SourceWarning(f"table of contents is not YAML: {error}", toctree, 1))
         return []
     pages: list[SitePage] = []
     for entry, chapter in _toctree_entries(loaded, ""):
         names = (entry.target + suffix for suffix in (".mdx", ".md"))
-        file = library.first(folder_of(toctree), names)
+        file = book_files.first(folder_of(toctree), names)
         if file is None:
             message = f"listed in the table of contents but missing: {entry.target}"
             warnings.append(SourceWarning(message, toctree, 1))
@@ -237,10 +239,10 @@ def _by_toctree(
     return pages
 
 
-def _contents(library: Library) -> TableOfContents | None:
-    for file in page_files(library):
+def _contents(book_files: BookFiles) -> TableOfContents | None:
+    for file in page_files(book_files):
         if file.lower() in _SUMMARIES:
-            entries = summary_entries(library.settings(file))
+            entries = summary_entries(book_files.settings(file))
             return TableOfContents(entries, folder_of(file), file)
     return None
 
