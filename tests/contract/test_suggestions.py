@@ -11,7 +11,7 @@ import pytest
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.document import Site
+from app.domain.document import BlockKind, Site
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter
 from app.services.ingest import IngestRequest
@@ -84,6 +84,20 @@ def test_a_heading_that_the_site_cannot_link_to_is_not_suggested() -> None:
     found = asyncio.run(use_case.on_page("/a.md"))
     assert found is not None
     assert found.questions == ('What does the book say about "Silent flight"?',)
+
+
+def test_an_exercise_in_two_chunks_is_whole() -> None:
+    parts = ("Why is the flight silent?", "Name two reasons.")
+    chunks, start = [], 0
+    for at, text in enumerate(parts):
+        part = passage(text, "p-task", BlockKind.EXERCISE, start=start, heading_path=("Owls",))
+        chunks.append(replace(make_chunk(text, index=at), passages=(part,), deep_link_url="/a.md"))
+        start = part.end + 1
+    found = asyncio.run(
+        SuggestForPage(FakeIndex(chunks), LexicalEncoder(FakeSparse())).on_page("/a.md")
+    )
+    assert found is not None
+    assert [one.text.split() for one in found.exercises] == [" ".join(parts).split()]
 
 
 @dataclass
