@@ -14,6 +14,7 @@ from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import RagError
 from app.domain.page_text import PageText, leads_to
+from app.domain.retrieval.context_assembly import pieces_of
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
 from app.services.book_scope import books_asked
@@ -75,19 +76,14 @@ class LinkQuotes:
     async def _blocks(self, manifest: BookManifest, file: str) -> Sequence[_Block]:
         """Return the distinct blocks of a page in reading order, headings included."""
         chunks = await self.index.matching(SearchFilter(books=(manifest.book,), files=(file,)))
-        passages = [p for chunk in chunks for p in chunk.passages]
         blocks: list[_Block] = []
         above: set[tuple[str, ...]] = set()
-        reached = 0
-        for one in sorted(passages, key=lambda one: (one.start, -one.end)):
+        for _, one in pieces_of(chunks):
             for end in range(1, len(one.heading_path) + 1):
                 path = one.heading_path[:end]
                 if path not in above:
                     above.add(path)
                     blocks.append(_Block("", path[-1]))
-            if one.end <= reached:
-                continue  # part of another passage
-            reached = one.end
             if one.kind is not BlockKind.HEADING:
                 blocks.append(_Block(one.paragraph_id, one.text))
         return blocks

@@ -10,7 +10,7 @@ from app.domain.document import BlockKind
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
 from app.services.quote_links import LinkQuotes
-from tests.answer_fakes import World, passage
+from tests.answer_fakes import World, chunk, passage
 from tests.retrieval_fakes import FakeIndex
 
 OWLS = passage(
@@ -44,6 +44,19 @@ def test_a_list_item_of_the_words_of_a_heading_is_found_by_what_follows_it() -> 
     answer = asyncio.run(World((items, below)).answering().answer(AskRequest(QUESTION)))
     links = {one.quote: one.url for one in answer.citations}
     assert links["How owls hunt voles"].endswith(":~:text=How%20owls%20hunt%20voles,-How")
+
+
+def test_a_quote_is_not_of_words_that_an_included_paragraph_has() -> None:
+    # All paragraphs of an included file have the span of the directive.
+    texts = ("Bats hear.", "They hunt mice and voles at dawn.")
+    included = [replace(passage(text, f"p-{text[:4]}"), end=20) for text in texts]
+    page = chunk([*included, replace(OWLS, start=30, end=120)])
+    use_case = replace(World((OWLS,)).answering(), links=LinkQuotes(FakeIndex([page])))
+    answer = asyncio.run(use_case.answer(AskRequest(QUESTION)))
+    links = {one.quote: one.url for one in answer.citations}
+    assert links["They hunt mice and voles at night without a sound."] == (
+        f"{OWLS.url}:~:text=and%20voles%20at%20night"
+    )
 
 
 class BrokenIndex(FakeIndex):
