@@ -15,7 +15,7 @@ from functools import cache
 from typing import TypeAlias
 
 from app.domain.answering.relevance import ScoredParagraph
-from app.domain.answering.units import BLOCKS, Unit, adjoin, announces, is_label
+from app.domain.answering.units import BLOCKS, Unit, adjoin, announces, continues_section, is_label
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
@@ -113,14 +113,15 @@ class PassageSelector:
         return sum(self._size_of(at) for first, last in ranges for at in range(first, last + 1))
 
     def _follows(self, at: int) -> bool:
-        """Whether the paragraph follows the one before it in the book, in the same section."""
-        if not 0 < at < len(self.context):
+        """Whether a passage may hold the paragraph and the one before it.
+
+        They follow each other in one section, may be shown, and are no glossary entries.
+        """
+        if not continues_section(self.context, at):
             return False
-        one, other = self.context[at - 1].passage, self.context[at].passage
+        kinds = (self.context[at - 1].passage.kind, self.context[at].passage.kind)
         quotable = self.paragraphs[at - 1].quotable and self.paragraphs[at].quotable
-        if not quotable or BlockKind.GLOSSARY_ENTRY in (one.kind, other.kind):
-            return False
-        return one.heading_path == other.heading_path and adjoin(self.context, at - 1, at)
+        return quotable and BlockKind.GLOSSARY_ENTRY not in kinds
 
     def _whole(self, at: int) -> tuple[int, int]:
         """Return the range of the paragraph with its lead-in and the block it announces."""

@@ -35,7 +35,7 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.objectives import ASKS_OBJECTIVES, states_objectives
-from app.domain.answering.units import Unit, adjoin, begins_entry, is_quotable
+from app.domain.answering.units import Unit, begins_entry, continues_section, is_quotable
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 
@@ -112,27 +112,18 @@ class Relevance:
                 strict=True,
             )
         ]
-        return self._with_code(scored) if question.asks_for_code else scored
+        asks_for_code = question.asks_for_code and Rule.CODE in self.rules
+        return self._with_code(scored) if asks_for_code else scored
 
     def _with_code(self, scored: list[ScoredParagraph]) -> list[ScoredParagraph]:
         """Score the listings as what the question asks for, each with its lead-in."""
-        if Rule.CODE not in self.rules:
-            return scored
         found = list(scored)
         for at, one in enumerate(scored):
             if one.quotable and self.given.context[at].passage.kind is BlockKind.CODE:
-                lead_in = scored[at - 1] if self._continues(at) else one
+                lead_in = scored[at - 1] if continues_section(self.given.context, at) else one
                 score = max(one.score, lead_in.score) + CODE
                 found[at] = replace(one, score=score, answers=one.answers or lead_in.answers)
         return found
-
-    def _continues(self, at: int) -> bool:
-        """Whether the paragraph follows the one before it in the book, in the same section."""
-        if not at:
-            return False
-        context = self.given.context
-        before, one = context[at - 1].passage, context[at].passage
-        return before.heading_path == one.heading_path and adjoin(context, at - 1, at)
 
     def _quotable(self) -> list[bool]:
         """Return for each paragraph whether it may be shown."""

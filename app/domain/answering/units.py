@@ -314,3 +314,11 @@ def adjoin(context: Sequence[ContextPassage], first: int, second: int) -> bool:
     one, other = context[first], context[second]
     gap = other.passage.start - one.passage.end
     return (one.book, one.file) == (other.book, other.file) and 0 <= gap <= _GAP
+
+
+def continues_section(context: Sequence[ContextPassage], at: int) -> bool:
+    """Whether the passage follows the one before it in the book, in the same section."""
+    if not 0 < at < len(context):
+        return False
+    one, other = context[at - 1].passage, context[at].passage
+    return one.heading_path == other.heading_path and adjoin(context, at - 1, at)
