@@ -16,7 +16,7 @@ from app.services.safe_paths import OUTSIDE, file_inside, shown_name
 
 
 class BookFiles:
-    """The files of a book's folder, read on demand. Files outside the folder are refused.
+    """Locates and reads the files of a book; those outside its folder are refused.
 
     All reading of a book's files goes through this class. Without a folder it is empty.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_NOUNS = """
+_REQUESTED = """
     examples? snippets? syntax
     beispiele? codebeispiele? quelltext
     ejemplos? sintaxis fragmento
@@ -18,9 +18,9 @@ _AROUND_CODE = (
     rf"(?:in|as|some|me|me the|als|im|en|como|em|come) (?:{_CODE})",
     rf"(?:{_CODE}) (?:for|to|please|für|para|pour|per)",
 )
-"""The word alone is often the subject: "error code", "how is code organised?"."""
+"""The word "code" between others: alone it is often the subject ("error code")."""
 _UNSPACED = "例子|示例|代码|の例|例を|コード|サンプル"
-_REQUEST = re.compile(rf"\b(?:{'|'.join((*_NOUNS.split(), *_AROUND_CODE))})\b|{_UNSPACED}")
+_REQUEST = re.compile(rf"\b(?:{'|'.join((*_REQUESTED.split(), *_AROUND_CODE))})\b|{_UNSPACED}")
 
 
 def asks_for_code(said: Sequence[str]) -> bool:

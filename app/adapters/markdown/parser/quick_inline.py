@@ -62,7 +62,7 @@ class QuickInline:
     """Reads the running text of one dialect."""
 
     def __init__(self, dialect: Dialect) -> None:
-        self._spans = BRACKETED_SPAN in dialect.inline_rules
+        self._bracketed_spans = BRACKETED_SPAN in dialect.inline_rules
         rules = (rule for rule in dialect.inline_rules if rule is not BRACKETED_SPAN)
         own = {character for rule in rules for character in rule.characters}
         braces = "{" in own
@@ -88,7 +88,9 @@ class QuickInline:
             return None
         if self._loose_references and references and _LOOSE.search(content):
             return None
-        scan = _Scan(content, self._special, references, self._attribute_lists, self._spans)
+        scan = _Scan(
+            content, self._special, references, self._attribute_lists, self._bracketed_spans
+        )
         return scan.out if scan.read(0, len(content)) else None
 
 
@@ -98,8 +100,8 @@ class _Scan:
     special: re.Pattern[str]
     references: Mapping[str, Mapping[str, str]]
     attribute_lists: bool
-    spans: bool
-    """Whether `[text]{.class}` is one, which is left to markdown-it."""
+    bracketed_spans: bool
+    """Whether the dialect has spans such as `[text]{.class}`, which are left to markdown-it."""
     out: Collector = field(default_factory=Collector)
     linked: bool = False
     """Inside a link's text, which can hold no other link."""
@@ -186,7 +188,7 @@ class _Scan:
             name = match["reference"] or match["label"]
             definition = self.references.get(normalizeReference(name)) if self.references else None
             if not definition:
-                if self.spans and self.source.startswith("{", match.end()):
+                if self.bracketed_spans and self.source.startswith("{", match.end()):
                     return -1
                 self.out.text("[")
                 return start + 1
@@ -208,7 +210,9 @@ class _Scan:
         if match is None or self.linked:
             return -1
         label = match["label"]
-        inner = _Scan(label, self.special, self.references, self.attribute_lists, self.spans)
+        inner = _Scan(
+            label, self.special, self.references, self.attribute_lists, self.bracketed_spans
+        )
         if not inner.read(0, len(label)):
             return -1
         # markdown-it, too, resolves a title's entities twice.
