@@ -1,0 +1,364 @@
+"""The only builder of blocks: reads the content of a page element by element."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from lxml.html import HtmlElement
+
+from app.adapters.reading.drafts import NO_SPAN, Draft, compose
+from app.adapters.reading.formulas import TAG as FORMULA
+from app.adapters.reading.inline import Inline, inline
+from app.adapters.reading.kinds import titled_kind
+from app.adapters.reading.listings import code_language, code_text, code_title
+from app.adapters.reading.lists import read_list
+from app.adapters.reading.tables import read_table
+from app.adapters.reading.tree import Tree
+from app.domain.document import BlockKind, Span
+
+SPAN = "data-span"
+"""Attribute with the source span of an element that is rendered from Markdown: "start:end"."""
+MARK = "x-span"
+"""Empty element that gives the source span of the HTML behind it."""
+
+_BLOCK_TAGS = frozenset(
+    "address article aside blockquote center dd details div dl dt fieldset figcaption figure "
+    "footer form h1 h2 h3 h4 h5 h6 header hgroup hr li main ol p pre section summary table tbody "
+    "td tfoot th thead tr ul".split()
+)
+_BLOCK_ROLES = (
+    "code", "admonition", "exercise", "solution", "tab_set", "tab_panel", "footnote", "reference",
+)  # fmt: skip
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_GENERATED_ID = re.compile(r"^(?:id|index-|__\w+|cell-id|tab-?|radix-|:r)\S*$")
+"""Ids that a generator numbers: they change with the page."""
+
+
+def page_drafts(tree: Tree) -> list[Draft]:
+    """Return the blocks of a page in reading order, without sections and ids."""
+    return _Blocks(tree).of(tree.content)
+
+
+class _Blocks:
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._holders = _holders(tree)
+        self._span: Span = NO_SPAN
+
+    def of(self, element: HtmlElement) -> list[Draft]:
+        """Return the blocks inside an element; text between them makes paragraphs."""
+        drafts: list[Draft] = []
+        run: list[HtmlElement | str] = [element.text] if element.text else []
+        for child in element:
+            if child in self._holders or child.tag == MARK or _is_display(child):
+                drafts += self._paragraph_of(run, element)
+                run = []
+                drafts += self._block(child)
+            else:
+                run.append(child)
+            if child.tail:
+                run.append(child.tail)
+        return drafts + self._paragraph_of(run, element)
+
+    def _block(self, element: HtmlElement) -> list[Draft]:
+        """Return the blocks of one block-level element."""
+        before, self._span = self._span, self._span_of(element)
+        drafts = self._read(element)
+        if element.tag != MARK and element.get(SPAN) is not None:
+            self._span = before
+        if len(drafts) == 1 and not drafts[0].element_id and drafts[0].kind is not BlockKind.HEADING:
+            drafts[0].element_id = _own_id(element)
+        for draft in drafts:
+            if draft.span == NO_SPAN:
+                draft.span = self._span_of(element)
+        return drafts
+
+    def _span_of(self, element: HtmlElement) -> Span:
+        start, _, end = (element.get(SPAN) or "").partition(":")
+        return (int(start), int(end)) if end else self._span
+
+    def _read(self, element: HtmlElement) -> list[Draft]:
+        tag, has = element.tag, self._tree.has
+        if tag in _HEADINGS or has("heading", element):
+            return self._heading(element)
+        if has("code", element):
+            return self._code(element)
+        if tag == FORMULA:
+            return _formula(element)
+        if has("tab_set", element):
+            return self._tabs(element)
+        if has("footnote", element):
+            return self._whole(BlockKind.FOOTNOTE, element)
+        if has("reference", element):
+            return self._whole(BlockKind.REFERENCE, element)
+        if kind := self._container_kind(element):
+            return self._container(element, kind)
+        return self._by_tag(element)
+
+    def _by_tag(self, element: HtmlElement) -> list[Draft]:
+        tag = element.tag
+        if tag in ("ul", "ol") and not self._holds_role(element, ("footnote", "reference")):
+            return _kept(read_list(element, self.of, self._span_of))
+        if tag == "table":
+            return self._table(element)
+        if tag == "dl":
+            return self._definitions(element)
+        if tag == "blockquote":
+            return _kept(compose(BlockKind.QUOTE, self.of(element)))
+        if tag == "figure" or (self._tree.has("caption", element) and tag != "caption"):
+            return self._figure(element)
+        return self.of(element)
+
+    def _holds_role(self, element: HtmlElement, roles: Sequence[str]) -> bool:
+        return any(self._tree.has(role, one) for one in element for role in roles)
+
+    def _inline(self, element: HtmlElement) -> Inline:
+        return inline(element, self._tree)
+
+    def _paragraph_of(self, run: list[HtmlElement | str], element: HtmlElement) -> list[Draft]:
+        """Return the paragraph, figure or formula that a run of texts and inline elements is."""
+        if all(isinstance(one, str) and not one.strip() for one in run):
+            return []
+        found = inline(run, self._tree)
+        if not found.text:
+            return []
+        kind = BlockKind.PARAGRAPH
+        if found.image and not found.runs.strip("\x1e\x1f \n"):
+            kind = BlockKind.FIGURE
+        ident = "" if element in self._holders and len(run) < len(element) else _own_id(element)
+        ident = ident or next((_own_id(one) for one in run if not isinstance(one, str)), "")
+        return [
+            Draft(kind, found.text, found.runs, self._span_of(element), terms=found.terms,
+                  element_id=ident, image=found.image)
+        ]  # fmt: skip
+
+    def _heading(self, element: HtmlElement) -> list[Draft]:
+        found = self._inline(element)
+        level = _HEADINGS.get(str(element.tag)) or int(element.get("aria-level") or 2)
+        anchor = _heading_id(element)
+        text = " ".join(found.text.split())
+        return [
+            Draft(BlockKind.HEADING, text, found.runs, self._span, level=min(max(level, 1), 6),
+                  anchor=anchor, element_id=anchor)
+        ] if text else []  # fmt: skip
+
+    def _code(self, element: HtmlElement) -> list[Draft]:
+        pres = [element] if element.tag == "pre" else list(element.iter("pre"))
+        title = code_title(element, self._tree)
+        drafts = []
+        for pre in pres:
+            text = code_text(pre)
+            if text.strip():
+                language = code_language(pre)
+                draft = Draft(BlockKind.CODE, text, text, self._span_of(pre), language=language)
+                draft.title, draft.element_id = title, _own_id(pre)
+                drafts.append(draft)
+        return drafts if pres else self.of(element)
+
+    def _container_kind(self, element: HtmlElement) -> BlockKind | None:
+        has = self._tree.has
+        if has("solution", element):
+            return BlockKind.SOLUTION
+        if has("exercise", element):
+            return BlockKind.EXERCISE
+        if has("admonition", element) or has("note", element) or element.tag == "details":
+            return BlockKind.ADMONITION
+        return None
+
+    def _container(self, element: HtmlElement, kind: BlockKind) -> list[Draft]:
+        title = self._take_title(element)
+        if kind is BlockKind.ADMONITION:
+            kind = titled_kind(title)
+        drafts = self.of(element)
+        parts = _split_solutions(drafts) if kind is BlockKind.EXERCISE else [drafts]
+        if kind is BlockKind.ADMONITION and _has_sections(drafts):
+            return [*_lead_in(title), *drafts]  # a part of the page that can be folded
+        own = compose(kind, parts[0], title)
+        return [*_kept(own), *(one for rest in parts[1:] for one in rest)]
+
+    def _take_title(self, element: HtmlElement) -> str:
+        """Return the title of an admonition or of details, and remove its element."""
+        for one in element.iter():
+            if self._tree.has("admonition_title", one) and one is not element:
+                if any(self._container_kind(above) for above in _between(one, element)):
+                    continue  # that of a nested one
+                title = " ".join(self._inline(one).text.split())
+                one.drop_tree()
+                return title
+        return element.get("title") or ""
+
+    def _tabs(self, element: HtmlElement) -> list[Draft]:
+        """Return the blocks of each tab, with its label before them."""
+        labels = [one for one in element.iter() if self._tree.has("tab_label", one)]
+        panels = [one for one in element.iter() if self._tree.has("tab_panel", one)]
+        labels = [one for one in labels if _owner(one, self._tree) is element]
+        panels = [one for one in panels if _owner(one, self._tree) is element]
+        if not panels:
+            return self.of(element)
+        names = [" ".join(self._inline(one).text.split()) for one in labels]
+        names += [""] * (len(panels) - len(names))
+        return [
+            one
+            for name, panel in zip(names, panels, strict=False)
+            for one in _labelled(name, self._block_of_panel(panel))
+        ]
+
+    def _block_of_panel(self, panel: HtmlElement) -> list[Draft]:
+        return self._code(panel) if self._tree.has("code", panel) else self.of(panel)
+
+    def _table(self, element: HtmlElement) -> list[Draft]:
+        cells = element.iter("pre", "table", "ul", "ol", *_HEADINGS)
+        if any(one is not element for one in cells) and element.find(".//th") is None:
+            return self.of(element)  # a table for layout
+        return _kept(read_table(element, self._inline, self._span_of))
+
+    def _definitions(self, element: HtmlElement) -> list[Draft]:
+        drafts: list[Draft] = []
+        terms: list[Draft] = []
+        for child in element.iter("dt", "dd"):
+            if _list_of(child) is not element:
+                continue
+            inside = self._block_inside(child)
+            if child.tag == "dt":
+                terms += inside
+            elif any(self._tree.has("signature", one) for one in element) or "field-list" in (
+                element.get("class") or ""
+            ):
+                drafts += [*terms, *inside]
+                terms = []
+            else:
+                drafts.append(_entry(terms, inside))
+                terms = []
+        return [*(one for one in drafts if one.text), *terms]
+
+    def _block_inside(self, element: HtmlElement) -> list[Draft]:
+        ident = _own_id(element)
+        drafts = self.of(element)
+        if drafts and ident and not drafts[0].element_id:
+            drafts[0].element_id = ident
+        return drafts
+
+    def _figure(self, element: HtmlElement) -> list[Draft]:
+        """Return a figure with its caption; a table's or listing's caption becomes its title."""
+        if self._tree.has("caption", element) and element.tag != "figure":
+            found = self._inline(element)
+            draft = Draft(BlockKind.FIGURE, found.text, found.runs, terms=found.terms, caption=True)
+            return _kept(draft)
+        drafts = self.of(element)
+        images = next((one.image for one in drafts if one.image), "")
+        captions = [one for one in drafts if one.caption]
+        rest = [one for one in drafts if not one.caption]
+        if rest and all(one.kind in (BlockKind.CODE, BlockKind.TABLE) for one in rest):
+            title = " ".join(one.text for one in captions)
+            rest[0].title = rest[0].title or title
+            return [*captions, *rest]
+        figure = compose(BlockKind.FIGURE, [*captions, *rest])
+        figure.title = " ".join(one.text for one in captions)
+        figure.image, figure.element_id = images, _own_id(element)
+        return _kept(figure)
+
+    def _whole(self, kind: BlockKind, element: HtmlElement) -> list[Draft]:
+        draft = compose(kind, self.of(element))
+        draft.element_id = _own_id(element) or draft.element_id
+        return _kept(draft)
+
+
+def _holders(tree: Tree) -> set[HtmlElement]:
+    """Return the block-level elements and all elements that hold one."""
+    holders: set[HtmlElement] = set()
+    for element in tree.elements:
+        if element.tag in _BLOCK_TAGS or any(tree.has(role, element) for role in _BLOCK_ROLES):
+            while element is not None and element not in holders:
+                holders.add(element)
+                element = element.getparent()  # noqa: PLW2901 - goes up
+    return holders
+
+
+def _is_display(element: HtmlElement) -> bool:
+    return element.tag == FORMULA and element.get("display") == "1"
+
+
+def _formula(element: HtmlElement) -> list[Draft]:
+    if not (element.text or "").strip():
+        return []
+    draft = Draft(BlockKind.MATH, f"$${element.text}$$", "")
+    draft.element_id = element.get("id") or ""
+    return [draft]
+
+
+def _kept(draft: Draft) -> list[Draft]:
+    return [draft] if draft.text.strip() else []
+
+
+def _lead_in(title: str) -> list[Draft]:
+    return [Draft(BlockKind.PARAGRAPH, f"{title}:", title)] if title else []
+
+
+def _labelled(name: str, drafts: list[Draft]) -> list[Draft]:
+    """Put a tab's label before its content: into its first paragraph or as a lead-in."""
+    if not name or not drafts:
+        return drafts
+    first, *rest = drafts
+    if first.kind is BlockKind.PARAGRAPH:
+        runs = f"{name}\x1f{first.runs}"
+        return [replace(first, text=f"{name}: {first.text}", runs=runs), *rest]
+    return [*_lead_in(name), *drafts]
+
+
+def _has_sections(drafts: Sequence[Draft]) -> bool:
+    return any(one.kind is BlockKind.HEADING for one in drafts)
+
+
+def _split_solutions(drafts: list[Draft]) -> list[list[Draft]]:
+    """Return an exercise's own blocks and, apart, the solutions inside it, which are hidden."""
+    own = [one for one in drafts if one.kind is not BlockKind.SOLUTION]
+    return [own, [one for one in drafts if one.kind is BlockKind.SOLUTION]]
+
+
+def _entry(terms: list[Draft], definition: list[Draft]) -> Draft:
+    """Return a glossary entry: its terms, each on a line, then its definition."""
+    names = [" ".join(one.text.split()) for one in terms]
+    entry = compose(BlockKind.GLOSSARY_ENTRY, definition)
+    entry.text = "\n".join([*names, entry.text])
+    entry.runs = "\x1f".join([*names, entry.runs])
+    entry.terms = tuple(names)
+    ids = (one.element_id for one in (*terms, *definition) if one.element_id)
+    entry.element_id = next(ids, "")
+    return entry
+
+
+def _between(inner: HtmlElement, outer: HtmlElement) -> Iterator[HtmlElement]:
+    for above in inner.iterancestors():
+        if above is outer:
+            return
+        yield above
+
+
+def _owner(element: HtmlElement, tree: Tree) -> HtmlElement | None:
+    """Return the innermost set of tabs around an element."""
+    return next((one for one in element.iterancestors() if tree.has("tab_set", one)), None)
+
+
+def _list_of(element: HtmlElement) -> HtmlElement | None:
+    return next(element.iterancestors("dl"), None)
+
+
+def _own_id(element: HtmlElement) -> str:
+    ident = element.get("id") or ""
+    return "" if _GENERATED_ID.match(ident) else ident
+
+
+def _heading_id(element: HtmlElement) -> str:
+    """Return a heading's id: its own, that of an anchor in it, or that of its section."""
+    if ident := element.get("id"):
+        return ident
+    for inner in element.iter("a", "span"):
+        if ident := inner.get("id") or inner.get("name"):
+            return ident
+    parent = element.getparent()
+    while parent is not None and parent.tag in ("header", "hgroup", "div") and not parent.get("id"):
+        parent = parent.getparent()
+    first = parent is not None and next(parent.iter(*_HEADINGS), None) is element
+    return (parent.get("id") or "") if parent is not None and first else ""

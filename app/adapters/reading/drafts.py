@@ -1,0 +1,85 @@
+"""Blocks in the making: what an element of a page becomes before sections and ids are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from app.domain.document import RUN_BOUNDARY, BlockKind, Span
+from app.domain.fences_and_tables import fenced, with_rule
+
+NO_SPAN: Span = (-1, -1)
+GAP = "\n\n"
+
+
+@dataclass(slots=True)
+class DraftPart:
+    """A part of a block, see `domain.document.Part`; `span` is that of the Markdown source."""
+
+    kind: BlockKind
+    text: str
+    span: Span = NO_SPAN
+    header: bool = False
+
+
+@dataclass(slots=True)
+class Draft:
+    """A block without its section, id and offsets."""
+
+    kind: BlockKind
+    text: str
+    runs: str
+    span: Span = NO_SPAN
+    """Code points of the Markdown source; NO_SPAN of a built page."""
+    level: int = 0
+    anchor: str = ""
+    """The id of a heading."""
+    language: str = ""
+    title: str = ""
+    terms: tuple[str, ...] = ()
+    parts: Sequence[DraftPart] = ()
+    element_id: str = ""
+    image: str = ""
+    caption: bool = False
+    """Whether it is the caption of a figure or listing beside it."""
+
+    @property
+    def text_inside(self) -> str:
+        """The text as it stands in a larger block: code in a fence, a table with its rule."""
+        if self.kind is BlockKind.CODE:
+            return fenced(self.text, self.language)
+        return with_rule(self.text) if self.kind is BlockKind.TABLE else self.text
+
+
+def compose(kind: BlockKind, drafts: Sequence[Draft], title: str = "") -> Draft:
+    """Join blocks to one of this kind, with `title` as its first paragraph."""
+    texts = [one.text_inside for one in drafts]
+    runs = [one.runs for one in drafts]
+    if title:
+        texts, runs = [title, *texts], [title, *runs]
+    parts = [part for one in drafts for part in _parts_of(one)]
+    return Draft(
+        kind,
+        GAP.join(texts),
+        RUN_BOUNDARY.join(runs),
+        span_of(drafts),
+        title=title,
+        terms=tuple(dict.fromkeys(term for one in drafts for term in one.terms)),
+        parts=parts,
+        element_id=next((one.element_id for one in drafts if one.element_id), ""),
+        image=next((one.image for one in drafts if one.image), ""),
+    )
+
+
+def _parts_of(draft: Draft) -> Sequence[DraftPart]:
+    if draft.kind is BlockKind.LIST and draft.parts:
+        return draft.parts
+    return [DraftPart(draft.kind, draft.text_inside, draft.span)]
+
+
+def span_of(drafts: Iterable[Draft | DraftPart]) -> Span:
+    """Return the span from the first to the last of these; NO_SPAN if none has one."""
+    spans = [one.span for one in drafts if one.span != NO_SPAN]
+    if not spans:
+        return NO_SPAN
+    return min(start for start, _ in spans), max(end for _, end in spans)

@@ -1,0 +1,134 @@
+"""Running text of an element, as a reader sees it and as a text fragment may quote it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lxml.html import HtmlElement
+
+from app.adapters.reading.formulas import TAG as FORMULA
+from app.adapters.reading.tree import Tree
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE
+
+_BEGIN, _END = "\x01", "\x02"
+"""Around text that is shown otherwise than it is in the page: formulas, alternative texts."""
+_GAP = "\x03"
+"""Something on the page that is not in the text, such as a footnote's number."""
+_BREAK = "\x04"
+_MARKS = re.compile(r"\x01[^\x02]*\x02|[\x03\x04]")
+_GLUED_BEFORE = re.compile(rf"(?<=\S){RUN_BOUNDARY}")
+_GLUED_AFTER = re.compile(rf"{RUN_BOUNDARY}(?=[^\s{RUN_GLUE}])")
+_AROUND_BREAK = re.compile(r" ?\x04 ?")
+_SUPERSCRIPTS = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+MAX_TERM_WORDS = 6
+"""A longer emphasised phrase is not a term."""
+_BLOCKISH = frozenset("p div li td th dd dt section article figure h1 h2 h3 h4 h5 h6 pre".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """Running text."""
+
+    text: str
+    runs: str
+    """`text` as a text fragment may quote it, see `Block.runs`."""
+    terms: tuple[str, ...] = ()
+    image: str = ""
+    """Address of the first image, as it is written in the page."""
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+
+EMPTY = Inline("", "")
+
+
+def inline(nodes: HtmlElement | list[HtmlElement | str], tree: Tree) -> Inline:
+    """Return the running text of an element, or of a run of texts and elements."""
+    reading = _Reading(tree)
+    if isinstance(nodes, list):
+        for node in nodes:
+            reading.text(node) if isinstance(node, str) else reading.element(node)
+    else:
+        reading.children(nodes)
+    return reading.result()
+
+
+class _Reading:
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._out: list[str] = []
+        self._terms: dict[str, None] = {}
+        self._image = ""
+
+    def text(self, text: str | None) -> None:
+        if text:
+            self._out.append(text)
+
+    def children(self, element: HtmlElement) -> None:
+        self.text(element.text)
+        for child in element:
+            self.element(child)
+            self.text(child.tail)
+
+    def element(self, element: HtmlElement) -> None:
+        """Add an element's text, without what follows it."""
+        tag = element.tag
+        if tag == "br":
+            self._out.append(_BREAK)
+        elif tag == FORMULA:
+            self._formula(element)
+        elif tag == "img":
+            self._image = self._image or element.get("src") or ""
+            self._shown(element.get("alt") or "")
+        elif self._tree.has("footnote_mark", element):
+            self._out.append(_GAP)
+        elif tag == "sup" and self._is_exponent(element):
+            self._shown((element.text or "").strip().translate(_SUPERSCRIPTS))
+        elif tag in _BLOCKISH:
+            self._out.append(" ")
+            self.children(element)
+            self._out.append(" ")
+        elif self._tree.has("term", element):
+            self._term(element)
+        else:
+            self.children(element)
+
+    def _is_exponent(self, element: HtmlElement) -> bool:
+        """Whether raised digits follow a digit: "10" and a raised "8" are not "108"."""
+        text = (element.text or "").strip()
+        after = next((one for one in reversed(self._out) if one), "")[-1:].isdecimal()
+        return after and not len(element) and bool(text) and not text.strip("0123456789+-\u2212")
+
+    def _formula(self, element: HtmlElement) -> None:
+        mark = "$$" if element.get("display") == "1" else "$"
+        self._shown(f"{mark}{element.text}{mark}" if element.text else "")
+
+    def _shown(self, text: str) -> None:
+        self._out.append(f"{_BEGIN}{text}{_END}")
+
+    def _term(self, element: HtmlElement) -> None:
+        before = len(self._out)
+        self.children(element)
+        text = _plain("".join(self._out[before:]))
+        if text and text.count(" ") < MAX_TERM_WORDS:
+            self._terms[text.rstrip(":.")] = None
+
+    def result(self) -> Inline:
+        raw = " ".join("".join(self._out).split())
+        if raw.isprintable():
+            return Inline(raw, raw, tuple(self._terms), self._image)
+        return Inline(_plain(raw), _runs(raw), tuple(self._terms), self._image)
+
+
+def _plain(raw: str) -> str:
+    """Return the text without marks; a line break of the page is one here."""
+    text = raw.replace(_BEGIN, "").replace(_END, "").replace(_GAP, "")
+    return _AROUND_BREAK.sub("\n", text).strip()
+
+
+def _runs(raw: str) -> str:
+    text = _MARKS.sub(RUN_BOUNDARY, raw)
+    text = _GLUED_BEFORE.sub(f"{RUN_GLUE}{RUN_BOUNDARY}", text)
+    return _GLUED_AFTER.sub(f"{RUN_BOUNDARY}{RUN_GLUE}", text)

@@ -1,0 +1,80 @@
+"""Code of a page: its text without line numbers, its language and its title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml.html import HtmlElement
+
+from app.adapters.reading.tree import Tree
+
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight|brush:?|src)-?\s?([\w+#.-]+)")
+_NO_LANGUAGE = frozenset(
+    "text plaintext none default source highlight console-output output txt nohighlight "
+    "plain wrapper notranslate".split()
+)
+_OTHER_NAMES = {"ipython3": "python", "ipython": "python", "sourcecode": ""}
+_LINE_TAGS = frozenset({"div", "p", "li", "tr"})
+_ANCESTORS = 4
+
+
+def code_text(pre: HtmlElement) -> str:
+    """Return the code as a browser shows it, without blank lines at its ends."""
+    text = "".join(_text(pre)).replace("\r\n", "\n").replace("\u00a0", " ")
+    lines = [line.rstrip() for line in text.split("\n")]
+    while lines and not lines[0]:
+        del lines[0]
+    while lines and not lines[-1]:
+        del lines[-1]
+    return "\n".join(lines)
+
+
+def _text(element: HtmlElement) -> Iterator[str]:
+    if element.find(".//br") is None and not _has_line_elements(element):
+        yield element.text_content()
+        return
+    yield element.text or ""
+    for child in element:
+        if child.tag == "br":
+            yield "\n"
+        else:
+            yield from _text(child)
+            if child.tag in _LINE_TAGS and child.getnext() is not None:
+                yield "\n"
+        yield child.tail or ""
+
+
+def _has_line_elements(element: HtmlElement) -> bool:
+    return any(child.tag in _LINE_TAGS for child in element.iterdescendants())
+
+
+def code_language(pre: HtmlElement) -> str:
+    """Return the language that the element, its code or a wrapper names; "" if none does."""
+    code = pre.find(".//code")
+    near = [pre, *([code] if code is not None else []), *pre.iterancestors()]
+    for element in near[: _ANCESTORS + 1]:
+        named = element.get("data-lang") or element.get("data-language") or ""
+        for name in (named, *_class_names(element)):
+            name = _OTHER_NAMES.get(name.lower(), name.lower())
+            if name and name not in _NO_LANGUAGE:
+                return name
+    return ""
+
+
+def _class_names(element: HtmlElement) -> Iterator[str]:
+    classes = element.get("class") or ""
+    words = classes.split()
+    if "sourceCode" in words and len(words) > 1:  # pandoc: class="sourceCode python"
+        yield next(word for word in words if word != "sourceCode")
+    yield from _LANGUAGE.findall(classes)
+
+
+def code_title(element: HtmlElement, tree: Tree) -> str:
+    """Return the title that the page shows above the code, which is then removed."""
+    for one in element.iter():
+        if tree.has("code_title", one) and one is not element:
+            title = " ".join(one.text_content().split())
+            one.drop_tree()
+            return title
+    return ""

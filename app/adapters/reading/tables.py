@@ -1,0 +1,97 @@
+"""Tables: a line for each row, cells separated by " | ", merged cells repeated in each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from lxml.html import HtmlElement
+
+from app.adapters.reading.drafts import Draft, DraftPart
+from app.adapters.reading.inline import Inline
+from app.domain.document import RUN_BOUNDARY, BlockKind, Span
+
+_MAX_SPAN = 60
+"""Most rows or columns that a cell may span; a hostile page could name millions."""
+
+
+def read_table(
+    table: HtmlElement,
+    read: Callable[[HtmlElement], Inline],
+    span: Callable[[HtmlElement], Span],
+) -> Draft:
+    """Return a table; its caption, if it has one, is its first row and its title."""
+    caption = next((read(one) for one in table.iterchildren("caption") if one is not None), None)
+    parts: list[DraftPart] = []
+    runs: list[str] = []
+    terms: dict[str, None] = {}
+    if caption:
+        parts.append(DraftPart(BlockKind.TABLE, caption.text, header=True))
+        runs.append(caption.runs)
+    carried: dict[int, tuple[int, Inline]] = {}
+    for row in _rows(table):
+        cells = list(_cells(row, carried, read))
+        text = " | ".join(_cell_text(cell.text) for cell in cells)
+        if not text.strip(" |"):
+            continue
+        header = all(one.tag == "th" for one in row if isinstance(one.tag, str))
+        header = header and all(part.header for part in parts)
+        parts.append(DraftPart(BlockKind.TABLE, text, span(row), header))
+        runs += (cell.runs for cell in cells if cell.runs)
+        terms.update(dict.fromkeys(term for cell in cells for term in cell.terms))
+    return Draft(
+        BlockKind.TABLE,
+        "\n".join(part.text for part in parts),
+        RUN_BOUNDARY.join(runs),
+        title=caption.text if caption else "",
+        terms=tuple(terms),
+        parts=parts,
+    )
+
+
+def _rows(table: HtmlElement) -> Iterator[HtmlElement]:
+    """Yield the table's own rows, not those of tables in its cells."""
+    for child in table:
+        if child.tag == "tr":
+            yield child
+        elif child.tag in ("thead", "tbody", "tfoot"):
+            yield from child.iterchildren("tr")
+
+
+def _cell_text(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _cells(
+    row: HtmlElement,
+    carried: dict[int, tuple[int, Inline]],
+    read: Callable[[HtmlElement], Inline],
+) -> Iterator[Inline]:
+    """Yield the cells of a row, with those of earlier rows that extend into it."""
+    column = 0
+    for cell in (one for one in row if one.tag in ("td", "th")):
+        while column in carried:
+            yield _take(carried, column)
+            column += 1
+        content = read(cell)
+        rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
+        for extra in range(columns):
+            shown = content if not extra else Inline("", "")
+            yield shown
+            if rows > 1:
+                carried[column] = (rows - 1, Inline(shown.text, ""))
+            column += 1
+    while column in carried:
+        yield _take(carried, column)
+        column += 1
+
+
+def _take(carried: dict[int, tuple[int, Inline]], column: int) -> Inline:
+    left, content = carried.pop(column)
+    if left > 1:
+        carried[column] = (left - 1, content)
+    return content
+
+
+def _span(cell: HtmlElement, name: str) -> int:
+    value = cell.get(name) or "1"
+    return min(max(int(value), 1), _MAX_SPAN) if value.isdecimal() and len(value) < 4 else 1

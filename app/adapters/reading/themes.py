@@ -1,0 +1,116 @@
+"""What differs from one site generator to another: the selectors of `themes.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypeAlias
+
+from lxml.cssselect import CSSSelector
+from lxml.html import HtmlElement
+
+_FILE = Path(__file__).with_name("themes.toml")
+UNKNOWN = "unknown"
+"""The name of the theme of pages that no entry recognises: HTML's own semantics."""
+
+_SIMPLE = re.compile(r"(?P<tag>[a-z][\w-]*)?(?:\.(?P<name>[\w-]+))?")
+
+Selectors: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """The selectors by which a page is read, by their names in `themes.toml`."""
+
+    name: str
+    generator: re.Pattern[str] | None
+    marker: str
+    selectors: dict[str, Selectors]
+
+    def recognises(self, root: HtmlElement, generator: str) -> bool:
+        """Whether a page is of this theme, by its generator's name or by its elements."""
+        named = self.generator is not None and bool(self.generator.search(generator))
+        return named or (bool(self.marker) and bool(_compiled(self.marker)(root)))
+
+    def find(self, key: str, index: ElementIndex) -> set[HtmlElement]:
+        """Return the indexed elements that the theme's selectors of `key` match."""
+        return {one for css in self.selectors.get(key, ()) for one in index.find(css)}
+
+    def content(self, root: HtmlElement) -> HtmlElement | None:
+        """Return the page's main element, by the first selector that finds one with text."""
+        for selector in self.selectors["content"]:
+            for found in _compiled(selector)(root):
+                if found.text_content().strip():
+                    return found
+        return None
+
+
+class ElementIndex:
+    """The elements below one, by tag and class: most selectors name just these."""
+
+    def __init__(self, element: HtmlElement) -> None:
+        self._element = element
+        self.elements: list[HtmlElement] = list(element.iter())
+        """All of them. lxml makes a new object for an element that is not referenced."""
+        self._by_tag: dict[str, list[HtmlElement]] = defaultdict(list)
+        self._by_class: dict[str, list[HtmlElement]] = defaultdict(list)
+        for one in self.elements:
+            self._by_tag[one.tag].append(one)
+            for name in (one.get("class") or "").split():
+                self._by_class[name].append(one)
+
+    def find(self, css: str) -> list[HtmlElement]:
+        """Return the elements that a selector matches."""
+        simple = _SIMPLE.fullmatch(css)
+        if simple is None:
+            return list(_compiled(css)(self._element))
+        tag, name = simple["tag"], simple["name"]
+        if name is None:
+            return self._by_tag.get(tag, [])
+        return [one for one in self._by_class.get(name, ()) if tag in (None, one.tag)]
+
+
+@cache
+def _compiled(css: str) -> CSSSelector:
+    return CSSSelector(css, translator="html")
+
+
+@cache
+def themes() -> tuple[Theme, ...]:
+    """Return the themes of `themes.toml` in its order, the fallback last."""
+    tables = tomllib.loads(_FILE.read_text("utf-8"))
+    common: dict[str, list[str]] = tables["common"]
+    found = [_theme(one, common) for one in tables["theme"]]
+    return (*found, _theme({"name": UNKNOWN, "marker": "*"}, common))
+
+
+def _theme(table: dict[str, object], common: dict[str, list[str]]) -> Theme:
+    generator, marker = table.get("generator"), table.get("marker", "")
+    lists = {key: value for key, value in table.items() if isinstance(value, list)}
+    content = lists.pop("content", common["content"])
+    selectors = {
+        key: (*common.get(key, ()), *lists.get(key, ())) for key in (*common, *lists)
+    } | {"content": tuple(content)}
+    return Theme(
+        str(table["name"]),
+        re.compile(str(generator), re.IGNORECASE) if generator else None,
+        str(marker),
+        selectors,
+    )
+
+
+def theme_of(root: HtmlElement) -> Theme:
+    """Return the theme of a page: the first one that recognises it and finds its content."""
+    names = root.xpath("//meta[translate(@name, 'G', 'g')='generator']/@content")
+    generator = str(names[0]) if names else ""
+    return next(
+        one for one in themes() if one.recognises(root, generator) and _has_content(one, root)
+    )
+
+
+def _has_content(theme: Theme, root: HtmlElement) -> bool:
+    return theme.name == UNKNOWN or theme.content(root) is not None

@@ -1,0 +1,125 @@
+"""Parses a page's HTML, bounded and without anything that a reader does not see."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import lxml.html
+from lxml import etree
+from lxml.html import HtmlElement
+
+from app.adapters.reading.formulas import mark_formulas
+from app.adapters.reading.themes import ElementIndex, Theme, theme_of
+from app.domain.errors import FileRefused
+
+MAX_BYTES = 50_000_000
+"""Largest page that is read."""
+_MAX_DEPTH = 200
+"""Deepest nesting of elements that is read; a browser's own limit is 512."""
+_STYLE_HIDES = re.compile(
+    r"(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])"
+    r"|font-size\s*:\s*0(?![.\d]))", re.IGNORECASE
+)  # fmt: skip
+_CONTROLS = dict.fromkeys(
+    code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r\f\x85"
+)
+_ROLES = (
+    "heading", "code", "code_title", "admonition", "admonition_title", "exercise", "solution",
+    "note", "tab_set", "tab_label", "tab_panel", "footnote", "footnote_mark", "reference",
+    "caption", "term", "signature",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A page's content without furniture, and what its elements are."""
+
+    content: HtmlElement
+    theme: Theme
+    roles: dict[str, set[HtmlElement]]
+    """Name of a list of selectors in `themes.toml` -> the elements that they match."""
+    elements: list[HtmlElement]
+    """All elements of the content, in order."""
+    hidden: tuple[str, ...]
+    """Texts that no reader sees, by an inline style."""
+
+    def has(self, role: str, element: HtmlElement) -> bool:
+        return element in self.roles[role]
+
+
+def parse(html: bytes, file: str) -> HtmlElement:
+    """Parse a page; no entity or other resource outside it is ever read.
+
+    FileRefused if it is too large or too deeply nested.
+    """
+    if len(html) > MAX_BYTES:
+        raise FileRefused(f"the page has over {MAX_BYTES // 1_000_000} MB", file)
+    encoding = None if _declares_encoding(html) else "utf-8"
+    parser = lxml.html.HTMLParser(
+        encoding=encoding, no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
+    )
+    try:
+        root = lxml.html.document_fromstring(html or b"<html></html>", parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
+        root = lxml.html.document_fromstring("<html><body></body></html>")
+    return root
+
+
+def _declares_encoding(html: bytes) -> bool:
+    return b"charset" in html[:1024].lower() or html[:2] in (b"\xff\xfe", b"\xfe\xff")
+
+
+def page_tree(root: HtmlElement, file: str, theme: Theme | None = None) -> Tree | None:
+    """Return the content of a parsed page, which is changed; None if the page has none."""
+    theme = theme or theme_of(root)
+    content = theme.content(root)
+    if content is None:
+        return None
+    _require_shallow(content, file)
+    mark_formulas(content)
+    hidden = tuple(_drop_hidden(content))
+    for element in theme.find("drop", ElementIndex(content)):
+        _drop(element, content)
+    index = ElementIndex(content)
+    for element in index.elements:
+        _clean(element)
+    roles = {role: theme.find(role, index) for role in _ROLES}
+    return Tree(content, theme, roles, index.elements, hidden)
+
+
+def _require_shallow(content: HtmlElement, file: str) -> None:
+    depth = 0
+    for event, _ in etree.iterwalk(content, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        if depth > _MAX_DEPTH:
+            raise FileRefused(f"elements are nested over {_MAX_DEPTH} deep", file)
+
+
+def _drop_hidden(content: HtmlElement) -> list[str]:
+    found = [one for one in content.xpath(".//*[@style]") if _STYLE_HIDES.search(one.get("style"))]
+    texts = []
+    for element in found:
+        if _in_tab(element):  # shown when its tab is chosen
+            continue
+        texts.append(" ".join(element.text_content().split()))
+        _drop(element, content)
+    return [text for text in texts if text]
+
+
+def _in_tab(element: HtmlElement) -> bool:
+    classes = f"{element.get('class') or ''} {element.get('role') or ''}"
+    return "tab" in classes or "collaps" in classes or "toggle" in classes
+
+
+def _drop(element: HtmlElement, content: HtmlElement) -> None:
+    if element is not content and element.getparent() is not None:
+        element.drop_tree()
+
+
+def _clean(element: HtmlElement) -> None:
+    """Remove control characters, which the program uses as marks."""
+    if element.text and not element.text.isprintable():
+        element.text = element.text.translate(_CONTROLS)
+    if element.tail and not element.tail.isprintable():
+        element.tail = element.tail.translate(_CONTROLS)
