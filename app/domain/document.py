@@ -103,6 +103,8 @@ class Block:
     runs: str = ""
     """The inline text of the page, with RUN_BOUNDARY at each change of mark-up, formula and
     footnote. A text fragment may quote from one run only."""
+    image: str = ""
+    """Address of the image of a figure, as the page has it; "" if none."""
 
     @property
     def unfenced_text(self) -> str:

@@ -146,7 +146,7 @@ class _Blocks:
 
     def _code(self, element: HtmlElement) -> list[Draft]:
         pres = [element] if element.tag == "pre" else list(element.iter("pre"))
-        title = code_title(element, self._tree)
+        title = code_title(element, self._tree) or element.get("title") or ""
         drafts = []
         for pre in pres:
             text = code_text(pre)
@@ -198,6 +198,7 @@ class _Blocks:
         if not panels:
             return self.of(element)
         names = [" ".join(self._inline(one).text.split()) for one in labels]
+        names = names or [one.get("label") or one.get("title") or "" for one in panels]
         names += [""] * (len(panels) - len(names))
         return [
             one

@@ -81,7 +81,7 @@ class _Reading:
             self._formula(element)
         elif tag == "img":
             self._image = self._image or element.get("src") or ""
-            self._shown(element.get("alt") or "")
+            self._shown(" ".join(filter(None, (element.get("alt"), element.get("title")))))
         elif self._tree.has("footnote_mark", element):
             self._out.append(_GAP)
         elif tag == "sup" and self._is_exponent(element):

@@ -1,0 +1,159 @@
+"""Makes documents of pages: sections, anchors, addresses, offsets and ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.adapters.reading.drafts import GAP, NO_SPAN, Draft, DraftPart
+from app.adapters.reading.sections import classify
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Part, Span
+from app.domain.urls import with_anchor
+
+_MARKS = str.maketrans({RUN_BOUNDARY: " ", RUN_GLUE: None})
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What is known of a page besides its blocks."""
+
+    file: str
+    url: str
+    title: str = ""
+    """Title in the navigation or front matter; "" if none."""
+    chapter: str = ""
+    chapter_number: int = 0
+    language: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The `rag_...` keys of its front matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageDraft:
+    """A page whose blocks have no ids yet."""
+
+    facts: PageFacts
+    title: str
+    drafts: Sequence[Draft]
+    source: str | None
+    """The Markdown source; None for a built page, whose source is the text of its blocks."""
+    unread: Sequence[str] = ()
+    """Words of the content that no block has."""
+    words: int = 0
+    """Number of words of the content."""
+
+    def id_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield for each block the text that its id hashes, and the author's id or ""."""
+        for draft in self.drafts:
+            text = draft.runs.translate(_MARKS)
+            yield (text if _WORD.search(text) else draft.text), _author_id(draft)
+
+
+def draft_page(facts: PageFacts, drafts: Sequence[Draft], source: str | None = None) -> PageDraft:
+    """Return the page with the kinds that its sections give to its blocks."""
+    title = _title_of(facts, drafts)
+    kept = [one for one in classify(drafts, title) if one.text.strip()]
+    return PageDraft(facts, title, kept, source)
+
+
+def _title_of(facts: PageFacts, drafts: Sequence[Draft]) -> str:
+    first = next((one for one in drafts if one.kind is BlockKind.HEADING), None)
+    if first is not None and (first.level == 1 or not facts.title):
+        return first.text
+    return facts.title or facts.file.rpartition("/")[2].partition(".")[0]
+
+
+def _author_id(draft: Draft) -> str:
+    return "" if draft.kind is BlockKind.HEADING else draft.element_id
+
+
+def build_document(
+    page: PageDraft, position: int, ids: Iterator[str], language: str
+) -> Document:
+    """Make the document; `ids` yields the paragraph id of each of its blocks."""
+    facts = page.facts
+    source = page.source if page.source is not None else GAP.join(d.text for d in page.drafts)
+    return Document(
+        facts.file,
+        page.title,
+        facts.chapter or page.title,
+        facts.url,
+        source,
+        tuple(_blocks(page, ids)),
+        position,
+        facts.language or language,
+        settings=dict(facts.settings),
+        chapter_number=facts.chapter_number,
+    )
+
+
+def _blocks(page: PageDraft, ids: Iterator[str]) -> Iterator[Block]:
+    sections = _Sections(page)
+    at = 0
+    for draft in page.drafts:
+        sections.reach(draft)
+        own = (at, at + len(draft.text))
+        at = own[1] + len(GAP)
+        span = own if page.source is None else draft.span
+        yield Block(
+            draft.kind,
+            draft.text,
+            page.facts.file,
+            *span,
+            heading_path=sections.path,
+            anchor=sections.anchor,
+            url=with_anchor(page.facts.url, sections.anchor),
+            paragraph_id=next(ids),
+            level=draft.level,
+            language=draft.language,
+            title=draft.title,
+            terms=draft.terms,
+            parts=tuple(_parts(draft, span, exact=page.source is None)),
+            author_id=_author_id(draft),
+            runs=draft.runs,
+            image=draft.image,
+        )
+
+
+def _parts(draft: Draft, span: Span, *, exact: bool) -> Iterator[Part]:
+    """Yield the parts with their spans: exact in a page's own text, else those of the source."""
+    at = 0
+    for part in draft.parts:
+        found = draft.text.find(part.text.strip("\n"), at)
+        if found >= 0:
+            at = found + len(part.text.strip("\n"))
+        start, end = (found, at) if found >= 0 else (at, at)
+        own = (span[0] + start, span[0] + end) if exact else _known(part, span)
+        yield Part(part.kind, *own, part.text, part.header)
+
+
+def _known(part: DraftPart, span: Span) -> Span:
+    return span if part.span == NO_SPAN else part.span
+
+
+class _Sections:
+    """The headings above the next block."""
+
+    def __init__(self, page: PageDraft) -> None:
+        self._title = page.title
+        self._open: list[Draft] = []
+        self._title_anchor = ""
+        self._title_seen = False
+        self.path: tuple[str, ...] = (page.title,)
+        self.anchor = ""
+
+    def reach(self, draft: Draft) -> None:
+        """Enter the section of a heading."""
+        if draft.kind is not BlockKind.HEADING:
+            return
+        if not self._title_seen and draft.text == self._title:
+            self._title_seen, self._open, self._title_anchor = True, [], draft.anchor
+        else:
+            while self._open and self._open[-1].level >= draft.level:
+                self._open.pop()
+            self._open.append(draft)
+        self.path = (self._title, *(one.text for one in self._open))
+        anchors = (one.anchor for one in reversed(self._open) if one.anchor)
+        self.anchor = next(anchors, self._title_anchor)

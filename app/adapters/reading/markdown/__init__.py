@@ -1,0 +1,1 @@
+"""Renders Markdown and notebooks to pages for the builder of blocks."""

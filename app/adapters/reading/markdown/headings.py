@@ -1,0 +1,144 @@
+"""Ids of headings, as each site generator makes them from their texts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from markdown_it.token import Token
+
+from app.domain.document import Site
+
+_OWN_ID = re.compile(
+    r"\s*(?:\{:?\s*#(?P<a>[^\s{}]+)[^{}]*\}|\{/\*\s*#(?P<b>[\w-]+)\s*\*/\}|\[\[(?P<c>[^\[\]\s]+)\]\])\s*$"
+)
+_NOT_GITHUB = re.compile(r"[^\w\- ]")
+_NOT_WORD = re.compile(r"[^\w\s-]")
+_BLANKS = re.compile(r"[-\s]+")
+_NOT_ID = re.compile(r"[^a-z0-9]+")
+_KEPT = frozenset("-_ ")
+
+Unique: TypeAlias = Callable[[str, dict[str, int]], str]
+
+
+def github_slug(text: str) -> str:
+    """github-slugger 1.5.0: lower case, a fixed set of characters dropped, spaces to `-`."""
+    lowered = text.lower()
+    if lowered.isascii():
+        return _NOT_GITHUB.sub("", lowered).replace(" ", "-")
+    kept = [one for one in lowered if one in _KEPT or unicodedata.category(one)[0] in "LMN"]
+    return "".join(kept).replace(" ", "-")
+
+
+def mdbook_slug(text: str) -> str:
+    """mdBook: letters, digits, `_` and `-` in lower case; each blank is `-`."""
+    kept = (one for one in text.strip().lower() if one.isalnum() or one in "_-" or one.isspace())
+    return "".join("-" if one.isspace() else one for one in kept)
+
+
+def python_markdown_slug(text: str) -> str:
+    """Python-Markdown's `toc`: folded to ASCII."""
+    folded = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return _BLANKS.sub("-", _NOT_WORD.sub("", folded).strip().lower())
+
+
+def docutils_slug(text: str) -> str:
+    """docutils' `make_id`: ASCII letters and digits, other runs are one `-`."""
+    folded = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+    return _NOT_ID.sub("-", folded).strip("-").lstrip("0123456789-")
+
+
+def unique_github(base: str, used: dict[str, int]) -> str:
+    slug = base
+    while slug in used:
+        used[base] += 1
+        slug = f"{base}-{used[base]}"
+    used[slug] = 0
+    return slug
+
+
+def unique_underscored(base: str, used: dict[str, int]) -> str:
+    """Python-Markdown: `_1`, `_2`; a heading without ASCII letters is only that number."""
+    slug, number = base, used.get(base, 0)
+    while not slug or slug in used:
+        number += 1
+        slug = f"{base}_{number}"
+    used[base], used[slug] = number, 0
+    return slug
+
+
+def unique_docutils(base: str, used: dict[str, int]) -> str:
+    """docutils: `id1`, `id2` for a heading whose id is empty or taken."""
+    slug = base
+    while not slug or slug in used:
+        used[""] = used.get("", 0) + 1
+        slug = f"id{used['']}"
+    used[slug] = 0
+    return slug
+
+
+_STYLES: dict[Site, tuple[Callable[[str], str], Unique]] = {
+    Site.DOCUSAURUS: (github_slug, unique_github),
+    Site.PLAIN: (github_slug, unique_github),
+    Site.MDBOOK: (mdbook_slug, unique_github),
+    Site.MKDOCS: (python_markdown_slug, unique_underscored),
+    Site.MYST: (docutils_slug, unique_docutils),
+}
+
+
+@dataclass(slots=True)
+class Slugger:
+    """Makes the ids of one page's headings, in order."""
+
+    site: Site
+    used: dict[str, int] = field(default_factory=dict)
+
+    def anchor(self, text: str, level: int, own: str) -> str:
+        """Return the id of the page's next heading; "" if the generator gives it none."""
+        slug, unique = _STYLES[self.site]
+        untitled = level == 1 and self.site is Site.DOCUSAURUS
+        if own:
+            return "" if untitled else own
+        found = unique(slug(text), self.used)
+        return "" if untitled else found
+
+
+def heading_ids(tokens: Sequence[Token], slugger: Slugger) -> None:
+    """Set the id of each heading, and remove the author's own from its text."""
+    target = ""
+    for opening, inline in zip(tokens, tokens[1:], strict=False):
+        if opening.type == "myst_target":
+            target = str(opening.content)
+        if opening.type != "heading_open":
+            target = target if opening.type in ("myst_target", "inline") else ""
+            continue
+        own = str(opening.attrGet("id") or "") or _own_id(inline) or target
+        text = _text(inline.children or [])
+        anchor = slugger.anchor(text, int(opening.tag[1]), own)
+        opening.attrs.pop("id", None)
+        if anchor:
+            opening.attrSet("id", anchor)
+        target = ""
+
+
+def _own_id(inline: Token) -> str:
+    """Return the id written at the end of a heading, and remove it."""
+    children = inline.children or []
+    last = children[-1] if children else None
+    found = _OWN_ID.search(last.content) if last is not None and last.type == "text" else None
+    if last is None or found is None:
+        return ""
+    last.content = last.content[: found.start()]
+    return next(part for part in found.groups() if part)
+
+
+def _text(children: Sequence[Token]) -> str:
+    """Return the text of a heading: that of links, emphasis and code, and of images."""
+    return "".join(
+        _text(one.children or []) if one.type == "image" else one.content
+        for one in children
+        if one.type not in ("html_inline", "footnote_ref")
+    )

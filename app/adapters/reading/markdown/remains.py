@@ -1,0 +1,80 @@
+"""What only the site's generator can resolve: it is left out of the text, counted and named."""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+
+from app.domain.document import Site
+
+_MUSTACHE = re.compile(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
+_COMMENT = re.compile(r"\{/\*.*?\*/\}", re.DOTALL)
+_ATTRIBUTES = re.compile(r"\{:[^{}\n]{0,400}\}")
+"""kramdown's attribute list."""
+_EXPRESSION = re.compile(r"\{[^{}\n]{0,400}\}")
+_BLANK = re.compile(r"\{\s*(['\"`])\s*\1\s*\}")
+_LINE = re.compile(
+    r"(?:\{\{[^{}]*\}\}|\{%.*%\}|-{1,2}8<-{1,2} .*|\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\[TOC\]|\[\[toc\]\])\s*$",
+    re.IGNORECASE,
+)
+_SILENT = re.compile(r"\{[#:/@]|\[\[?toc|\{% *(?:raw|endraw|comment|endcomment)", re.IGNORECASE)
+"""Lines that are left out without being counted."""
+_MODULE = re.compile(r"(?:import|export)\s[^\n]*")
+
+
+def remains_plugin(md: MarkdownIt) -> None:
+    md.block.ruler.before(
+        "fence", "remains", _line, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    md.block.ruler.before("fence", "module", _module)
+    md.inline.ruler.before("escape", "remains", _inline)
+
+
+def _line(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
+    begin = state.bMarks[start] + state.tShift[start]
+    text = state.src[begin : state.eMarks[start]]
+    found = _LINE.match(text) if text[:1] in "{-[" else None
+    if found is None:
+        return False
+    if not silent:
+        if not _SILENT.match(text):
+            state.env["unknown"].append((start + 1, text.strip()))
+        state.line = start + 1
+    return True
+
+
+def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Leave out `import` and `export` of MDX, up to the next empty line."""
+    if state.env.get("site") is not Site.DOCUSAURUS or state.level:
+        return False
+    if not _MODULE.match(state.src, state.bMarks[start], state.eMarks[start]):
+        return False
+    if not silent:
+        while start < end and not state.isEmpty(start):
+            start += 1  # noqa: PLW2901
+        state.line = start
+    return True
+
+
+def _inline(state: StateInline, silent: bool) -> bool:
+    source, at = state.src, state.pos
+    if source[at] != "{":
+        return False
+    found = _COMMENT.match(source, at) or _ATTRIBUTES.match(source, at)
+    unknown = None
+    if found is None:
+        unknown = found = _MUSTACHE.match(source, at)
+    is_mdx = state.env.get("site") is Site.DOCUSAURUS
+    if found is None and is_mdx and (found := _BLANK.match(source, at)) and not silent:
+        state.pending += " "
+    if found is None and is_mdx and not source.startswith("{#", at):
+        unknown = found = _EXPRESSION.match(source, at)
+    if found is None:
+        return False
+    if unknown is not None and not silent:
+        state.env["unknown"].append((0, found.group()))
+    state.pos = found.end()
+    return True

@@ -1,0 +1,175 @@
+"""Renders a page of Markdown to HTML whose block elements carry their source span."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from html import escape
+from itertools import accumulate
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from mdit_py_plugins.admon import admon_plugin
+from mdit_py_plugins.amsmath import amsmath_plugin
+from mdit_py_plugins.attrs import attrs_block_plugin, attrs_plugin
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.gfm import gfm_plugin
+from mdit_py_plugins.myst_blocks import myst_block_plugin
+from mdit_py_plugins.myst_role import myst_role_plugin
+from mdit_py_plugins.texmath import texmath_plugin
+
+from app.adapters.reading.blocks import SPAN
+from app.adapters.reading.formulas import TAG as FORMULA
+from app.adapters.reading.markdown.containers import containers_plugin
+from app.adapters.reading.markdown.directives import directives_plugin
+from app.adapters.reading.markdown.headings import Slugger, heading_ids
+from app.adapters.reading.markdown.remains import remains_plugin
+from app.adapters.reading.markdown.tags import mark, tags_plugin
+from app.domain.document import Site
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_INFO = re.compile(r"^\{?\.?(?P<language>[\w+#-]+)")
+_TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
+_HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class Rendered:
+    """A page as HTML, and what the renderer did not understand."""
+
+    html: str
+    unknown: list[tuple[int, str]] = field(default_factory=list)
+    """(line from 1, the text) of each place that only the site's generator can resolve."""
+
+
+def render(source: str, site: Site, slugger: Slugger, skip: int = 0) -> Rendered:
+    """Render a page; `skip` is the length of its front matter.
+
+    Spans in the HTML are code points of `source`.
+    """
+    body = _LINE_END.sub("\n", source[:skip])
+    blank = "\n" * body.count("\n")
+    md = parser(site)
+    env: dict[str, Any] = {"unknown": [], "site": site}
+    tokens = md.parse(blank + source[skip:], env)
+    heading_ids(tokens, slugger)
+    starts = [0, *accumulate(len(line) for line in _lines(source))]
+    _set_spans(tokens, source, starts)
+    return Rendered(md.renderer.render(tokens, md.options, env), env["unknown"])
+
+
+def _lines(source: str) -> list[str]:
+    lines, at = [], 0
+    for end in _LINE_END.finditer(source):
+        lines.append(source[at : end.end()])
+        at = end.end()
+    return [*lines, source[at:]]
+
+
+def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> None:
+    last = len(starts) - 1
+    for token in tokens:
+        if token.map is None or token.nesting < 0 or token.type == "inline":
+            continue
+        start, end = starts[min(token.map[0], last)], starts[min(token.map[1], last)]
+        text = source[start:end]
+        start += len(text) - len(text.lstrip())
+        end -= len(text) - len(text.rstrip())
+        if start < end:
+            token.attrSet(SPAN, f"{start}:{end}")
+
+
+@cache
+def parser(site: Site) -> MarkdownIt:
+    """Return the parser for a generator's Markdown."""
+    md = MarkdownIt("commonmark", {"html": True}).use(gfm_plugin).use(deflist_plugin)
+    md.use(tags_plugin).use(remains_plugin)
+    md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
+    if site is Site.MDBOOK:
+        md.use(texmath_plugin, delimiters="brackets")
+    else:
+        md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
+               double_inline=True)  # fmt: skip
+        md.use(texmath_plugin, delimiters="brackets").use(amsmath_plugin)
+    if site is Site.DOCUSAURUS:
+        md.disable("code")  # MDX has no indented code
+    if site is Site.MYST:
+        md.use(myst_block_plugin).use(myst_role_plugin)
+    else:
+        md.use(admon_plugin)
+    md.use(containers_plugin).use(directives_plugin)
+    for name, rule in _RULES.items():
+        md.renderer.rules[name] = rule
+    return md
+
+
+def _attributes(token: Token) -> str:
+    return RendererHTML.renderAttrs(token)
+
+
+def _fence(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
+    token = tokens[index]
+    info = token.info.strip()
+    found = _INFO.match(info)
+    language = found["language"] if found else ""
+    code = token.content
+    if language == "rust" and env.get("site") is Site.MDBOOK:
+        code = _HIDDEN_RUST.sub("", code)
+    title = _TITLE.search(info)
+    shown = f' title="{escape(title[1] or title[2])}"' if title else ""
+    kind = f' class="language-{escape(language)}"' if language else ""
+    return f"<pre{_attributes(token)}{kind}{shown}><code>{escape(code)}</code></pre>\n"
+
+
+def _formula(display: bool) -> Callable[..., str]:
+    def rule(tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+        token = tokens[index]
+        shown = "1" if display else "0"
+        token.attrs.pop("class", None)
+        return f'<{FORMULA} display="{shown}"{_attributes(token)}>{escape(token.content.strip())}</{FORMULA}>'
+
+    return rule
+
+
+def _html_block(tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    token = tokens[index]
+    start, _, end = str(token.attrs.get(SPAN, "")).partition(":")
+    return (mark(int(start), int(end)) if end else "") + token.content
+
+
+def _role(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
+    """Render a MyST role: its text, or what it names if it has a title of its own."""
+    token = tokens[index]
+    name, text = str(token.meta.get("name", "")), token.content
+    if name in ("math", "eq"):
+        return f'<{FORMULA} display="0">{escape(text)}</{FORMULA}>'
+    if name in ("code", "kbd", "command", "file", "program", "option", "samp"):
+        return f"<code>{escape(text)}</code>"
+    title, _, target = text.partition("<")
+    if target or name in ("sub", "sup", "abbr", "term", "doc", "download", "dfn", "emphasis"):
+        return escape(title.strip() or text)
+    env["unknown"].append((0, f"{{{name}}}`{text}`"))
+    return escape(text) if name in ("ref", "numref", "term") else ""
+
+
+_RULES: dict[str, Callable[..., str]] = {
+    "fence": _fence,
+    "code_block": _fence,
+    "math_inline": _formula(False),
+    "math_inline_double": _formula(True),
+    "math_single": _formula(False),
+    "math_block": _formula(True),
+    "math_block_label": _formula(True),
+    "math_block_eqno": _formula(True),
+    "amsmath": _formula(True),
+    "html_block": _html_block,
+    "myst_role": _role,
+    "myst_line_comment": lambda *_: "",
+    "myst_block_break": lambda *_: "",
+    "myst_target": lambda *_: "",
+}

@@ -1,0 +1,157 @@
+"""HTML and JSX tags in Markdown: each is an element, whatever stands between two of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import escape
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+
+from app.adapters.reading.blocks import MARK, SPAN
+
+_NAME = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)?")
+_ATTRIBUTE = re.compile(
+    r"""\s*(?P<name>[A-Za-z_:@][\w:.@-]*)(?:\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'{}<>=`]+|(?=\{)))?"""
+)
+_END = re.compile(r"\s*(?P<empty>/?)>")
+_TEXT_VALUE = re.compile(r"\{\s*(?:\"([^\"]*)\"|'([^']*)'|`([^`$]*)`)\s*\}")
+_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_RAW = frozenset("pre script style textarea svg math table".split())
+"""Elements whose content is HTML up to their end, as CommonMark has it."""
+_LONGEST = 20_000
+"""Characters of a tag; a longer one is text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag as HTML; `end` is the offset behind it."""
+
+    html: str
+    name: str
+    end: int
+
+
+def scan_tag(source: str, at: int) -> Tag | None:
+    """Read the tag that begins at an offset; None if there is none.
+
+    Attributes in braces are kept if they are a text; a component that closes itself gets an end tag.
+    """
+    begin = _NAME.match(source, at)
+    if begin is None:
+        return None
+    name, limit = (begin["name"] or "").lower(), min(len(source), at + _LONGEST)
+    end, attributes = begin.end(), ""
+    while not begin["close"] and (read := _read_attribute(source, end, limit)):
+        end = read[0]
+        attributes += read[1]
+    last = _END.match(source, end, limit)
+    if last is None:
+        return None
+    name = name or "x-fragment"
+    return Tag(_html(begin["close"], name, attributes, last["empty"]), name, last.end())
+
+
+def _read_attribute(source: str, at: int, limit: int) -> tuple[int, str] | None:
+    """Return where the attribute at an offset ends, and its HTML; "" for an expression."""
+    found = _ATTRIBUTE.match(source, at, limit)
+    if found is None:  # perhaps `{...attributes}`
+        end = _braces(source, _skip_blanks(source, at), limit)
+        return (end, "") if end else None
+    if found["value"] != "":
+        return found.end(), _attribute(found["name"], found["value"])
+    end = _braces(source, found.end(), limit)
+    if not end:
+        return None
+    return end, _attribute(found["name"], _text_of(source[found.end() : end]))
+
+
+def _skip_blanks(source: str, at: int) -> int:
+    while at < len(source) and source[at].isspace():
+        at += 1
+    return at
+
+
+def _braces(source: str, at: int, limit: int) -> int:
+    """Return the offset behind the braces that begin at an offset; 0 if none do."""
+    if at >= limit or source[at] != "{":
+        return 0
+    depth = 0
+    for end in range(at, limit):
+        depth += (source[end] == "{") - (source[end] == "}")
+        if not depth:
+            return end + 1
+    return 0
+
+
+def _text_of(braces: str) -> str | None:
+    found = _TEXT_VALUE.fullmatch(braces)
+    return next(part for part in found.groups() if part is not None) if found else None
+
+
+def _attribute(name: str, value: str | None) -> str:
+    if value is None:
+        return ""
+    if value[:1] in "\"'" and value[-1:] == value[:1]:
+        return f" {name}={value}"
+    return f' {name}="{escape(value)}"'
+
+
+def _html(close: str, name: str, attributes: str, empty: str) -> str:
+    if close:
+        return f"</{name}>"
+    opened = f"<{name}{attributes}>"
+    return f"{opened}</{name}>" if empty and name not in _VOID else opened
+
+
+def tags_plugin(md: MarkdownIt) -> None:
+    """Read lines of tags alone as tags, so that the lines between them are Markdown."""
+    md.block.ruler.before(
+        "html_block", "tag_line", _tag_line, {"alt": ["paragraph", "reference", "blockquote"]}
+    )
+    md.inline.ruler.before("html_inline", "tag", _tag_inline)
+
+
+def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    at = state.bMarks[start] + state.tShift[start]
+    if state.src[at : at + 1] != "<":
+        return False
+    html = ""
+    while at < len(state.src) and state.src[at] == "<":
+        tag = scan_tag(state.src, at)
+        if tag is None or (tag.name in _RAW and not html):
+            return False
+        html += tag.html
+        at = tag.end
+        while at < len(state.src) and state.src[at] in " \t":
+            at += 1
+    if at < len(state.src) and state.src[at] != "\n":
+        return False
+    last = start + state.src.count("\n", state.bMarks[start], at)
+    if last >= end:
+        return False
+    if not silent:
+        token = state.push("html_block", "", 0)
+        token.map = [start, last + 1]
+        token.content = f"{html}\n"
+        state.line = last + 1
+    return True
+
+
+def _tag_inline(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] != "<":
+        return False
+    tag = scan_tag(state.src, state.pos)
+    if tag is None:
+        return False
+    if not silent:
+        state.push("html_inline", "", 0).content = tag.html
+    state.pos = tag.end
+    return True
+
+
+def mark(start: int, end: int) -> str:
+    """Return the element that gives the source span of the HTML behind it."""
+    return f'<{MARK} {SPAN}="{start}:{end}"></{MARK}>'
