@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lxml.html import HtmlElement
+from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
 from app.adapters.reading.drafts import NO_SPAN, Draft, compose
-from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.inline import Inline, inline
 from app.adapters.reading.kinds import titled_kind
 from app.adapters.reading.listings import code_language, code_text, code_title
 from app.adapters.reading.lists import read_list
 from app.adapters.reading.tables import read_table
 from app.adapters.reading.tree import Tree
-from app.domain.document import BlockKind, Span
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Span
 
 SPAN = "data-span"
 """Attribute with the source span of an element that is rendered from Markdown: "start:end"."""
@@ -32,6 +32,11 @@ _BLOCK_ROLES = (
     "code", "admonition", "exercise", "solution", "tab_set", "tab_panel", "footnote", "reference",
 )  # fmt: skip
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_NO_TEXT = f"{RUN_BOUNDARY}{RUN_GLUE} \n.,;"
+_MATH = {"$$": BlockKind.MATH}
+"""Kind of a paragraph that is a formula, by its first characters."""
+_TITLES = ("caption", "title", "heading", "summary", "term")
+"""Attributes of a component that hold its title."""
 _GENERATED_ID = re.compile(r"^(?:id|index-|__\w+|cell-id|tab-?|radix-|:r)\S*$")
 """Ids that a generator numbers: they change with the page."""
 
@@ -52,7 +57,7 @@ class _Blocks:
         drafts: list[Draft] = []
         run: list[HtmlElement | str] = [element.text] if element.text else []
         for child in element:
-            if child in self._holders or child.tag == MARK or _is_display(child):
+            if child in self._holders or child.tag == MARK:
                 drafts += self._paragraph_of(run, element)
                 run = []
                 drafts += self._block(child)
@@ -85,8 +90,6 @@ class _Blocks:
             return self._heading(element)
         if has("code", element):
             return self._code(element)
-        if tag == FORMULA:
-            return _formula(element)
         if has("tab_set", element):
             return self._tabs(element)
         if has("footnote", element):
@@ -107,6 +110,8 @@ class _Blocks:
             return self._definitions(element)
         if tag == "blockquote":
             return _kept(compose(BlockKind.QUOTE, self.of(element)))
+        if tag not in HTML_TAGS:
+            return [*_component_title(element), *self.of(element)]
         if tag == "figure" or (self._tree.has("caption", element) and tag != "caption"):
             return self._figure(element)
         return self.of(element)
@@ -125,8 +130,8 @@ class _Blocks:
         if not found.text:
             return []
         kind = BlockKind.PARAGRAPH
-        if found.image and not found.runs.strip("\x1e\x1f \n"):
-            kind = BlockKind.FIGURE
+        if not found.runs.strip(_NO_TEXT):
+            kind = BlockKind.FIGURE if found.image else _MATH.get(found.text[:2], kind)
         ident = "" if element in self._holders and len(run) < len(element) else _own_id(element)
         ident = ident or next((_own_id(one) for one in run if not isinstance(one, str)), "")
         return [
@@ -277,20 +282,18 @@ def _holders(tree: Tree) -> set[HtmlElement]:
     return holders
 
 
-def _is_display(element: HtmlElement) -> bool:
-    return element.tag == FORMULA and element.get("display") == "1"
-
-
-def _formula(element: HtmlElement) -> list[Draft]:
-    if not (element.text or "").strip():
-        return []
-    draft = Draft(BlockKind.MATH, f"$${element.text}$$", "")
-    draft.element_id = element.get("id") or ""
-    return [draft]
-
-
 def _kept(draft: Draft) -> list[Draft]:
     return [draft] if draft.text.strip() else []
+
+
+def _component_title(element: HtmlElement) -> list[Draft]:
+    """Return the title that a component's attributes name: "Listing 3-1: A loop"."""
+    title = next(filter(None, map(element.get, _TITLES)), "").replace("`", "")
+    if not title:
+        return []
+    number = element.get("number")
+    text = f"{str(element.tag).capitalize()} {number}: {title}" if number else title
+    return [Draft(BlockKind.PARAGRAPH, text, text)]
 
 
 def _lead_in(title: str) -> list[Draft]:

@@ -35,6 +35,10 @@ from app.domain.document import Site
 _LINE_END = re.compile(r"\r\n?|\n")
 _INFO = re.compile(r"^\{?\.?(?P<language>[\w+#-]+)")
 _TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
+_HIGHLIGHT = re.compile(
+    r"^[^\n]*(?://|#|--|\{?/\*|<!--)\s*highlight-(?:next-line|start|end)\b[^\n]*\n?", re.MULTILINE
+)
+"""Docusaurus's comments that mark lines of a listing."""
 _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
 
 
@@ -47,14 +51,16 @@ class Rendered:
     """(line from 1, the text) of each place that only the site's generator can resolve."""
 
 
-def render(source: str, site: Site, slugger: Slugger, skip: int = 0) -> Rendered:
-    """Render a page; `skip` is the length of its front matter.
+def render(
+    source: str, site: Site, slugger: Slugger, skip: int = 0, *, jsx: bool = False
+) -> Rendered:
+    """Render a page; `skip` is the length of its front matter, `jsx` says that it is MDX.
 
     Spans in the HTML are code points of `source`.
     """
     body = _LINE_END.sub("\n", source[:skip])
     blank = "\n" * body.count("\n")
-    md = parser(site)
+    md = parser(site, jsx)
     env: dict[str, Any] = {"unknown": [], "site": site}
     tokens = md.parse(blank + source[skip:], env)
     heading_ids(tokens, slugger)
@@ -85,7 +91,7 @@ def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> N
 
 
 @cache
-def parser(site: Site) -> MarkdownIt:
+def parser(site: Site, jsx: bool = False) -> MarkdownIt:
     """Return the parser for a generator's Markdown."""
     md = MarkdownIt("commonmark", {"html": True}).use(gfm_plugin).use(deflist_plugin)
     md.use(tags_plugin).use(remains_plugin)
@@ -96,7 +102,7 @@ def parser(site: Site) -> MarkdownIt:
         md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
                double_inline=True)  # fmt: skip
         md.use(texmath_plugin, delimiters="brackets").use(amsmath_plugin)
-    if site is Site.DOCUSAURUS:
+    if jsx or site is Site.DOCUSAURUS:
         md.disable("code")  # MDX has no indented code
     if site is Site.MYST:
         md.use(myst_block_plugin).use(myst_role_plugin)
@@ -120,6 +126,8 @@ def _fence(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
     code = token.content
     if language == "rust" and env.get("site") is Site.MDBOOK:
         code = _HIDDEN_RUST.sub("", code)
+    if env.get("site") is Site.DOCUSAURUS and "highlight-" in code:
+        code = _HIGHLIGHT.sub("", code)
     title = _TITLE.search(info)
     shown = f' title="{escape(title[1] or title[2])}"' if title else ""
     kind = f' class="language-{escape(language)}"' if language else ""

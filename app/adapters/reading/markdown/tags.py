@@ -21,6 +21,12 @@ _TEXT_VALUE = re.compile(r"\{\s*(?:\"([^\"]*)\"|'([^']*)'|`([^`$]*)`)\s*\}")
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 _RAW = frozenset("pre script style textarea svg math table".split())
 """Elements whose content is HTML up to their end, as CommonMark has it."""
+_INLINE = re.compile(
+    r"(?:a|abbr|b|bdi|bdo|br|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|m[a-z]+|mark|q|"
+    r"rp|rt|ruby|s|samp|small|span|strong|sub|sup|time|tt|u|var|wbr)"
+)
+"""Elements that do not end a paragraph; those that begin with m are MathML's."""
+_NOT_MATHML = frozenset("main map menu marquee meta".split())
 _LONGEST = 20_000
 """Characters of a tag; a longer one is text."""
 
@@ -32,6 +38,12 @@ class Tag:
     html: str
     name: str
     end: int
+    expression: bool = False
+    """Whether it is a component without content, whose attributes only a build can evaluate."""
+
+    @property
+    def is_inline(self) -> bool:
+        return _INLINE.fullmatch(self.name) is not None and self.name not in _NOT_MATHML
 
 
 def scan_tag(source: str, at: int) -> Tag | None:
@@ -50,8 +62,10 @@ def scan_tag(source: str, at: int) -> Tag | None:
     last = _END.match(source, end, limit)
     if last is None:
         return None
+    component = bool(begin["name"] and begin["name"][0].isupper() and last["empty"])
     name = name or "x-fragment"
-    return Tag(_html(begin["close"], name, attributes, last["empty"]), name, last.end())
+    html = _html(begin["close"], name, attributes, last["empty"])
+    return Tag(html, name, last.end(), component and "{" in source[begin.end() : last.start()])
 
 
 def _read_attribute(source: str, at: int, limit: int) -> tuple[int, str] | None:
@@ -118,12 +132,13 @@ def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     at = state.bMarks[start] + state.tShift[start]
     if state.src[at : at + 1] != "<":
         return False
-    html = ""
+    html, unknown = "", False
     while at < len(state.src) and state.src[at] == "<":
         tag = scan_tag(state.src, at)
-        if tag is None or (tag.name in _RAW and not html):
+        if tag is None or tag.is_inline or (tag.name in _RAW and not html):
             return False
         html += tag.html
+        unknown = unknown or tag.expression
         at = tag.end
         while at < len(state.src) and state.src[at] in " \t":
             at += 1
@@ -133,6 +148,9 @@ def _tag_line(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if last >= end:
         return False
     if not silent:
+        if unknown:
+            text = state.src[state.bMarks[start] : at].split("\n")[0].strip()
+            state.env["unknown"].append((start + 1, text))
         token = state.push("html_block", "", 0)
         token.map = [start, last + 1]
         token.content = f"{html}\n"
