@@ -16,7 +16,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class PageFacts:
+class PageInfo:
     """What is known of a page besides its blocks."""
 
     file: str
@@ -34,7 +34,7 @@ class PageFacts:
 class PageDraft:
     """A page whose blocks have no ids yet."""
 
-    facts: PageFacts
+    info: PageInfo
     title: str
     drafts: Sequence[Draft]
     source: str | None
@@ -51,18 +51,18 @@ class PageDraft:
             yield (text if _WORD.search(text) else draft.text), _author_id(draft)
 
 
-def draft_page(facts: PageFacts, drafts: Sequence[Draft], source: str | None = None) -> PageDraft:
+def draft_page(info: PageInfo, drafts: Sequence[Draft], source: str | None = None) -> PageDraft:
     """Return the page with the kinds that its sections give to its blocks."""
-    title = _title_of(facts, drafts)
+    title = _title_of(info, drafts)
     kept = [one for one in classify(drafts, title) if one.text.strip()]
-    return PageDraft(facts, title, kept, source)
+    return PageDraft(info, title, kept, source)
 
 
-def _title_of(facts: PageFacts, drafts: Sequence[Draft]) -> str:
+def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
     first = next((one for one in drafts if one.kind is BlockKind.HEADING), None)
-    if first is not None and (first.level == 1 or not facts.title):
+    if first is not None and (first.level == 1 or not info.title):
         return first.text
-    return facts.title or facts.file.rpartition("/")[2].partition(".")[0]
+    return info.title or info.file.rpartition("/")[2].partition(".")[0]
 
 
 def _author_id(draft: Draft) -> str:
@@ -73,19 +73,19 @@ def build_document(
     page: PageDraft, position: int, ids: Iterator[str], language: str
 ) -> Document:
     """Make the document; `ids` yields the paragraph id of each of its blocks."""
-    facts = page.facts
+    info = page.info
     source = page.source if page.source is not None else GAP.join(d.text for d in page.drafts)
     return Document(
-        facts.file,
+        info.file,
         page.title,
-        facts.chapter or page.title,
-        facts.url,
+        info.chapter or page.title,
+        info.url,
         source,
         tuple(_blocks(page, ids)),
         position,
-        facts.language or language,
-        settings=dict(facts.settings),
-        chapter_number=facts.chapter_number,
+        info.language or language,
+        settings=dict(info.settings),
+        chapter_number=info.chapter_number,
     )
 
 
@@ -100,11 +100,11 @@ def _blocks(page: PageDraft, ids: Iterator[str]) -> Iterator[Block]:
         yield Block(
             draft.kind,
             draft.text,
-            page.facts.file,
+            page.info.file,
             *span,
             heading_path=sections.path,
             anchor=sections.anchor,
-            url=with_anchor(page.facts.url, sections.anchor),
+            url=with_anchor(page.info.url, sections.anchor),
             paragraph_id=next(ids),
             level=draft.level,
             language=draft.language,

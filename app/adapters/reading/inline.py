@@ -21,6 +21,7 @@ _GLUED_BEFORE = re.compile(rf"(?<=\S){RUN_BOUNDARY}")
 _GLUED_AFTER = re.compile(rf"{RUN_BOUNDARY}(?=[^\s{RUN_GLUE}])")
 _AROUND_BREAK = re.compile(r" ?\x04 ?")
 _SUPERSCRIPTS = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_EXPONENT = re.compile(r"[+\u2212-]?[0-9]+")
 MAX_TERM_WORDS = 6
 """A longer emphasised phrase is not a term."""
 _BLOCKISH = frozenset("p div li td th dd dt section article figure h1 h2 h3 h4 h5 h6 pre".split())
@@ -99,7 +100,7 @@ class _Reading:
         """Whether raised digits follow a digit: "10" and a raised "8" are not "108"."""
         text = (element.text or "").strip()
         after = next((one for one in reversed(self._out) if one), "")[-1:].isdecimal()
-        return after and not len(element) and bool(text) and not text.strip("0123456789+-\u2212")
+        return after and not len(element) and _EXPONENT.fullmatch(text) is not None
 
     def _formula(self, element: HtmlElement) -> None:
         mark = "$$" if element.get("display") == "1" else "$"

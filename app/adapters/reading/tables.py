@@ -29,8 +29,9 @@ def read_table(
         runs.append(caption.runs)
     carried: dict[int, tuple[int, Inline]] = {}
     for row in _rows(table):
-        cells = list(_cells(row, carried, read))
-        text = " | ".join(_cell_text(cell.text) for cell in cells)
+        cells = list(_cells(row, carried, read)) or [Inline("", "")]
+        texts = [_cell_text(cell.text) for cell in cells]
+        text = texts[0] if not any(texts[1:]) and len(row) == 1 else " | ".join(texts)
         if not text.strip(" |"):
             continue
         header = all(one.tag == "th" for one in row if isinstance(one.tag, str))

@@ -103,6 +103,11 @@ def _theme(table: dict[str, object], common: dict[str, list[str]]) -> Theme:
     )
 
 
+def fallback() -> Theme:
+    """Return the theme of pages that no entry recognises: HTML's own semantics."""
+    return themes()[-1]
+
+
 def theme_of(root: HtmlElement) -> Theme:
     """Return the theme of a page: the first one that recognises it and finds its content."""
     names = root.xpath("//meta[translate(@name, 'G', 'g')='generator']/@content")

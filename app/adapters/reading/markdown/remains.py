@@ -17,11 +17,12 @@ _ATTRIBUTES = re.compile(r"\{:[^{}\n]{0,400}\}")
 _EXPRESSION = re.compile(r"\{[^{}\n]{0,400}\}")
 _BLANK = re.compile(r"\{\s*(['\"`])\s*\1\s*\}")
 _LINE = re.compile(
-    r"(?:\{\{[^{}]*\}\}|\{%.*%\}|-{1,2}8<-{1,2} .*|\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\[TOC\]|\[\[toc\]\])\s*$",
+    r"(?:\{\{[^{}]*\}\}|\{%.*%\}|-{1,2}8<-{1,2} .*|\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\[TOC\]|\[\[toc\]\]|\^)\s*$",
     re.IGNORECASE,
 )
-_SILENT = re.compile(r"\{[#:/@]|\[\[?toc|\{% *(?:raw|endraw|comment|endcomment)", re.IGNORECASE)
+_SILENT = re.compile(r"\{[#:/@]|\[\[?toc|\^|\{% *(?:raw|endraw|comment|endcomment)", re.IGNORECASE)
 """Lines that are left out without being counted."""
+_BEGINS = frozenset("{-[^")
 _MODULE = re.compile(r"(?:import|export)\s[^\n]*")
 
 
@@ -36,7 +37,7 @@ def remains_plugin(md: MarkdownIt) -> None:
 def _line(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
     begin = state.bMarks[start] + state.tShift[start]
     text = state.src[begin : state.eMarks[start]]
-    found = _LINE.match(text) if text[:1] in "{-[" else None
+    found = _LINE.match(text) if text[:1] in _BEGINS else None
     if found is None:
         return False
     if not silent:

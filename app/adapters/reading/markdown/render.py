@@ -52,21 +52,34 @@ class Rendered:
 
 
 def render(
-    source: str, site: Site, slugger: Slugger, skip: int = 0, *, jsx: bool = False
+    source: str,
+    site: Site,
+    skip: int = 0,
+    expand: Callable[[str], tuple[str, Sequence[int]]] = lambda text: (text, ()),
+    *,
+    jsx: bool = False,
 ) -> Rendered:
     """Render a page; `skip` is the length of its front matter, `jsx` says that it is MDX.
 
+    `expand` inserts included files; it returns the text and the own line of each of its lines.
     Spans in the HTML are code points of `source`.
     """
-    body = _LINE_END.sub("\n", source[:skip])
-    blank = "\n" * body.count("\n")
     md = parser(site, jsx)
     env: dict[str, Any] = {"unknown": [], "site": site}
-    tokens = md.parse(blank + source[skip:], env)
-    heading_ids(tokens, slugger)
+    blank = "\n" * _LINE_END.sub("\n", source[:skip]).count("\n")
+    text, origins = expand(blank + _LINE_END.sub("\n", source[skip:]))
+    tokens = md.parse(text, env)
+    heading_ids(tokens, Slugger(site))
     starts = [0, *accumulate(len(line) for line in _lines(source))]
-    _set_spans(tokens, source, starts)
-    return Rendered(md.renderer.render(tokens, md.options, env), env["unknown"])
+    _set_spans(tokens, source, starts, origins)
+    html = md.renderer.render(tokens, md.options, env)
+    return Rendered(html, [_placed(*one, text, origins) for one in env["unknown"]])
+
+
+def _placed(line: int, what: str, text: str, origins: Sequence[int]) -> tuple[int, str]:
+    """Return the page's own line of a place, which is searched for if it is not known."""
+    line = line or text.count("\n", 0, max(text.find(what), 0)) + 1
+    return (origins[line - 1] + 1 if line <= len(origins) else line), what
 
 
 def _lines(source: str) -> list[str]:
@@ -77,12 +90,18 @@ def _lines(source: str) -> list[str]:
     return [*lines, source[at:]]
 
 
-def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> None:
+def _set_spans(
+    tokens: Sequence[Token], source: str, starts: Sequence[int], origins: Sequence[int]
+) -> None:
     last = len(starts) - 1
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.type == "inline":
             continue
-        start, end = starts[min(token.map[0], last)], starts[min(token.map[1], last)]
+        first, behind = token.map
+        if origins:
+            first = origins[min(first, len(origins) - 1)]
+            behind = origins[min(max(behind, 1), len(origins)) - 1] + 1
+        start, end = starts[min(first, last)], starts[min(behind, last)]
         text = source[start:end]
         start += len(text) - len(text.lstrip())
         end -= len(text) - len(text.rstrip())

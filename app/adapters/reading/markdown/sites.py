@@ -1,0 +1,339 @@
+"""Folders of Markdown: which files are pages, in which order, under which URL.
+
+Only what is simple and common of a site generator is read. For anything else its built site is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from posixpath import join, normpath
+
+from app.adapters.reading.markdown.contents import Entry, summary_entries, yaml_entries
+from app.adapters.reading.source_files import SourceFiles, front_matter_of, page_names, yaml_table
+from app.domain.document import Site, SourceWarning
+from app.domain.errors import BookError
+from app.domain.reading_budget import read_toml
+from app.domain.urls import encoded_path
+
+_NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
+"""A number before a name of Docusaurus's; not that of a version or date."""
+_LITERAL = r"""\b%s\s*:\s*(['"`])(?P<value>[^'"`\n$]*)\1"""
+_UNREAD = {
+    ".qmd": "Quarto", ".rst": "reStructuredText", ".rmd": "R Markdown", ".adoc": "AsciiDoc",
+    ".asciidoc": "AsciiDoc", ".ptx": "PreTeXt",
+}  # fmt: skip
+_BUILDS = ("build", "site", "book", "_build/html", "_site", "public", "dist", "docs/.vitepress/dist")
+"""Where generators put the built site beside its sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """A source file with its address and its chapter."""
+
+    file: str
+    url: str
+    title: str = ""
+    chapter: str = ""
+    chapter_number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSite:
+    """A folder of Markdown as a site. `reason` says how its kind was recognised."""
+
+    site: Site
+    reason: str
+    title: str
+    base_url: str
+    language: str
+    pages: Sequence[SourcePage]
+    orphans: Sequence[str] = ()
+    """Files that the table of contents does not list."""
+    warnings: Sequence[SourceWarning] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a generator's configuration says."""
+
+    folder: str
+    """The folder of the pages."""
+    entries: Sequence[Entry] | None = None
+    """None: all pages, in the order of their names."""
+    title: str = ""
+    language: str = ""
+    base_url: str = ""
+    path_of: Callable[[str], str] = str
+    """A page's file below `folder` -> its path below the base URL."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Other names of pages, such as Docusaurus's ids -> their files below `folder`."""
+    order: Callable[[str], object] = str
+
+
+def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> SourceSite:
+    """Open a folder. BookError, with what to do, if it has no page that can be read."""
+    site, config, reason = _recognised(files, site)
+    facts = _READERS[site](files, config)
+    base = (base_url or facts.base_url).rstrip("/")
+    found = sorted(page_names(files, facts.folder), key=lambda one: facts.order(one))
+    pages, orphans = _pages(files, facts, found, base)
+    if not pages:
+        raise BookError(_nothing_found(files), str(files.root))
+    title = facts.title or pages[0].title
+    return SourceSite(site, reason, title, base, facts.language, pages, orphans, _notes(files))
+
+
+def open_page(name: str, site: Site | None, base_url: str) -> SourceSite:
+    """Return a single file as a site; its URL is the base URL."""
+    kind = site or (Site.DOCUSAURUS if name.endswith(".mdx") else Site.PLAIN)
+    return SourceSite(kind, "a single file", "", base_url, "", [SourcePage(name, base_url)])
+
+
+def _recognised(files: SourceFiles, site: Site | None) -> tuple[Site, str, str]:
+    """Return the kind of site, its configuration file, and why it is of this kind."""
+    for kind, names in _CONFIGS.items():
+        config = next((name for name in names if files.has(name)), "")
+        if site is kind or (site is None and config):
+            return kind, config, f"it has {config}" if config else "as --site says"
+    return site or Site.PLAIN, "", "as --site says" if site else "no generator's configuration"
+
+
+def _nothing_found(files: SourceFiles) -> str:
+    formats = {kind for suffix, kind in _UNREAD.items() if files.any_with(suffix)}
+    if formats:
+        return f"{' and '.join(sorted(formats))} is not read: build the site and give its folder"
+    return "no text found: give the folder that holds the book's pages"
+
+
+def _notes(files: SourceFiles) -> list[SourceWarning]:
+    built = next((one for one in _BUILDS if files.has(f"{one}/index.html")), "")
+    if not built:
+        return []
+    return [SourceWarning(f"a built site lies in {built}/: ingest that folder for what readers see",
+                          "", 0)]  # fmt: skip
+
+
+def _pages(
+    files: SourceFiles, facts: _Facts, found: Sequence[str], base: str
+) -> tuple[list[SourcePage], list[str]]:
+    """Return the listed pages in order, and the files that are not listed."""
+    if facts.entries is None:
+        return [_page(facts, name, base, Entry(name, ("",))) for name in found], []
+    known = {**_without_suffix(found), **dict(zip(found, found, strict=True)), **facts.names}
+    pages: dict[str, SourcePage] = {}
+    for entry in facts.entries:
+        name = known.get(_normal(entry.target))
+        if name is not None and name not in pages:
+            pages[name] = _page(facts, name, base, entry)
+    orphans = [join(facts.folder, name) for name in found if name not in pages]
+    return list(pages.values()), [one for one in orphans if not files.is_partial(one)]
+
+
+def _normal(target: str) -> str:
+    return normpath(target.lstrip("/")) if target else ""
+
+
+def _without_suffix(names: Iterable[str]) -> dict[str, str]:
+    return {name.rpartition(".")[0]: name for name in names}
+
+
+def _page(facts: _Facts, name: str, base: str, entry: Entry) -> SourcePage:
+    path = encoded_path(facts.path_of(name).lstrip("/"))
+    return SourcePage(
+        join(facts.folder, name), f"{base}/{path}", entry.title, entry.chapter, entry.number
+    )
+
+
+def _html_path(name: str) -> str:
+    """`x.md` -> `x.html`; a README is its folder's index."""
+    path = PurePosixPath(name)
+    stem = "index" if path.stem.lower() == "readme" else path.stem
+    return str(path.with_name(f"{stem}.html"))
+
+
+def _folder_path(name: str) -> str:
+    """`x.md` -> `x/`; an index or README is its folder."""
+    path = PurePosixPath(name).with_suffix("")
+    inside = path.parent if path.name.lower() in ("index", "readme") else path
+    return "" if str(inside) == "." else f"{inside}/"
+
+
+def _bare_path(name: str) -> str:
+    return _folder_path(name).rstrip("/")
+
+
+def _mdbook(files: SourceFiles, config: str) -> _Facts:
+    settings = read_toml(files.settings(config).encode(), config) if config else {}
+    book, html = _table(settings, "book"), _table(_table(settings, "output"), "html")
+    folder = str(book.get("src") or "src") if files.has("src/SUMMARY.md") or book.get("src") else ""
+    summary = join(folder, "SUMMARY.md")
+    if not files.has(summary):
+        raise BookError("no SUMMARY.md: mdBook needs one as table of contents", summary)
+    entries = summary_entries(files.settings(summary), numbered=True)
+    url = str(html.get("site-url") or "")
+    return _Facts(folder, entries, str(book.get("title") or ""), str(book.get("language") or ""),
+                  url if "://" in url else f"/{url.strip('/')}".rstrip("/"), _html_path)  # fmt: skip
+
+
+def _mkdocs(files: SourceFiles, config: str) -> _Facts:
+    settings = yaml_table(files.settings(config), config) if config else {}
+    folder = str(settings.get("docs_dir") or "docs")
+    nav = settings.get("nav")
+    path_of = _html_path if settings.get("use_directory_urls") is False else _folder_path
+    theme = settings.get("theme")
+    language = str(theme.get("language") or "") if isinstance(theme, Mapping) else ""
+    return _Facts(
+        folder if files.has_folder(folder) else "",
+        list(yaml_entries(nav)) if isinstance(nav, list) else None,
+        str(settings.get("site_name") or ""),
+        language,
+        str(settings.get("site_url") or ""),
+        path_of,
+        order=_index_first,
+    )
+
+
+def _myst(files: SourceFiles, config: str) -> _Facts:
+    settings = yaml_table(files.settings(config), config) if config else {}
+    project = _table(settings, "project") or settings
+    toc = project.get("toc") or settings.get("parts") or settings.get("chapters")
+    book = yaml_table(files.settings("_config.yml"), "_config.yml") if files.has("_config.yml") else {}
+    title = str(project.get("title") or book.get("title") or "")
+    listed = settings if config == "_toc.yml" else {"toc": toc} if toc else None
+    path_of = _bare_path if config == "myst.yml" else _html_path
+    entries = list(yaml_entries(listed)) if listed else None
+    return _Facts("", entries, title, path_of=path_of, order=_index_first)
+
+
+def _plain(files: SourceFiles, config: str) -> _Facts:
+    if config.endswith("_toctree.yml"):
+        folder = config.rpartition("/")[0]
+        entries = list(yaml_entries(yaml_list(files, config)))
+        locale = folder.rpartition("/")[2]
+        return _Facts(folder, entries, path_of=lambda name: join(locale, _bare_path(name)))
+    summary = next((one for one in ("SUMMARY.md", "src/SUMMARY.md") if files.has(one)), "")
+    book = yaml_table(files.settings("_config.yml"), "_config.yml") if files.has("_config.yml") else {}
+    entries = summary_entries(files.settings(summary)) if summary else None
+    folder = summary.rpartition("/")[0]
+    return _Facts(folder, entries, str(book.get("title") or ""), path_of=_html_path,
+                  order=_index_first)  # fmt: skip
+
+
+def yaml_list(files: SourceFiles, config: str) -> object:
+    return yaml_table(f"toc:\n{_indented(files.settings(config))}", config).get("toc")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))
+
+
+def _docusaurus(files: SourceFiles, config: str) -> _Facts:
+    root = config.rpartition("/")[0]
+    text = files.settings(config) if config else ""
+    folder = normpath(join(root, _literal(text, "path") or "docs"))
+    folder = folder if files.has_folder(folder) else ("docs" if files.has_folder("docs") else "")
+    docs = [_doc(files, folder, name) for name in page_names(files, folder)]
+    sidebars = next((one for one in ("sidebars.json", "sidebars.js") if files.has(join(root, one))), "")
+    entries = None
+    if sidebars.endswith(".json"):
+        entries = list(_sidebar_entries(files.settings(join(root, sidebars)), sidebars, docs))
+    base = f"{_literal(text, 'url').rstrip('/')}/{_literal(text, 'baseUrl').strip('/')}".rstrip("/")
+    route = _literal(text, "routeBasePath") if "routeBasePath" in text else "docs" if text else ""
+    paths = {doc.name: f"{route.strip('/')}/{doc.path}" for doc in docs}
+    order = {doc.name: doc.order for doc in docs}
+    return _Facts(
+        folder, entries, _literal(text, "title"), "", base, lambda name: paths[name],
+        {doc.ident: doc.name for doc in docs}, lambda name: order[name],
+    )  # fmt: skip
+
+
+def _literal(text: str, key: str) -> str:
+    """Return a literal of a configuration; nothing else of its JavaScript is read."""
+    found = re.search(_LITERAL % rf"['\"]?{key}['\"]?", text)
+    return found["value"] if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Doc:
+    name: str
+    ident: str
+    path: str
+    order: tuple[object, ...]
+
+
+def _doc(files: SourceFiles, folder: str, name: str) -> _Doc:
+    """Return a doc's id, path and place: number prefixes are dropped from both, front matter wins."""
+    front = front_matter_of(files, join(folder, name))
+    *above, last = PurePosixPath(name).with_suffix("").parts
+    clean = [_NUMBER.sub("", one) for one in above]
+    stem = _NUMBER.sub("", last)
+    slug, own = str(front.get("slug") or ""), str(front.get("id") or stem)
+    if slug.startswith("/"):
+        path = slug.lstrip("/")
+    elif not slug and (stem.lower() in ("index", "readme") or (above and last == above[-1])):
+        path = "".join(f"{one}/" for one in clean)
+    else:
+        path = "/".join([*clean, slug or own])
+    position = front.get("sidebar_position")
+    number = float(position) if isinstance(position, (int, float)) else _number(last)
+    ranks = [(_number(one), one) for one in above]
+    return _Doc(name, "/".join([*clean, own]), path, (*(x for r in ranks for x in r), number, last))
+
+
+def _number(name: str) -> float:
+    found = re.match(r"\d+", name)
+    return float(found.group()) if found and _NUMBER.match(name) else math.inf
+
+
+def _sidebar_entries(text: str, file: str, docs: Sequence[_Doc]) -> Iterable[Entry]:
+    try:
+        sidebars = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BookError(f"is not JSON: {error}", file) from error
+    for sidebar in sidebars.values() if isinstance(sidebars, dict) else ():
+        for entry in yaml_entries(sidebar):
+            yield entry
+
+
+def _index_first(name: str) -> object:
+    """Sort key: by folders, numbers before the names as numbers, a folder's index first."""
+    parts = PurePosixPath(name).with_suffix("").parts
+    keys = [(_leading(one), one.lower()) for one in parts]
+    is_index = parts[-1].lower() in ("index", "readme", "intro")
+    return ([*keys[:-1], (-1.0, "")] if is_index else keys)
+
+
+def _leading(name: str) -> float:
+    found = re.match(r"\d{1,6}", name)
+    return float(found.group()) if found else math.inf
+
+
+def _table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = table.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+_CONFIGS: dict[Site, tuple[str, ...]] = {
+    Site.DOCUSAURUS: tuple(
+        f"{folder}{name}"
+        for folder in ("", "website/")
+        for name in ("site.json", "docusaurus.config.js", "docusaurus.config.ts",
+                     "docusaurus.config.mjs", "docusaurus.config.cjs")
+    ),
+    Site.MDBOOK: ("book.toml",),
+    Site.MKDOCS: ("mkdocs.yml", "mkdocs.yaml"),
+    Site.MYST: ("myst.yml", "_toc.yml"),
+    Site.PLAIN: ("chapters/en/_toctree.yml", "_toctree.yml", "en/_toctree.yml", "SUMMARY.md"),
+}  # fmt: skip
+_READERS: dict[Site, Callable[[SourceFiles, str], _Facts]] = {
+    Site.DOCUSAURUS: _docusaurus,
+    Site.MDBOOK: _mdbook,
+    Site.MKDOCS: _mkdocs,
+    Site.MYST: _myst,
+    Site.PLAIN: _plain,
+}

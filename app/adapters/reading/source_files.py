@@ -1,0 +1,195 @@
+"""The files of a folder of Markdown: those outside it are refused, and large ones."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from posixpath import join, normpath
+
+from app.adapters.markdown.source import UNREADABLE, load_yaml
+from app.adapters.markdown.source import yaml_table as yaml_table
+from app.adapters.reading.markdown.notebook import markdown_of
+from app.domain.document import SourceWarning
+from app.domain.errors import BookError, FileRefused
+from app.domain.notebooks import is_notebook
+from app.domain.reading_budget import BUDGET, check_size
+from app.services.safe_paths import IRREGULAR, OUTSIDE, file_inside, shown_name
+
+PAGE_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown", ".ipynb")
+_SKIPPED = frozenset(
+    "node_modules _build site-packages __pycache__ _site build dist book public site".split()
+)
+_FRONT_MATTER = re.compile(
+    r"\ufeff?(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<body>.*?)^(?:(?P=mark)|\.\.\.)[ \t]*\r?$\n?",
+    re.DOTALL | re.MULTILINE,
+)
+_KEY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*(.*)$", re.MULTILINE)
+_NOT_UTF8 = "has a name that is not UTF-8: not read"
+
+
+@dataclass(slots=True)
+class SourceFiles:
+    """Reads the files of a folder; every name is relative to it, with forward slashes."""
+
+    root: Path
+    warnings: list[SourceWarning] = field(default_factory=list)
+    """Of files that are not read, and why."""
+    partials: set[str] = field(default_factory=set)
+    """Files that pages include."""
+    _resolved: Path = field(init=False)
+    _texts: dict[str, str] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._resolved = self.root.resolve()
+
+    def has(self, name: str) -> bool:
+        """Whether the folder holds this file, once links are followed."""
+        try:
+            file_inside(self._resolved, name)
+        except (OSError, BookError, ValueError):
+            return False
+        return True
+
+    def has_folder(self, name: str) -> bool:
+        try:
+            found = (self._resolved / name).resolve()
+            return found.is_dir() and found.is_relative_to(self._resolved)
+        except (OSError, ValueError):
+            return False
+
+    def any_with(self, suffix: str) -> bool:
+        """Whether there is a file whose name ends so."""
+        return any(name.lower().endswith(suffix) for name in self.names())
+
+    def is_partial(self, name: str) -> bool:
+        return name in self.partials
+
+    def names(self, folder: str = "") -> Iterator[str]:
+        """Yield the files below a folder, but hidden ones, dependencies and build output."""
+        for at, folders, files in os.walk(self._resolved / folder, onerror=_unlistable):
+            below = Path(at).relative_to(self._resolved).as_posix()
+            folders[:] = sorted(one for one in folders if _is_walked(at, one))
+            for file in sorted(files):
+                if not file.startswith("."):
+                    yield file if below == "." else f"{below}/{file}"
+
+    def refuse(self, name: str, reason: str) -> None:
+        warning = SourceWarning(reason, shown_name(name), 0)
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+    def text(self, name: str) -> str:
+        """Return a page's text, of a notebook its Markdown.
+
+        FileRefused, with file and line, if it is not UTF-8, too large or a broken notebook;
+        BookError if it is missing or outside the folder.
+        """
+        if name not in self._texts:
+            data = self.data(name)
+            self._texts[name] = markdown_of(data, name) if is_notebook(name) else _decoded(data, name)
+        return self._texts[name]
+
+    def settings(self, name: str) -> str:
+        """Return the text of a settings file, which has a lower size limit than a page."""
+        return _decoded(self.data(name, BUDGET.settings), name)
+
+    def data(self, name: str, most: int = BUDGET.size) -> bytes:
+        """Return a file's bytes. BookError if it is missing, outside the folder or too large."""
+        try:
+            path = file_inside(self._resolved, name)
+            check_size(path.stat().st_size, most, name)
+            return path.read_bytes()
+        except OSError as error:
+            raise BookError(f"cannot be read: {error.strerror}", name) from error
+
+    def beside(self, file: str, target: str) -> str:
+        """Return the name of a file that a page names relative to itself, or from the root."""
+        if target.startswith("/"):
+            return normpath(target.lstrip("/"))
+        return normpath(join(file.rpartition("/")[0], target))
+
+
+def _unlistable(error: OSError) -> None:
+    raise BookError(f"cannot be listed: {error.strerror}", str(error.filename)) from error
+
+
+def _is_walked(at: str, name: str) -> bool:
+    """Whether pages may be below a folder: a folder `build` of Markdown is no build output."""
+    if name.startswith((".", "_")) and name != "_":
+        return False
+    path = Path(at, name)
+    if path.is_symlink():
+        return False
+    return name not in _SKIPPED or (
+        name in ("build", "book", "site", "public")
+        and not (path / "index.html").exists()
+        and any(path.glob("*.md*"))
+    )
+
+
+def page_names(files: SourceFiles, folder: str = "") -> list[str]:
+    """Return the pages below `folder`, relative to it: no drafts, and no file whose name begins
+    with `_`, which other pages include.
+
+    A notebook beside a Markdown file of its name is left out: Jupytext keeps such pairs equal.
+    """
+    found = {name for name in files.names(folder) if name.lower().endswith(PAGE_SUFFIXES)}
+    found -= {f"{name.rpartition('.')[0]}.ipynb" for name in found if not is_notebook(name)}
+    return sorted(
+        name.removeprefix(f"{folder}/") if folder else name
+        for name in found
+        if _is_page(files, name)
+    )
+
+
+def _is_page(files: SourceFiles, name: str) -> bool:
+    last = name.rpartition("/")[2]
+    if last.startswith("_") or last.upper() in ("SUMMARY.MD", "_SIDEBAR.MD", "LICENSE.MD"):
+        return False
+    if shown_name(name) != name:
+        files.refuse(name, _NOT_UTF8)
+        return False
+    if not files.has(name):
+        files.refuse(name, OUTSIDE if (files.root / name).exists() else IRREGULAR)
+        return False
+    return not front_matter_of(files, name).get("draft")
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problem = f"not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8"
+        raise FileRefused(problem, name, line) from error
+
+
+def front_matter_of(files: SourceFiles, name: str) -> Mapping[str, object]:
+    """Return a page's front matter; {} if it has none or cannot be read."""
+    try:
+        return front_matter(files.text(name), name)[0]
+    except BookError:
+        return {}
+
+
+def front_matter(text: str, file: str) -> tuple[Mapping[str, object], int]:
+    """Return the front matter, YAML or TOML, and the offset of the text behind it."""
+    found = _FRONT_MATTER.match(text)
+    if found is None:
+        return {}, 0
+    loaded = _load(found["body"], file, toml=found["mark"] == "+++")
+    if not isinstance(loaded, dict):
+        return {}, 0
+    return {str(key): value for key, value in loaded.items()}, found.end()
+
+
+def _load(body: str, file: str, *, toml: bool) -> object:
+    """Load front matter; lines of invalid YAML are read as lenient generators do."""
+    try:
+        return tomllib.loads(body) if toml else load_yaml(body, file, 2) if body.strip() else {}
+    except (tomllib.TOMLDecodeError, *UNREADABLE):
+        return {key: value.strip().strip("'\"") for key, value in _KEY.findall(body)} or None
