@@ -16,6 +16,7 @@ from app.adapters.reading.listings import code_language, code_text, code_title
 from app.adapters.reading.lists import read_list
 from app.adapters.reading.tables import read_table
 from app.adapters.reading.tree import Tree
+from app.domain.errors import FileRefused
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Span
 
 SPAN = "data-span"
@@ -41,9 +42,15 @@ _GENERATED_ID = re.compile(r"^(?:id|index-|__\w+|cell-id|tab-?|radix-|:r)\S*$")
 """Ids that a generator numbers: they change with the page."""
 
 
-def page_drafts(tree: Tree) -> list[Draft]:
-    """Return the blocks of a page in reading order, without sections and ids."""
-    return _Blocks(tree).of(tree.content)
+def page_drafts(tree: Tree, file: str) -> list[Draft]:
+    """Return the blocks of a page in reading order, without sections and ids.
+
+    FileRefused if its elements are nested too deeply.
+    """
+    try:
+        return _Blocks(tree).of(tree.content)
+    except RecursionError as error:
+        raise FileRefused("its elements are nested too deeply", file) from error
 
 
 class _Blocks:
@@ -274,8 +281,9 @@ class _Blocks:
 def _holders(tree: Tree) -> set[HtmlElement]:
     """Return the block-level elements and all elements that hold one."""
     holders: set[HtmlElement] = set()
+    blocks = set().union(*(tree.roles[role] for role in _BLOCK_ROLES))
     for element in tree.elements:
-        if element.tag in _BLOCK_TAGS or any(tree.has(role, element) for role in _BLOCK_ROLES):
+        if element.tag in _BLOCK_TAGS or element in blocks:
             while element is not None and element not in holders:
                 holders.add(element)
                 element = element.getparent()  # noqa: PLW2901 - goes up

@@ -139,7 +139,7 @@ class _Reading:
         self, info: PageInfo, html: bytes, theme: Theme | None, source: str | None = None
     ) -> PageDraft | None:
         """Return the page with its blocks; None if it has none."""
-        tree = page_tree(parse(html, info.file), info.file, theme)
+        tree = page_tree(parse(html, info.file), theme)
         if tree is None:
             return None
         for text in tree.hidden:
@@ -147,7 +147,7 @@ class _Reading:
             message = f"hidden text is not read: {shown!r}"
             self.warnings.append(SourceWarning(message, info.file, 0))
         words = Counter(_WORD.findall(tree.content.text_content()))
-        draft = draft_page(info, page_drafts(tree), source)
+        draft = draft_page(info, page_drafts(tree, info.file), source)
         return replace(draft, words=words.total(), unread=_unread(words, draft)) if draft.drafts else None
 
     def _warn_of_injections(self, text: str, file: str) -> None:

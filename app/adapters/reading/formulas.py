@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lxml.html import HtmlElement
 
@@ -16,20 +16,10 @@ _DELIMITED = re.compile(
 _WHOLE = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]", re.DOTALL
 )
-_FORMULAS = (
-    ".//*[contains(concat(' ', @class, ' '), ' katex-display ')"
-    " or contains(concat(' ', @class, ' '), ' katex ')"
-    " or contains(concat(' ', @class, ' '), ' math ')"
-    " or contains(concat(' ', @class, ' '), ' MathJax_Display ')"
-    " or contains(concat(' ', @class, ' '), ' arithmatex ')"
-    " or self::mjx-container or self::math or self::script[starts-with(@type, 'math/tex')]]"
-)
-
-
-def mark_formulas(content: HtmlElement) -> None:
-    """Replace each formula below `content` by an element `TAG` with its TeX."""
+def mark_formulas(content: HtmlElement, formulas: Iterable[HtmlElement]) -> None:
+    """Replace each of the formulas below `content` by an element `TAG` with its TeX."""
     done: set[HtmlElement] = set()
-    for element in content.xpath(_FORMULAS):
+    for element in formulas:
         if element in done or element is content or element.getparent() is None:
             continue
         if (found := _tex_of(element)) is not None:

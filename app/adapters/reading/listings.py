@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from lxml.etree import iterwalk
 from lxml.html import HtmlElement
 
 from app.adapters.reading.tree import Tree
@@ -15,13 +16,13 @@ _NO_LANGUAGE = frozenset(
     "plain wrapper notranslate".split()
 )
 _OTHER_NAMES = {"ipython3": "python", "ipython": "python", "sourcecode": ""}
-_LINE_TAGS = frozenset({"div", "p", "li", "tr"})
+_LINE_TAGS = ("div", "p", "li", "tr")
 _ANCESTORS = 4
 
 
 def code_text(pre: HtmlElement) -> str:
     """Return the code as a browser shows it, without blank lines at its ends."""
-    text = "".join(_text(pre)).replace("\r\n", "\n").replace("\u00a0", " ")
+    text = _text(pre).replace("\r\n", "\n").replace("\u00a0", " ")
     lines = [line.rstrip() for line in text.split("\n")]
     while lines and not lines[0]:
         del lines[0]
@@ -30,23 +31,22 @@ def code_text(pre: HtmlElement) -> str:
     return "\n".join(lines)
 
 
-def _text(element: HtmlElement) -> Iterator[str]:
-    if element.find(".//br") is None and not _has_line_elements(element):
-        yield element.text_content()
-        return
-    yield element.text or ""
-    for child in element:
-        if child.tag == "br":
+def _text(element: HtmlElement) -> str:
+    if next(element.iterdescendants("br", *_LINE_TAGS), None) is None:
+        return str(element.text_content())
+    return "".join(_pieces(element))
+
+
+def _pieces(element: HtmlElement) -> Iterator[str]:
+    """Yield the texts of code whose lines are elements or end in one."""
+    for event, one in iterwalk(element, events=("start", "end")):
+        if event == "start":
+            yield "\n" if one.tag == "br" else one.text or ""
+            continue
+        if one.tag in _LINE_TAGS and one.getnext() is not None:
             yield "\n"
-        else:
-            yield from _text(child)
-            if child.tag in _LINE_TAGS and child.getnext() is not None:
-                yield "\n"
-        yield child.tail or ""
-
-
-def _has_line_elements(element: HtmlElement) -> bool:
-    return any(child.tag in _LINE_TAGS for child in element.iterdescendants())
+        if one is not element:
+            yield one.tail or ""
 
 
 def code_language(pre: HtmlElement) -> str:

@@ -39,15 +39,15 @@ class Theme:
         named = self.generator is not None and bool(self.generator.search(generator))
         return named or (bool(self.marker) and bool(_compiled(self.marker)(root)))
 
-    def find(self, key: str, index: ElementIndex) -> set[HtmlElement]:
-        """Return the indexed elements that the theme's selectors of `key` match."""
-        return {one for css in self.selectors.get(key, ()) for one in index.find(css)}
+    def find(self, key: str, index: ElementIndex) -> list[HtmlElement]:
+        """Return the indexed elements that the theme's selectors of `key` match, in their order."""
+        return [one for css in self.selectors.get(key, ()) for one in index.find(css)]
 
     def content(self, root: HtmlElement) -> HtmlElement | None:
-        """Return the page's main element, by the first selector that finds one with text."""
+        """Return the page's main element, by the first selector that finds one with content."""
         for selector in self.selectors["content"]:
             for found in _compiled(selector)(root):
-                if found.text_content().strip():
+                if found.text_content().strip() or found.find(".//img") is not None:
                     return found
         return None
 

@@ -15,8 +15,6 @@ from app.domain.errors import FileRefused
 
 MAX_BYTES = 50_000_000
 """Largest page that is read."""
-_MAX_DEPTH = 200
-"""Deepest nesting of elements that is read; a browser's own limit is 512."""
 _STYLE_HIDES = re.compile(
     r"(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])"
     r"|font-size\s*:\s*0(?![.\d]))", re.IGNORECASE
@@ -40,7 +38,7 @@ class Tree:
     roles: dict[str, set[HtmlElement]]
     """Name of a list of selectors in `themes.toml` -> the elements that they match."""
     elements: list[HtmlElement]
-    """All elements of the content, in order."""
+    """All elements of the content, in order, with those that were dropped."""
     hidden: tuple[str, ...]
     """Texts that no reader sees, by an inline style."""
 
@@ -57,12 +55,14 @@ def parse(html: bytes, file: str) -> HtmlElement:
         raise FileRefused(f"the page has over {MAX_BYTES // 1_000_000} MB", file)
     encoding = None if _declares_encoding(html) else "utf-8"
     parser = lxml.html.HTMLParser(
-        encoding=encoding, no_network=True, remove_comments=True, remove_pis=True, huge_tree=True
+        encoding=encoding, no_network=True, remove_comments=True, remove_pis=True
     )
     try:
         root = lxml.html.document_fromstring(html or b"<html></html>", parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         root = lxml.html.document_fromstring("<html><body></body></html>")
+    if any("xcessive depth" in one.message for one in parser.error_log):
+        raise FileRefused("its elements are nested over 256 deep", file)
     return root
 
 
@@ -70,30 +70,21 @@ def _declares_encoding(html: bytes) -> bool:
     return b"charset" in html[:1024].lower() or html[:2] in (b"\xff\xfe", b"\xfe\xff")
 
 
-def page_tree(root: HtmlElement, file: str, theme: Theme | None = None) -> Tree | None:
+def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:
     """Return the content of a parsed page, which is changed; None if the page has none."""
     theme = theme or theme_of(root)
     content = theme.content(root)
     if content is None:
         return None
-    _require_shallow(content, file)
-    mark_formulas(content)
-    hidden = tuple(_drop_hidden(content))
-    for element in theme.find("drop", ElementIndex(content)):
-        _drop(element, content)
     index = ElementIndex(content)
+    mark_formulas(content, theme.find("formula", index))
+    hidden = tuple(_drop_hidden(content))
+    for element in theme.find("drop", index):
+        _drop(element, content)
     for element in index.elements:
         _clean(element)
-    roles = {role: theme.find(role, index) for role in _ROLES}
+    roles = {role: set(theme.find(role, index)) for role in _ROLES}
     return Tree(content, theme, roles, index.elements, hidden)
-
-
-def _require_shallow(content: HtmlElement, file: str) -> None:
-    depth = 0
-    for event, _ in etree.iterwalk(content, events=("start", "end")):
-        depth += 1 if event == "start" else -1
-        if depth > _MAX_DEPTH:
-            raise FileRefused(f"elements are nested over {_MAX_DEPTH} deep", file)
 
 
 def _drop_hidden(content: HtmlElement) -> list[str]:
