@@ -14,8 +14,7 @@ from typing import TypeAlias
 
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
-from app.adapters.markdown import editions_of, read_book, site_around
-from app.adapters.markdown.sample_pages import render_pages
+from app.adapters.reading.book import editions_of, read_book
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
@@ -52,24 +51,9 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         book_id=request.book,
         site=request.site,
         base_url=request.base_url,
-        include_orphans=request.include_orphans,
         skip_refused=request.skip_refused,
         edition=request.edition,
-        part=request.part,
         advance=advance,
-    )
-
-
-def in_its_site(request: IngestRequest) -> IngestRequest:
-    """Return a request for the same pages as a part of their site, if a folder above holds it.
-
-    Then the site's configuration determines their URLs, and includes may name its files.
-    """
-    found = site_around(request.folder, site=request.site, edition=request.edition)
-    if found is None:
-        return request
-    return replace(
-        request, folder=found.folder, part=found.path, site=found.site, edition=found.edition
     )
 
 
@@ -79,9 +63,7 @@ def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     If the request names a version, only that version is included, in every locale if the folder
     itself has only one version. BookError if the folder cannot be read.
     """
-    found = editions_of(
-        request.folder, site=request.site, base_url=request.base_url, part=request.part
-    )
+    found = editions_of(request.folder, site=request.site, base_url=request.base_url)
     version = request.edition.version
     if request.edition.locale or (version and any(one.version for one in found)):
         return [request]
@@ -194,7 +176,7 @@ def _config(request: IngestRequest) -> ChunkingConfig:
         structure=StructureConfig(overlap_scope=request.overlap_scope),
         exclude=tuple(sorted(request.exclude_kinds)),
     )
-    return read_book_settings(request.folder / request.part).applied_to(config)
+    return read_book_settings(request.folder).applied_to(config)
 
 
 def _scale(

@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any
 
 from app.adapters.archives import unpack
-from app.bootstrap.books import in_its_site, strategy_of
+from app.bootstrap.books import strategy_of
 from app.domain import errors
 from app.domain.book_id import BookId
 from app.domain.document import Site
@@ -159,8 +159,6 @@ async def _ingest(settings: Settings, order: Order) -> None:
         overlap_scope=settings.overlap_scope,
         force=order.force,
     )
-    if order.folder:  # an upload is never a part of a site of the server's
-        request = in_its_site(request)
     async with application(settings, request.strategy) as app:
         report = await app.ingest.run(request, Phases(_PrintedProgress()))
     _line({"report": asdict(report)})

@@ -14,7 +14,7 @@ from app.bootstrap.application import application
 from app.bootstrap.books import chunk_report, read_source
 from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
 from app.cli.output import markdown_table, phases, remark, require_writable, write_text
-from app.cli.reading_commands import source_request
+from app.cli.reading_commands import ingest_request
 from app.domain.chunking.config import StrategyName, strategy_name
 from app.services.compare import CompareStrategies, StrategyResult
 from app.services.evaluate import Evaluate
@@ -45,7 +45,7 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     questions = read_questions(arguments.questions)
     # One embedder for all strategies, so that the comparison is of strategies alone.
     embedded_for = StrategyName.LATE if StrategyName.LATE in arguments.strategies else ""
-    request = source_request(arguments, settings)
+    request = ingest_request(arguments, settings)
 
     @asynccontextmanager
     async def workbench() -> AsyncIterator[tuple[IngestBook, Evaluate]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from app.bootstrap.books import in_its_site, read_identified, requests_by_edition
+from app.bootstrap.books import read_identified, requests_by_edition
 from app.bootstrap.built_sites import built_site
 from app.bootstrap.storage import open_index
 from app.cli.index_commands import naming_the_books, with_editions
@@ -58,7 +58,7 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
         )
         books = [
             await read_identified(one, settings)
-            for one in requests_by_edition(in_its_site(request))
+            for one in requests_by_edition(request)
         ]
         return books[0].base_url, [link for book in books for link in _links_of_source(book)]
     try:

@@ -48,7 +48,6 @@ def source_arguments(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("path", type=Path, metavar=name, help="a book's folder, or one file")
     command.add_argument("--site", type=one_of(Site), choices=Site, help="detected from the folder")
     base_url_option(command, "where the site is served")
-    flag(command, "--include-orphans", "read files outside the table of contents, too")
     flag(
         command,
         "--skip-refused",

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from app.bootstrap.books import (
     chunk_book,
     chunk_report,
-    in_its_site,
     read_identified,
     strategy_of,
 )
@@ -25,9 +24,9 @@ from app.services.phases import ignore
 from app.settings import Settings
 
 
-def source_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
+def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
     """Build the request of a command that takes a book's folder."""
-    request = IngestRequest(
+    return IngestRequest(
         folder=arguments.path,
         book=getattr(arguments, "book", None),
         site=arguments.site,
@@ -35,21 +34,11 @@ def source_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
         strategy=getattr(arguments, "strategy", None) or strategy_of(arguments.path, settings),
         overlap_scope=settings.overlap_scope,
         exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
-        include_orphans=arguments.include_orphans,
         skip_refused=arguments.skip_refused,
         edition=getattr(arguments, "edition", ONLY),
         dry_run=getattr(arguments, "dry_run", False),
         force=getattr(arguments, "force", False),
     )
-    return in_its_site(request)
-
-
-def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
-    """Build the request; say on stderr if its folder is a part of a site."""
-    request = source_request(arguments, settings)
-    if request.part and not getattr(arguments, "quiet", False):
-        remark(f"read as {request.part} of the {request.site} site in {request.folder}")
-    return request
 
 
 async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -26,13 +26,10 @@ class IngestRequest:
     folder: Path
     book: BookId | None = None
     site: Site | None = None
-    part: str = ""
-    """The file or folder in `folder` that is the book; "" if all of it is."""
     base_url: str = ""
     strategy: str = "structure"
     overlap_scope: OverlapScope = OverlapScope.PAGE
     exclude_kinds: frozenset[BlockKind] = frozenset()
-    include_orphans: bool = False
     skip_refused: bool = False
     """Skip files above the reading budget instead of stopping."""
     dry_run: bool = False

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import join, normpath
 
-from app.adapters.markdown.source import UNREADABLE, load_yaml
-from app.adapters.markdown.source import yaml_table as yaml_table
 from app.adapters.reading.markdown.notebook import markdown_of
+from app.adapters.reading.yaml_files import UNREADABLE, load_yaml
 from app.domain.document import SourceWarning
 from app.domain.errors import BookError, FileRefused
 from app.domain.notebooks import is_notebook

@@ -14,7 +14,8 @@ from pathlib import PurePosixPath
 from posixpath import join, normpath
 
 from app.adapters.reading.markdown.contents import Entry, summary_entries, yaml_entries
-from app.adapters.reading.source_files import SourceFiles, front_matter_of, page_names, yaml_table
+from app.adapters.reading.source_files import SourceFiles, front_matter_of, page_names
+from app.adapters.reading.yaml_files import yaml_settings
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml
@@ -181,7 +182,7 @@ def _mdbook(files: SourceFiles, config: str) -> _Facts:
 
 
 def _mkdocs(files: SourceFiles, config: str) -> _Facts:
-    settings = yaml_table(files.settings(config), config) if config else {}
+    settings = yaml_settings(files.settings(config), config) if config else {}
     folder = str(settings.get("docs_dir") or "docs")
     nav = settings.get("nav")
     path_of = _html_path if settings.get("use_directory_urls") is False else _folder_path
@@ -199,10 +200,10 @@ def _mkdocs(files: SourceFiles, config: str) -> _Facts:
 
 
 def _myst(files: SourceFiles, config: str) -> _Facts:
-    settings = yaml_table(files.settings(config), config) if config else {}
+    settings = yaml_settings(files.settings(config), config) if config else {}
     project = _table(settings, "project") or settings
     toc = project.get("toc") or settings.get("parts") or settings.get("chapters")
-    book = yaml_table(files.settings("_config.yml"), "_config.yml") if files.has("_config.yml") else {}
+    book = yaml_settings(files.settings("_config.yml"), "_config.yml") if files.has("_config.yml") else {}
     title = str(project.get("title") or book.get("title") or "")
     listed = settings if config == "_toc.yml" else {"toc": toc} if toc else None
     path_of = _bare_path if config == "myst.yml" else _html_path
@@ -217,7 +218,7 @@ def _plain(files: SourceFiles, config: str) -> _Facts:
         locale = folder.rpartition("/")[2]
         return _Facts(folder, entries, path_of=lambda name: join(locale, _bare_path(name)))
     summary = next((one for one in ("SUMMARY.md", "src/SUMMARY.md") if files.has(one)), "")
-    book = yaml_table(files.settings("_config.yml"), "_config.yml") if files.has("_config.yml") else {}
+    book = yaml_settings(files.settings("_config.yml"), "_config.yml") if files.has("_config.yml") else {}
     entries = summary_entries(files.settings(summary)) if summary else None
     folder = summary.rpartition("/")[0]
     return _Facts(folder, entries, str(book.get("title") or ""), path_of=_html_path,
@@ -225,7 +226,7 @@ def _plain(files: SourceFiles, config: str) -> _Facts:
 
 
 def yaml_list(files: SourceFiles, config: str) -> object:
-    return yaml_table(f"toc:\n{_indented(files.settings(config))}", config).get("toc")
+    return yaml_settings(f"toc:\n{_indented(files.settings(config))}", config).get("toc")
 
 
 def _indented(text: str) -> str:

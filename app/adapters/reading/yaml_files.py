@@ -1,0 +1,94 @@
+"""Loads YAML: only after its nodes are counted, because aliases and merges can multiply them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import yaml
+
+from app.domain.errors import BookError, FileRefused
+from app.domain.reading_budget import BUDGET, check_size
+from app.domain.surrogates import well_formed
+
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
+"""The errors of invalid YAML."""
+
+
+def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) -> object:
+    """Parse YAML. Raises one of UNREADABLE, or FileRefused if it exceeds the budget.
+
+    `first_line` is the line of `file` on which the text begins.
+    """
+    check_size(len(text), BUDGET.settings, file)
+    _count(text, file, first_line)
+    return well_formed_value(yaml.load(text, Loader=loader))  # noqa: S506 - safe loaders only
+
+
+def well_formed_value(value: object) -> object:
+    """Replace the lone surrogates, which escapes can produce, in the texts of a loaded value."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, list):
+        return list(map(well_formed_value, value))
+    if isinstance(value, dict):
+        return {well_formed_value(key): well_formed_value(one) for key, one in value.items()}
+    return value
+
+
+def yaml_settings(text: str, file: str) -> dict[str, object]:
+    """Parse a settings file; {} if it is no table.
+
+    Tags that only the generator knows (`!ENV`, `!!python/name:...`) are read as texts. BookError,
+    with the line if known, if it is invalid YAML.
+    """
+    try:
+        loaded = load_yaml(text, file, loader=_Lenient)
+    except UNREADABLE as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else 0
+        raise BookError(f"is not YAML: {getattr(error, 'problem', error)}", file, line) from error
+    return loaded if isinstance(loaded, dict) else {}
+
+
+class _Lenient(LOADER):  # type: ignore[misc, valid-type] - chosen at run time
+    """A safe loader for which a tag it does not know has no value."""
+
+
+_Lenient.add_multi_constructor("", lambda loader, suffix, node: None)
+
+
+@dataclass(slots=True)
+class _Collection:
+    anchor: str | None
+    nodes: int = 1
+
+
+def _count(text: str, file: str, first_line: int) -> None:
+    """Count nodes and depth from the event stream, before any object is built."""
+    # By anchor; the entry of None is never read, because every alias has an anchor.
+    anchored: dict[str | None, int] = {}
+    # The first entry is the document itself.
+    opened = [_Collection(None)]
+    for event in yaml.parse(text, Loader=LOADER):
+        nodes = 0
+        if isinstance(event, yaml.AliasEvent):
+            # A recursive alias is refused or cut by the loader.
+            nodes = anchored.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            nodes = anchored[event.anchor] = 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            opened.append(_Collection(event.anchor))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            closed = opened.pop()
+            nodes = anchored[closed.anchor] = closed.nodes
+        opened[-1].nodes += nodes
+        line = first_line + (event.start_mark.line if event.start_mark else 0)
+        if opened[-1].nodes > BUDGET.nodes:
+            message = (
+                f"over {BUDGET.nodes:,} YAML values, aliases and merges written out: use fewer"
+            )
+            raise FileRefused(message, file, line)
+        if len(opened) > BUDGET.depth:
+            message = f"lists and tables over {BUDGET.depth} deep in YAML: nest fewer"
+            raise FileRefused(message, file, line)
