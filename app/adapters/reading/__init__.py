@@ -1,0 +1,1 @@
+"""Reads the pages of a book."""
