@@ -1,0 +1,273 @@
+"""What a built page says of itself and of its site: addresses, language, navigation, links."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from lxml import html
+from lxml.cssselect import CSSSelector
+from lxml.html import HtmlElement
+
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
+_REFRESH = re.compile(r"\s*\d*\s*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.I)
+_NUMBER = re.compile(r"(\d+(?:\.\d+)*)\.\s+(?=\S)")
+_LISTS = ("ul", "ol")
+_FALLBACK = ("nav", "[role=navigation]", "aside")
+_FURNITURE = ("footer", "header", "main", "article")
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """How the pages of a generator are recognised, and how they show the table of contents."""
+
+    name: str
+    generator: str = ""
+    marker: str = ""
+    navigation: str = ""
+    tabs: str = ""
+    nest: str = ""
+    label: str = ""
+    number: str = ""
+    next: str = ""
+    version: str = ""
+    no_page: str = ""
+
+
+class Entry(NamedTuple):
+    """A line of a page's navigation."""
+
+    depth: int
+    title: str
+    number: str
+    """Such as 1.2; "" if none is shown."""
+    target: str
+    """As of `resolved`; "" if the line has no page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What a page says. Links and other addresses are as of `resolved`."""
+
+    file: str
+    theme: str
+    """Name of the theme; "" if unknown."""
+    title: str
+    site_name: str
+    language: str
+    canonical: str
+    redirect: str
+    is_indexed: bool
+    """False if robots are told not to index the page."""
+    is_page: bool
+    """False if the theme says that it is not a page of the book."""
+    version: str
+    next: str
+    alternates: tuple[tuple[str, str], ...]
+    """Language tag and address of the page's translations."""
+    navigation: tuple[Entry, ...]
+    links: tuple[str, ...]
+    """Links and frames in the order of the page, without those of the navigation."""
+
+
+@cache
+def themes() -> tuple[Theme, ...]:
+    text = Path(__file__).with_name("navigation.toml").read_text("utf-8")
+    return tuple(Theme(**one) for one in tomllib.loads(text)["theme"])
+
+
+@cache
+def _css(selector: str) -> CSSSelector:
+    return CSSSelector(selector, translator="html")
+
+
+def _all(root: HtmlElement, selector: str) -> list[HtmlElement]:
+    return list(_css(selector)(root)) if selector else []
+
+
+def parse_page(data: bytes) -> HtmlElement:
+    """Parse a page: as UTF-8 if it is, else in the encoding that it declares, else Windows-1252."""
+    try:
+        data.decode()
+        encoding = "utf-8"
+    except UnicodeDecodeError:
+        declared = _CHARSET.search(data, 0, 4096)
+        encoding = declared[1].decode() if declared else "cp1252"
+    try:
+        text = data.decode(encoding, "replace").encode()
+    except LookupError:
+        text = data.decode("cp1252", "replace").encode()
+    parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True)
+    text = text.lstrip(b"\xef\xbb\xbf \t\r\n") or b"<html></html>"
+    return html.document_fromstring(text, parser=parser, ensure_head_body=True)
+
+
+@lru_cache(1 << 16)
+def resolved(href: str, folder: str) -> str:
+    """Return where a link of a page in `folder` leads, without fragment.
+
+    It is a path below the site's folder, such as `guide/a.html`, or, as it stands, a path that
+    begins with a slash or an http(s) URL; "" if it leads to no other page.
+    """
+    target = href.strip().partition("#")[0]
+    if not target or "?" in target:
+        return ""
+    if target.startswith(("http://", "https://", "/")):
+        return target
+    if ":" in target.partition("/")[0]:
+        return ""
+    path = posixpath.normpath(posixpath.join(folder, unquote(target)))
+    if path.startswith(".."):
+        return ""
+    is_folder = target.endswith(("/", ".")) and path != "."
+    return f"{path}/" if is_folder else "./" if path == "." else path
+
+
+def read_facts(data: bytes, file: str) -> PageFacts:
+    """Read what the page in this file, relative to the site's folder, says."""
+    root = parse_page(data)
+    base = next((one.get("href", "") for one in root.iter("base") if one.get("href")), "")
+    folder = posixpath.dirname(file)
+    folder = resolved(base, folder) if base and "://" not in base else folder
+    metas = {_meta_name(one): one.get("content") or "" for one in root.iter("meta")}
+    rels = [(_tokens(one, "rel"), one) for one in root.iter("link")]
+    theme = _theme(root, metas.get("generator", ""))
+    navigation = tuple(_navigation(root, theme, file, folder))
+    refresh = _REFRESH.match(metas.get("refresh", ""))
+    versions = _all(root, theme.version)
+    return PageFacts(
+        file,
+        theme.name,
+        " ".join((root.findtext(".//head/title") or "").split()),
+        metas.get("og:site_name", "").strip(),
+        (root.get("lang") or root.get("xml:lang") or "").strip(),
+        next((one.get("href", "").strip() for rel, one in rels if "canonical" in rel), ""),
+        resolved(refresh[1], folder) if refresh else "",
+        not {"noindex", "none"} & set(re.split(r"[\s,]+", metas.get("robots", "").lower())),
+        not _all(root, theme.no_page),
+        versions[0].get("content", "") if versions else "",
+        _next(root, theme, rels, folder),
+        tuple(
+            (one.get("hreflang", ""), one.get("href", "").strip())
+            for rel, one in rels
+            if "alternate" in rel and one.get("hreflang")
+        ),
+        navigation,
+        _links(root, folder, {entry.target for entry in navigation}),
+    )
+
+
+def _meta_name(meta: HtmlElement) -> str:
+    return (meta.get("name") or meta.get("property") or meta.get("http-equiv") or "").lower()
+
+
+def _tokens(element: HtmlElement, name: str) -> list[str]:
+    return (element.get(name) or "").lower().split()
+
+
+def _classes(link: HtmlElement) -> list[str]:
+    """Return the classes of a link and of the list item around it."""
+    return [name for one in (link, *link.xpath("parent::li")) for name in _tokens(one, "class")]
+
+
+def _theme(root: HtmlElement, generator: str) -> Theme:
+    """Return the theme by its marker; by the generator's name only if no marker is there."""
+    named = [one for one in themes() if one.generator and re.search(one.generator, generator, re.I)]
+    marked = (one for one in (*named, *themes()) if _all(root, one.marker))
+    return next(marked, named[0] if named else Theme(""))
+
+
+def _menus(root: HtmlElement, theme: Theme) -> list[HtmlElement]:
+    """Return the elements that hold the table of contents, none of them inside another.
+
+    Of an unknown theme it is the navigation with the most links beside the text.
+    """
+    if theme.navigation:
+        found = _all(root, theme.navigation)
+        inner = set(found)
+        return [one for one in found if inner.isdisjoint(one.iterancestors())]
+    beside = [
+        one
+        for one in _all(root, ", ".join(_FALLBACK))
+        if next(one.iterancestors(*_FURNITURE), None) is None
+    ]
+    largest = max(beside, key=lambda one: len(one.findall(".//a")), default=None)
+    return [] if largest is None or len(largest.findall(".//a")) < 2 else [largest]
+
+
+def _navigation(root: HtmlElement, theme: Theme, file: str, folder: str) -> list[Entry]:
+    menus = _menus(root, theme)
+    entries = [entry for menu in menus for entry in _entries(menu, theme, file, folder)]
+    tabs = [link for bar in _all(root, theme.tabs) for link in bar.iter("a")]
+    if not tabs:
+        return entries
+    below = [entry._replace(depth=entry.depth + 1) for entry in entries]
+    found: list[Entry] = []
+    for link in tabs:
+        found += [one._replace(depth=0) for one in _entries(link, theme, file, folder)]
+        if {"current", "active"} & set(_classes(link)):
+            found += below
+            below = []
+    return [*found, *below]
+
+
+def _entries(menu: HtmlElement, theme: Theme, file: str, folder: str) -> Iterator[Entry]:
+    labels = set(_all(menu, theme.label))
+    nests = set(_all(menu, theme.nest))
+    numbers = set(_all(menu, theme.number))
+    pending = [(menu, 0)]
+    while pending:
+        element, depth = pending.pop()
+        if element.tag == "a" or element in labels:
+            target = _target(element, file, folder)
+            number, title = _numbered(element, numbers)
+            is_label = any(map(str.isalnum, title)) and (element.get("href") or "#") == "#"
+            if title and (target or is_label):
+                yield Entry(depth, title, number, target)
+            continue
+        deeper = depth + (element.tag in _LISTS or element in nests)
+        pending += [(child, deeper) for child in reversed(element) if isinstance(child.tag, str)]
+
+
+def _target(link: HtmlElement, file: str, folder: str) -> str:
+    href = (link.get("href") or "").strip()
+    # Sphinx links the current page in its table of contents so.
+    if href == "#" and "current" in _classes(link):
+        return file
+    return "" if "#" in href else resolved(href, folder)
+
+
+def _numbered(element: HtmlElement, numbers: set[HtmlElement]) -> tuple[str, str]:
+    """Return the number and the title that an entry shows."""
+    text = " ".join(element.text_content().split())
+    shown = next((one for one in element.iter() if one in numbers), None)
+    if shown is not None:
+        number = " ".join(shown.text_content().split())
+        return number.rstrip("."), text.removeprefix(number).strip()
+    found = _NUMBER.match(text)
+    return (found[1], text[found.end() :]) if found else ("", text)
+
+
+def _next(
+    root: HtmlElement, theme: Theme, rels: list[tuple[list[str], HtmlElement]], folder: str
+) -> str:
+    marked = [one for rel, one in rels if "next" in rel]
+    marked += _all(root, theme.next) or [a for a in root.iter("a") if "next" in _tokens(a, "rel")]
+    targets = (resolved(one.get("href") or "", folder) for one in marked)
+    return next(filter(None, targets), "")
+
+
+def _links(root: HtmlElement, folder: str, known: set[str]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for element in root.iter("a", "iframe", "frame"):
+        target = resolved(element.get("href") or element.get("src") or "", folder)
+        if target and target not in known:
+            found[target] = None
+    return tuple(found)

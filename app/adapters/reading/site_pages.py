@@ -1,0 +1,258 @@
+"""A site's built pages in a folder: which are the book's, in which order, under which URLs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.adapters.reading.page_facts import PageFacts, read_facts
+from app.adapters.reading.site_addresses import Addresses, read_sitemaps, site_addresses
+from app.adapters.reading.site_editions import Root, find_editions
+from app.adapters.reading.table_of_contents import Listed, TableOfContents
+from app.domain.edition import Edition
+from app.domain.errors import BookError, FileRefused
+from app.domain.reading_budget import check_size
+from app.services.safe_paths import file_inside
+
+PAGE_BYTES = 50_000_000
+PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
+_ASSETS = frozenset({"_static", "_sources", "_images", "_downloads", "node_modules"})
+_TITLE_PARTS = re.compile(r"\s+(?:\||-|–|—|·|::)\s+")
+_FURNITURE = {
+    "error page": r"(?:^|/)40[34](?:\.|/)",
+    "search page": r"(?:^|/)search(?:\.html|/index\.html)$",
+    "print page": r"(?:^|/)print(?:_page)?(?:\.html|/index\.html)$",
+    "tag or index page": r"(?:^|/)(?:tags?|categories|authors|archive|genindex(?:-\w+)?|"
+    r"py-modindex|_modules)(?:\.|/)",
+}
+"""What a page that is not in the table of contents is, by its file's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitePage:
+    """A built page of the book."""
+
+    file: str
+    """Path below the site's folder, with forward slashes."""
+    url: str
+    """The page's address, without fragment, percent-encoded."""
+    title: str = ""
+    """The title in the table of contents; "" if it is not listed."""
+    chapter: str = ""
+    chapter_number: int = 0
+    """The number that the site shows for the chapter; 0 if none."""
+    language: str = ""
+    """As the page declares it, such as `pt-BR`; "" if it does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSite:
+    """The pages of one edition of a site, in reading order."""
+
+    folder: Path
+    title: str
+    base_url: str
+    """The address of the edition, without a slash at its end."""
+    language: str
+    edition: Edition
+    pages: tuple[SitePage, ...]
+    left_out: Mapping[str, Sequence[str]]
+    """Files that are not read, by reason."""
+
+    def read(self, page: SitePage) -> bytes:
+        return _read(self.folder, page.file)
+
+
+def open_site_folder(
+    folder: Path, base_url: str = "", *, include_unlisted: bool = False, skip_refused: bool = False
+) -> tuple[BuiltSite, ...]:
+    """Find the pages of a built site; return its editions, the default one first.
+
+    `base_url` is the address of the folder, or of a part of the site: then only its pages are
+    read. With `include_unlisted` pages outside the table of contents follow at the end.
+
+    BookError if there are no pages, or if neither they nor `base_url` tell their addresses.
+    FileRefused for a page of more than `PAGE_BYTES`; with `skip_refused` it is left out instead.
+    """
+    left_out: dict[str, list[str]] = defaultdict(list)
+    every = [*_facts(folder, left_out, skip_refused=skip_refused)]
+    if not every:
+        message = "no built pages found: give the folder that holds the site's HTML files"
+        raise BookError(message, str(folder))
+    addresses = site_addresses(every, read_sitemaps(folder), base_url)
+    inside = [page for page in every if page.file.startswith(addresses.part)]
+    outside = (page.file for page in every if not page.file.startswith(addresses.part))
+    left_out["outside the book's path"] += outside
+    sites: list[BuiltSite] = []
+    for root, (edition, pages) in find_editions(inside, addresses).items():
+        files = {page.file: page for page in pages}
+        site = _site(folder, files, root, edition, addresses, include_unlisted)
+        for reason, names in site.left_out.items() if not sites or not site.pages else ():
+            left_out[reason] += names
+        sites += [site] if site.pages else []
+    found = {reason: files for reason, files in left_out.items() if files}
+    if not sites:
+        reasons = ", ".join(f"{len(files)} {reason}" for reason, files in found.items())
+        raise BookError(f"no page of a book found ({reasons})", str(folder))
+    return replace(sites[0], left_out=found), *sites[1:]
+
+
+def _facts(
+    folder: Path, left_out: Mapping[str, list[str]], *, skip_refused: bool
+) -> Iterator[PageFacts]:
+    for file in _html_files(folder):
+        try:
+            yield read_facts(_read(folder, file), file)
+        except FileRefused:
+            if not skip_refused:
+                raise
+            left_out["too large"].append(file)
+
+
+def _html_files(folder: Path) -> list[str]:
+    """Return the built pages below a folder, sorted, without assets and hidden files."""
+    found = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [one for one in folders if one not in _ASSETS and not one.startswith(".")]
+        above = Path(parent).relative_to(folder)
+        pages = (one for one in names if one.lower().endswith(PAGE_SUFFIXES))
+        found += [(above / name).as_posix() for name in pages if not name.startswith(".")]
+    return sorted(found, key=lambda file: [*map(_sort_key, file.split("/"))])
+
+
+def _sort_key(name: str) -> tuple[bool, str]:
+    """A folder's index comes first; numbers are sorted by their value."""
+    return not name.startswith("index."), re.sub(r"\d+", lambda number: number[0].zfill(9), name)
+
+
+def _read(folder: Path, file: str) -> bytes:
+    try:
+        path = file_inside(folder.resolve(), file)
+        check_size(path.stat().st_size, PAGE_BYTES, file)
+        return path.read_bytes()
+    except OSError as error:
+        raise BookError(f"cannot be read: {error.strerror}", file) from error
+
+
+def _site(
+    folder: Path,
+    files: Mapping[str, PageFacts],
+    root: Root,
+    edition: Edition,
+    addresses: Addresses,
+    include_unlisted: bool,
+) -> BuiltSite:
+    """Make an edition of its files."""
+
+    def own(target: str) -> str:
+        file = addresses.file_of(target)
+        return file if file in files else ""
+
+    visited = [*_visited(files, own)]
+    contents = TableOfContents()
+    for file in visited:
+        contents.add(files[file].navigation, own)
+    listed = {one.file: one for one in contents.pages()}
+    left_out = _left_out([files[file] for file in visited], listed, own)
+    after = {file: own(page.next) for file, page in files.items()}
+    order = [*_with_next([*listed], after)]
+    others = [file for file in visited if file not in {*order, *left_out}]
+    if include_unlisted or not any(files[file].theme for file in listed):
+        order += _with_next(others, after)
+    else:
+        left_out |= dict.fromkeys(others, "not in the table of contents")
+    pages = [_page(files[file], addresses, listed) for file in order if file not in left_out]
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for file, reason in left_out.items():
+        reasons[reason].append(file)
+    languages = Counter(page.language for page in pages if page.language)
+    return BuiltSite(
+        folder,
+        site_title([files[page.file] for page in pages]),
+        addresses.url_of_folder(root.folder or addresses.part),
+        max(languages, key=lambda one: languages[one], default=""),
+        edition,
+        tuple(pages),
+        reasons,
+    )
+
+
+def _visited(files: Mapping[str, PageFacts], own: Callable[[str], str]) -> Iterator[str]:
+    """Yield the files as links lead to them from the topmost page, breadth first, then the rest."""
+    waiting = deque(sorted(files, key=lambda file: file.count("/"))[:1])
+    unlinked = iter(files)
+    seen: set[str] = set()
+    while waiting:
+        file = waiting.popleft()
+        if file not in seen:
+            seen.add(file)
+            yield file
+            page = files[file]
+            targets = [*(entry.target for entry in page.navigation), page.next, *page.links]
+            waiting += [found for one in targets if (found := own(one)) and found not in seen]
+        if not waiting:
+            waiting += [one for one in (next(unlinked, ""),) if one]
+
+
+def _left_out(
+    pages: Sequence[PageFacts], listed: Collection[str], own: Callable[[str], str]
+) -> dict[str, str]:
+    """Return why files are left out that are no pages of the book.
+
+    If all pages are hidden from search engines, as in a preview or a private book, they are read.
+    """
+    hides_some = any(page.is_indexed for page in pages if not page.redirect)
+    found = {}
+    for page in pages:
+        file, canonical = page.file, own(page.canonical)
+        named = (name for name, form in _FURNITURE.items() if re.search(form, file))
+        if page.redirect:
+            found[file] = "redirect"
+        elif canonical and canonical != file:
+            found[file] = "duplicate"
+        elif file not in listed and (name := next(named, "")):
+            found[file] = name
+        elif hides_some and not page.is_indexed:
+            found[file] = "noindex"
+        elif file not in listed and not page.is_page:
+            found[file] = "not of the book, such as a blog"
+    return found
+
+
+def _with_next(order: Sequence[str], after: Mapping[str, str]) -> Iterator[str]:
+    """Yield the files in this order, and where they belong others that only next links show."""
+    known, seen = {*order, ""}, set[str]()
+    before = {following: file for file, following in after.items()}
+    opening: list[str] = []
+    first = before.get(order[0], "") if order else ""
+    while first not in known and first not in opening:
+        opening.insert(0, first)
+        first = before.get(first, "")
+    for start in (*opening, *order):
+        file = start
+        while file not in seen and (file == start or file not in known):
+            seen.add(file)
+            yield file
+            file = after.get(file, "")
+
+
+def _page(page: PageFacts, addresses: Addresses, listed: Mapping[str, Listed]) -> SitePage:
+    found = listed.get(page.file, Listed(page.file, "", "", 0))
+    return SitePage(
+        *(page.file, addresses.url_of(page.file), found.title),
+        *(found.chapter, found.chapter_number, page.language),
+    )
+
+
+def site_title(pages: Sequence[PageFacts]) -> str:
+    """Return the site's title: its declared name, or what the titles of most pages share."""
+    named = Counter(page.site_name for page in pages if page.site_name)
+    parts = [_TITLE_PARTS.split(page.title) for page in pages if page.title]
+    shared = Counter(one[at] for one in parts for at in {0, len(one) - 1})
+    title, count = [*named.most_common(1), *shared.most_common(1), ("", 0)][0]
+    is_shared = named or (count > 1 and 2 * count > len(parts))
+    return title if is_shared or not pages else pages[0].title

@@ -1,0 +1,300 @@
+"""Which pages of a built site are read, in which order, under which chapters and addresses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.adapters.reading import site_pages
+from app.adapters.reading.site_pages import BuiltSite, open_site_folder
+from app.domain.edition import Edition
+from app.domain.errors import BookError, FileRefused, InputError
+from tests.built_pages import BASE, canonical, docusaurus_page, item, links, page, write_site
+
+
+def only(folder: Path, base_url: str = BASE) -> BuiltSite:
+    (site,) = open_site_folder(folder, base_url)
+    return site
+
+
+def files(site: BuiltSite) -> list[str]:
+    return [one.file for one in site.pages]
+
+
+def mdbook_page(after: str = "", title: str = "Owls") -> str:
+    next_link = f'<a rel="next prefetch" class="nav-chapters next" href="{after}">Next</a>'
+    return page(
+        f'<main>Text</main><iframe src="toc.html"></iframe>{next_link if after else ""}'
+        '<div id="mdbook-content"></div>',
+        title=f"{title} - The Owl Book",
+    )
+
+
+MDBOOK_TOC = page(
+    '<ol class="chapter"><li><a href="preface.html">Preface</a></li>'
+    '<li class="part-title">Part one</li>'
+    '<li><a href="b.html"><strong aria-hidden="true">1.</strong> Eyes</a>'
+    '<a class="chapter-fold-toggle"><div>❱</div></a></li>'
+    '<li><ol class="section">'
+    '<li><a href="a.html"><strong aria-hidden="true">1.1.</strong> Pupils</a></li></ol></li>'
+    "<li><div>A draft</div></li>"
+    '<li><a href="c.html"><strong aria-hidden="true">2.</strong> Ears</a></li></ol>',
+    '<meta name="robots" content="noindex">',
+).replace("<body>", '<body class="sidebar-iframe-inner">')
+
+
+@pytest.fixture
+def mdbook(tmp_path: Path) -> Path:
+    pages = {
+        "index.html": mdbook_page("b.html"),
+        "preface.html": mdbook_page("b.html", "Preface"),
+        "b.html": mdbook_page("a.html", "Eyes"),
+        "a.html": mdbook_page("c.html", "Pupils"),
+        "c.html": mdbook_page("", "Ears"),
+        "print.html": mdbook_page(),
+        "404.html": mdbook_page(),
+        "toc.html": MDBOOK_TOC,
+    }
+    return write_site(tmp_path, pages)
+
+
+def test_an_mdbook_is_read_in_the_order_of_its_contents_with_its_numbers(mdbook: Path) -> None:
+    """The contents are a page of their own; the copy of the first chapter is left out."""
+    site = only(mdbook)
+    assert [(one.file, one.title, one.chapter, one.chapter_number) for one in site.pages] == [
+        ("preface.html", "Preface", "Preface", 0),
+        ("b.html", "Eyes", "Eyes", 1),
+        ("a.html", "Pupils", "Eyes", 1),
+        ("c.html", "Ears", "Ears", 2),
+    ]
+    assert site.title == "The Owl Book"
+    assert site.left_out == {
+        "error page": ["404.html"],
+        "print page": ["print.html"],
+        "noindex": ["toc.html"],
+        "not in the table of contents": ["index.html"],
+    }
+
+
+def test_without_any_address_the_error_says_what_to_pass(mdbook: Path) -> None:
+    with pytest.raises(BookError, match="--base-url https://"):
+        open_site_folder(mdbook)
+
+
+def test_collapsed_sidebars_are_put_together_from_the_pages_that_open_them(
+    tmp_path: Path,
+) -> None:
+    """Docusaurus links a closed category to its first page and shows the others only there."""
+    guides = item("Eyes", "/guides/eyes") + item("Ears", "/guides/ears")
+    closed = item("Intro", "/intro") + item("Guides", "/guides/eyes") + item("End", "/end")
+    opened = item("Intro", "/intro") + item("Guides", "/guides/eyes", guides) + item("End", "/end")
+    pages = {
+        "intro/index.html": docusaurus_page("intro", closed, after="/guides/eyes"),
+        "guides/eyes/index.html": docusaurus_page("guides/eyes", opened, after="/guides/ears"),
+        "guides/ears/index.html": docusaurus_page("guides/ears", opened, after="/end"),
+        "end/index.html": docusaurus_page("end", closed, after="/extra"),
+        "extra/index.html": docusaurus_page("extra", ""),
+        "blog/index.html": page("", '<meta name="generator" content="Docusaurus">').replace(
+            "<html", '<html class="plugin-blog"'
+        ),
+    }
+    site = only(write_site(tmp_path, pages), "")
+    assert [(one.url.removeprefix("https://owls.example/"), one.chapter) for one in site.pages] == [
+        ("intro", "Intro"),
+        ("guides/eyes", "Guides"),
+        ("guides/ears", "Guides"),
+        ("end", "End"),
+        ("extra", ""),  # only the next link leads to it
+    ]
+    assert [one.title for one in site.pages[1:3]] == ["Eyes", "Ears"]
+    assert [*site.left_out] == ["not of the book, such as a blog"]
+
+
+def test_versions_and_locales_are_editions(tmp_path: Path) -> None:
+    sidebar = "".join(item(f"Page {name}", name) for name in ("eyes", "ears"))
+
+    def doc(path: str, version: str, lang: str = "en") -> str:
+        return docusaurus_page(path, sidebar, version=version, lang=lang)
+
+    roots = {"": ("2.0", "en"), "next/": ("current", "en"), "fr/": ("2.0", "fr")}
+    pages = {
+        f"{root}{name}.html": doc(f"{root}{name}", *said)
+        for root, said in roots.items()
+        for name in ("eyes", "ears")
+    }
+    found = open_site_folder(write_site(tmp_path, pages))
+    assert [(one.edition, one.base_url, files(one)) for one in found] == [
+        (Edition("2.0", "en", ("", "")), "https://owls.example", ["eyes.html", "ears.html"]),
+        (
+            Edition("2.0", "fr", ("", "fr")),
+            "https://owls.example/fr",
+            ["fr/eyes.html", "fr/ears.html"],
+        ),
+        (
+            Edition("next", "en", ("next", "")),
+            "https://owls.example/next",
+            ["next/eyes.html", "next/ears.html"],
+        ),
+    ]
+    assert [one.language for one in found] == ["en", "fr", "en"]
+
+
+def test_chapters_in_folders_named_like_versions_are_no_editions(tmp_path: Path) -> None:
+    menu = f"<nav><ul>{item('Eyes', '/1.1/text.html')}{item('Ears', '/1.2/text.html')}</ul></nav>"
+    pages = {
+        f"{name}/text.html": page(menu, canonical(f"{name}/text.html", "https://owls.example/"))
+        for name in ("1.1", "1.2")
+    }
+    assert files(only(write_site(tmp_path, pages), "")) == ["1.1/text.html", "1.2/text.html"]
+
+
+def test_a_translation_that_only_hreflang_names_is_an_edition(tmp_path: Path) -> None:
+    other = f'<link rel="alternate" hreflang="de" href="{BASE}deutsch/">'
+    pages = {
+        "index.html": page(links("deutsch/"), f"{canonical('')}{other}"),
+        "deutsch/index.html": page("<p>Eulen</p>", canonical("deutsch/"), lang="de"),
+    }
+    found = open_site_folder(write_site(tmp_path, pages))
+    assert [(one.edition.locale, one.base_url) for one in found] == [
+        ("en", BASE.rstrip("/")),
+        ("de", f"{BASE}deutsch"),
+    ]
+
+
+def test_a_site_without_navigation_is_read_as_its_links_lead(tmp_path: Path) -> None:
+    pages = {
+        "index.html": page(links("z.html", "m/", "https://elsewhere.example/")),
+        "z.html": page(links("m/", "a.html")),
+        "m/index.html": page(links("../")),
+        "a.html": page(),
+        "alone.html": page(),
+        "search.html": page(),
+        "img/owl.svg": "<svg/>",
+    }
+    site = only(write_site(tmp_path, pages))
+    assert files(site) == ["index.html", "z.html", "m/index.html", "a.html", "alone.html"]
+    assert [one.url for one in site.pages[:3]] == [BASE, f"{BASE}z.html", f"{BASE}m/"]
+    assert site.left_out == {"search page": ["search.html"]}
+
+
+def test_next_links_alone_give_the_order(tmp_path: Path) -> None:
+    def chained(after: str) -> str:
+        return page("", f'<link rel="next" href="{after}">' if after else "")
+
+    pages = {"index.html": chained("c.html"), "c.html": chained("b.html"), "b.html": chained("")}
+    assert files(only(write_site(tmp_path, pages))) == ["index.html", "c.html", "b.html"]
+
+
+def test_copies_redirects_and_pages_hidden_from_robots_are_left_out(tmp_path: Path) -> None:
+    pages = {
+        "index.html": page(links("a/", "copy.html", "old.html", "secret.html"), canonical("")),
+        "a/index.html": page("", canonical("a/")),
+        "copy.html": page("", canonical("a/")),
+        "old.html": page("", '<meta http-equiv="refresh" content="0; url=a/">'),
+        "secret.html": page("", '<meta name="robots" content="NoIndex, follow">'),
+    }
+    site = only(write_site(tmp_path, pages), "")
+    assert files(site) == ["index.html", "a/index.html"]
+    assert site.left_out == {
+        "duplicate": ["copy.html"],
+        "redirect": ["old.html"],
+        "noindex": ["secret.html"],
+    }
+
+
+def test_a_site_that_hides_all_its_pages_from_robots_is_read(tmp_path: Path) -> None:
+    hidden = page(head=f'<meta name="robots" content="noindex">{canonical("")}')
+    assert files(only(write_site(tmp_path, {"index.html": hidden}), "")) == ["index.html"]
+
+
+def test_the_sitemap_gives_the_addresses_that_no_page_names(tmp_path: Path) -> None:
+    pages = {"index.html": page(), "docs/eyes.html": page(), "docs/ears.html": page()}
+    locations = (BASE, f"{BASE}docs/eyes", f"{BASE}docs/ears")
+    listed = "".join(f"<url><loc>{one}</loc></url>" for one in locations)
+    pages["sitemap.xml"] = f"<urlset>{listed}</urlset>"
+    site = only(write_site(tmp_path, pages), "")
+    assert sorted(one.url for one in site.pages) == sorted(locations)
+    assert site.base_url == BASE.rstrip("/")
+
+
+def test_the_base_url_takes_precedence_over_the_built_one(tmp_path: Path) -> None:
+    """Links from the built root still lead to the pages."""
+    pages = {
+        "index.html": page(links("/book/eyes"), canonical("")),
+        "eyes/index.html": page("", canonical("eyes")),
+    }
+    site = only(write_site(tmp_path, pages), "https://mirror.example/owls")
+    assert [one.url for one in site.pages] == [
+        "https://mirror.example/owls/",
+        "https://mirror.example/owls/eyes",
+    ]
+
+
+def test_a_base_url_of_a_part_of_the_site_leaves_out_the_other_pages(tmp_path: Path) -> None:
+    pages = {
+        "index.html": page(links("docs/"), canonical("")),
+        "docs/index.html": page(links("eyes.html"), canonical("docs/")),
+        "docs/eyes.html": page("", canonical("docs/eyes.html")),
+    }
+    site = only(write_site(tmp_path, pages), f"{BASE}docs")
+    assert files(site) == ["docs/index.html", "docs/eyes.html"]
+    assert site.base_url == f"{BASE}docs"
+    assert site.left_out == {"outside the book's path": ["index.html"]}
+
+
+def test_addresses_are_percent_encoded_and_found_again(tmp_path: Path) -> None:
+    pages = {
+        "index.html": page(links("b%C3%BCcher/eule%20eins.html")),
+        "bücher/eule eins.html": page(),
+    }
+    site = only(write_site(tmp_path, pages))
+    assert site.pages[1].url == f"{BASE}b%C3%BCcher/eule%20eins.html"
+
+
+def test_a_page_that_is_too_large_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_pages, "PAGE_BYTES", 1_000)
+    folder = write_site(tmp_path, {"index.html": page(), "big.html": page("x" * 1_001)})
+    with pytest.raises(FileRefused, match=r"big\.html"):
+        open_site_folder(folder, BASE)
+    (site,) = open_site_folder(folder, BASE, skip_refused=True)
+    assert site.left_out == {"too large": ["big.html"]}
+
+
+def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
+    secret = write_site(tmp_path / "outside", {"secret.html": page()})
+    folder = write_site(tmp_path / "site", {"index.html": page(links("../outside/secret.html"))})
+    (folder / "link.html").symlink_to(secret / "secret.html")
+    with pytest.raises(BookError, match="outside"):
+        open_site_folder(folder, BASE)
+
+
+def test_a_folder_without_pages_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no built pages"):
+        open_site_folder(tmp_path)
+
+
+def test_pages_in_other_encodings_and_broken_html_are_read(tmp_path: Path) -> None:
+    latin = '<meta charset="iso-8859-1"><title>Käuze</title><a href="b.html">weiter'
+    (tmp_path / "index.html").write_bytes(latin.encode("latin-1"))
+    (tmp_path / "b.html").write_bytes(b"<div>" * 100_000)
+    (tmp_path / "c.html").write_bytes(b"")
+    site = only(tmp_path)
+    assert files(site) == ["index.html", "b.html", "c.html"]
+    assert site.title == "Käuze"
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url", "pages", "chapters"),
+    [
+        ("typer", "https://typer.tiangolo.com", 73, 7),
+        ("rust-by-example", "https://doc.rust-lang.org/rust-by-example", 196, 25),
+    ],
+)
+def test_real_sites(shared_data: Path, name: str, base_url: str, pages: int, chapters: int) -> None:
+    site = only(shared_data / "sites" / name, base_url)
+    assert len(site.pages) == pages
+    assert len({one.chapter for one in site.pages}) == chapters
+    assert all(one.title and one.url.startswith(base_url) for one in site.pages)
