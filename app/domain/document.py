@@ -171,7 +171,8 @@ def _count_nonblank(text: str) -> int:
 class Book:
     id: BookId
     title: str
-    site: Site
+    site: str
+    """The generator of the Markdown (`Site`), or the theme of the built pages."""
     base_url: str
     language: str
     version: str

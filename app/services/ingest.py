@@ -295,7 +295,7 @@ class IngestBook:
             model=self.embedder.model,
             dimension=self.embedder.dimension,
             strategy=request.strategy,
-            site=book.site.value,
+            site=str(book.site),
             base_url=book.base_url,
             language=book.language,
             fingerprint=plan.fingerprint,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from itertools import islice
@@ -15,11 +15,18 @@ from app.adapters.reading.blocks import page_drafts
 from app.adapters.reading.documents import PageDraft, PageInfo, build_document, draft_page
 from app.adapters.reading.markdown.includes import expand
 from app.adapters.reading.markdown.render import render
-from app.adapters.reading.markdown.sites import SourcePage, SourceSite, open_page, open_sources
+from app.adapters.reading.markdown.sites import (
+    SourcePage,
+    SourceSite,
+    has_configuration,
+    open_page,
+    open_sources,
+)
 from app.adapters.reading.prompt_injections import prompt_injections
+from app.adapters.reading.site_pages import PAGE_SUFFIXES, BuiltSite, open_site_folder
 from app.adapters.reading.source_files import SourceFiles, front_matter
-from app.adapters.reading.themes import Theme, fallback
-from app.adapters.reading.tree import page_tree, parse
+from app.adapters.reading.themes import UNKNOWN, Theme, fallback, theme_of
+from app.adapters.reading.tree import Tree, page_tree, parse
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
 from app.domain.edition import ONLY, Edition
@@ -59,16 +66,63 @@ def read_book(
     folder = _existing(folder)
     own_id = edition.id_of(book_id or book_id_of(_name_of(folder)))
     reading = _Reading(skip_refused, advance)
-    if folder.is_file():
-        files = SourceFiles(folder.parent)
-        opened = open_page(folder.name, site, base_url)
-    else:
-        files = SourceFiles(folder)
-        opened = open_sources(files, site, base_url)
+    if site is None and is_built_site(folder):
+        return _built_book(own_id, folder, base_url, edition, reading)
+    files = SourceFiles(folder if folder.is_dir() else folder.parent)
+    opened = open_sources(files, site, base_url) if folder.is_dir() else open_page(folder.name, site, base_url)
     drafts = list(reading.source_pages(files, opened))
     if not drafts:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
-    return _book(own_id, opened, files, drafts, reading)
+    facts = _BookFacts(opened.title, opened.site, opened.base_url, opened.language)
+    texts = {name: files.text(name) for name in files.partials}
+    book = _book(own_id, facts, drafts, texts)
+    warnings = (*opened.warnings, *reading.notes(), *files.warnings)
+    return replace(book, orphans=tuple(opened.orphans), warnings=warnings)
+
+
+def is_built_site(folder: Path) -> bool:
+    """Whether a folder holds built pages and neither a generator's configuration nor Markdown."""
+    if not folder.is_dir():
+        return folder.suffix.lower() in PAGE_SUFFIXES
+    files = SourceFiles(folder)
+    if has_configuration(files):
+        return False
+    return any(folder.glob("*.html")) or (
+        not files.any_with(".md", ".mdx", ".ipynb", ".markdown") and files.any_with(*PAGE_SUFFIXES)
+    )
+
+
+def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edition, ...]:
+    """Return the editions of a book's folder, the default one first. BookError if it is missing."""
+    folder = _existing(folder)
+    if site is not None or not folder.is_dir() or not is_built_site(folder):
+        return (ONLY,)
+    return tuple(one.edition for one in open_site_folder(folder, base_url))
+
+
+def _built_book(
+    book_id: BookId, folder: Path, base_url: str, edition: Edition, reading: _Reading
+) -> Book:
+    sites = open_site_folder(folder, base_url, skip_refused=reading.skip_refused)
+    site = next((one for one in sites if one.edition == edition), sites[0])
+    drafts = list(reading.built_pages(site))
+    if not drafts:
+        raise BookError("no page with text found: give the folder of the built site", str(folder))
+    facts = _BookFacts(site.title, reading.theme_name, site.base_url, site.language)
+    left_out = [
+        SourceWarning(f"{len(files):,} pages left out: {reason}", files[0], 0)
+        for reason, files in site.left_out.items()
+    ]
+    return replace(_book(book_id, facts, drafts, {}), warnings=(*reading.notes(), *left_out))
+
+
+@dataclass(frozen=True, slots=True)
+class _BookFacts:
+    title: str
+    site: str
+    base_url: str
+    language: str
+    """The declared language tag; "" if there is none."""
 
 
 def _existing(folder: Path) -> Path:
@@ -86,8 +140,9 @@ class _Reading:
     """Reads the pages of a book one after the other, and keeps what is to be said of them."""
 
     def __init__(self, skip_refused: bool, advance: Callable[[int], None] | None) -> None:
-        self._skip_refused = skip_refused
+        self.skip_refused = skip_refused
         self._advance = advance
+        self._theme: Theme | None = None
         self.warnings: list[SourceWarning] = []
         self.unknown: list[SourceWarning] = []
         """Places that only the site's generator can resolve."""
@@ -104,8 +159,41 @@ class _Reading:
             if self._advance is not None:
                 self._advance(1)
 
+    def built_pages(self, site: BuiltSite) -> Iterator[PageDraft]:
+        """Yield the pages of a built site that have text; pages without are counted."""
+        empty: list[str] = []
+        for page in site.pages:
+            info = PageInfo(
+                page.file, page.url, page.title, page.chapter, page.chapter_number, page.language
+            )
+            try:
+                draft = self._built_page(info, site.read(page))
+            except FileRefused as error:
+                self._refused(error, page.file)
+            else:
+                yield from [draft] if draft is not None else []
+                empty += [] if draft is not None else [page.file]
+            if self._advance is not None:
+                self._advance(1)
+        if empty:
+            message = f"{len(empty):,} pages have no text without their scripts"
+            self.warnings.append(SourceWarning(message, empty[0], 0))
+
+    @property
+    def theme_name(self) -> str:
+        return self._theme.name if self._theme is not None else UNKNOWN
+
+    def _built_page(self, info: PageInfo, html: bytes) -> PageDraft | None:
+        root = parse(html, info.file)
+        if self._theme is None or self._theme.content(root) is None:
+            self._theme = theme_of(root)
+        draft = self._page(info, page_tree(root, self._theme))
+        if draft is not None:
+            self._warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
+        return draft
+
     def _refused(self, error: FileRefused, file: str) -> None:
-        if not self._skip_refused:
+        if not self.skip_refused:
             message = f"{error.problem}, or leave the page out with --skip-refused"
             raise FileRefused(message, error.file, error.line) from error
         self.warnings.append(SourceWarning(f"left out: {error.problem}", file, error.line))
@@ -133,13 +221,16 @@ class _Reading:
             settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
         )
         self._warn_of_injections(source, page.file)
-        return self.page(info, f"<main>{rendered.html}</main>".encode(), fallback(), source)
+        return self.rendered(info, rendered.html, source)
 
-    def page(
-        self, info: PageInfo, html: bytes, theme: Theme | None, source: str | None = None
+    def rendered(self, info: PageInfo, html: str, source: str) -> PageDraft | None:
+        """Return a page that is rendered from Markdown; None if it has no blocks."""
+        root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
+        return self._page(info, page_tree(root, fallback()), source)
+
+    def _page(
+        self, info: PageInfo, tree: Tree | None, source: str | None = None
     ) -> PageDraft | None:
-        """Return the page with its blocks; None if it has none."""
-        tree = page_tree(parse(html, info.file), theme)
         if tree is None:
             return None
         for text in tree.hidden:
@@ -176,25 +267,16 @@ def _unread(words: Counter[str], draft: PageDraft) -> tuple[str, ...]:
 
 def _book(
     book_id: BookId,
-    site: SourceSite,
-    files: SourceFiles,
+    facts: _BookFacts,
     drafts: list[PageDraft],
-    reading: _Reading,
+    included: Mapping[str, str],
 ) -> Book:
-    declared, found = site.language, _language_of(drafts)
+    declared, found = facts.language.partition("-")[0], _language_of(drafts)
     language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
-    documents = _documents(drafts, language)
-    return Book(
-        book_id,
-        site.title or documents[0].title,
-        site.site,
-        site.base_url,
-        language,
-        _version(drafts, files),
-        documents,
-        tuple(site.orphans),
-        (*site.warnings, *reading.notes(), *files.warnings),
-    )
+    documents = _documents(drafts, language, declared)
+    version = _version(documents, included)
+    title = facts.title or documents[0].title
+    return Book(book_id, title, facts.site, facts.base_url, language, version, documents)
 
 
 def _language_of(drafts: Sequence[PageDraft]) -> str:
@@ -204,20 +286,24 @@ def _language_of(drafts: Sequence[PageDraft]) -> str:
     return language_of_text("\n".join(islice(prose, _SAMPLE)))
 
 
-def _documents(drafts: Sequence[PageDraft], language: str) -> tuple[Document, ...]:
+def _documents(
+    drafts: Sequence[PageDraft], language: str, declared: str = ""
+) -> tuple[Document, ...]:
+    """Make the documents; a page in the site's `declared` language is in `language`."""
     ids = iter(assign_ids(pair for page in drafts for pair in page.id_texts()))
-    return tuple(
-        build_document(page, position, ids, language) for position, page in enumerate(drafts)
-    )
+    documents = []
+    for position, page in enumerate(drafts):
+        own = page.info.language.partition("-")[0]
+        spoken = language if own in ("", declared) else own
+        documents.append(build_document(page, position, ids, spoken))
+    return tuple(documents)
 
 
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
     """Read a page from a string. It cannot include files."""
     _, skip = front_matter(text, file)
-    rendered = render(text, site, skip, jsx=file.endswith(".mdx"))
-    page = _Reading(False, None).page(
-        PageInfo(file, ""), f"<main>{rendered.html}</main>".encode(), fallback(), text
-    )
+    html = render(text, site, skip, jsx=file.endswith(".mdx")).html
+    page = _Reading(False, None).rendered(PageInfo(file, ""), html, text)
     if page is None:
         raise BookError("no text found", file)
     return _documents([page], _language_of([page]))[0]
@@ -235,10 +321,9 @@ def book_id_of(name: str) -> BookId:
     return BookId(slug)
 
 
-def _version(drafts: Sequence[PageDraft], files: SourceFiles) -> str:
+def _version(documents: Sequence[Document], included: Mapping[str, str]) -> str:
     """Hash the text of all pages and of the files that they include."""
-    texts = {page.info.file: page.source or "" for page in drafts}
-    texts |= {name: files.text(name) for name in files.partials}
+    texts = {document.file: document.source for document in documents} | {**included}
     digest = sha256()
     for file, text in sorted(texts.items()):
         digest.update(f"{file}\0{text}\0".encode("utf-8", "surrogatepass"))

@@ -83,7 +83,7 @@ def build_document(
         source,
         tuple(_blocks(page, ids)),
         position,
-        info.language or language,
+        language,
         settings=dict(info.settings),
         chapter_number=info.chapter_number,
     )

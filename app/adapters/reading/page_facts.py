@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from lxml import html
 from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
 
-_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
+from app.adapters.reading.tree import parse
+
 _REFRESH = re.compile(r"\s*\d*\s*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.I)
 _NUMBER = re.compile(r"(\d+(?:\.\d+)*)\.\s+(?=\S)")
 _LISTS = ("ul", "ol")
@@ -92,23 +92,6 @@ def _all(root: HtmlElement, selector: str) -> list[HtmlElement]:
     return list(_css(selector)(root)) if selector else []
 
 
-def parse_page(data: bytes) -> HtmlElement:
-    """Parse a page: as UTF-8 if it is, else in the encoding that it declares, else Windows-1252."""
-    try:
-        data.decode()
-        encoding = "utf-8"
-    except UnicodeDecodeError:
-        declared = _CHARSET.search(data, 0, 4096)
-        encoding = declared[1].decode() if declared else "cp1252"
-    try:
-        text = data.decode(encoding, "replace").encode()
-    except LookupError:
-        text = data.decode("cp1252", "replace").encode()
-    parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True)
-    text = text.lstrip(b"\xef\xbb\xbf \t\r\n") or b"<html></html>"
-    return html.document_fromstring(text, parser=parser, ensure_head_body=True)
-
-
 @lru_cache(1 << 16)
 def resolved(href: str, folder: str) -> str:
     """Return where a link of a page in `folder` leads, without fragment.
@@ -132,7 +115,7 @@ def resolved(href: str, folder: str) -> str:
 
 def read_facts(data: bytes, file: str) -> PageFacts:
     """Read what the page in this file, relative to the site's folder, says."""
-    root = parse_page(data)
+    root = parse(data, file)
     base = next((one.get("href", "") for one in root.iter("base") if one.get("href")), "")
     folder = posixpath.dirname(file)
     folder = resolved(base, folder) if base and "://" not in base else folder

@@ -60,9 +60,9 @@ class SourceFiles:
         except (OSError, ValueError):
             return False
 
-    def any_with(self, suffix: str) -> bool:
-        """Whether there is a file whose name ends so."""
-        return any(name.lower().endswith(suffix) for name in self.names())
+    def any_with(self, *suffixes: str) -> bool:
+        """Whether there is a file whose name ends in one of these ways."""
+        return any(name.lower().endswith(suffixes) for name in self.names())
 
     def is_partial(self, name: str) -> bool:
         return name in self.partials

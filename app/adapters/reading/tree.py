@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 
 import lxml.html
-from lxml import etree
 from lxml.html import HtmlElement
 
 from app.adapters.reading.formulas import mark_formulas
@@ -15,6 +14,7 @@ from app.domain.errors import FileRefused
 
 MAX_BYTES = 50_000_000
 """Largest page that is read."""
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
 _STYLE_HIDES = re.compile(
     r"(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])"
     r"|font-size\s*:\s*0(?![.\d]))", re.IGNORECASE
@@ -49,25 +49,31 @@ class Tree:
 def parse(html: bytes, file: str) -> HtmlElement:
     """Parse a page; no entity or other resource outside it is ever read.
 
-    FileRefused if it is too large or too deeply nested.
+    Its encoding is UTF-8 if it is that, else the declared one, else Windows-1252. FileRefused if it
+    is too large or too deeply nested.
     """
     if len(html) > MAX_BYTES:
         raise FileRefused(f"the page has over {MAX_BYTES // 1_000_000} MB", file)
-    encoding = None if _declares_encoding(html) else "utf-8"
     parser = lxml.html.HTMLParser(
-        encoding=encoding, no_network=True, remove_comments=True, remove_pis=True
+        encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
     )
-    try:
-        root = lxml.html.document_fromstring(html or b"<html></html>", parser=parser)
-    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        root = lxml.html.document_fromstring("<html><body></body></html>")
+    text = _as_utf8(html).lstrip(b"\xef\xbb\xbf \t\r\n\f\0") or b"<html></html>"
+    root = lxml.html.document_fromstring(text, parser=parser, ensure_head_body=True)
     if any("xcessive depth" in one.message for one in parser.error_log):
         raise FileRefused("its elements are nested over 256 deep", file)
     return root
 
 
-def _declares_encoding(html: bytes) -> bool:
-    return b"charset" in html[:1024].lower() or html[:2] in (b"\xff\xfe", b"\xfe\xff")
+def _as_utf8(html: bytes) -> bytes:
+    try:
+        html.decode()
+    except UnicodeDecodeError:
+        declared = _CHARSET.search(html, 0, 4096)
+        try:
+            return html.decode(declared[1].decode() if declared else "cp1252", "replace").encode()
+        except LookupError:
+            return html.decode("cp1252", "replace").encode()
+    return html
 
 
 def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:

@@ -89,6 +89,11 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> Source
     return SourceSite(site, reason, title, base, facts.language, pages, orphans, _notes(files))
 
 
+def has_configuration(files: SourceFiles) -> bool:
+    """Whether the folder holds a generator's configuration."""
+    return any(files.has(name) for names in _CONFIGS.values() for name in names)
+
+
 def open_page(name: str, site: Site | None, base_url: str) -> SourceSite:
     """Return a single file as a site; its URL is the base URL."""
     kind = site or (Site.DOCUSAURUS if name.endswith(".mdx") else Site.PLAIN)
