@@ -15,6 +15,7 @@ from typing import TypeAlias
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
 from app.adapters.reading.book import editions_of, read_book
+from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
@@ -113,7 +114,7 @@ async def sample_pages(settings: Settings, index: BookStore) -> tuple[Book, Mapp
         manifest = None  # pages need no index
     if manifest is not None:
         book = replace(book, base_url=manifest.base_url)
-    return book, await asyncio.to_thread(render_pages, book, SAMPLE_BOOK)
+    return book, await asyncio.to_thread(rendered_pages, book)
 
 
 def sample_request(settings: Settings) -> IngestRequest:

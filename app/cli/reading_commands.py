@@ -51,12 +51,12 @@ async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:
     for block in book.blocks():
         print_json(_block(block))
     if arguments.coverage:
-        unknown = [
-            {"file": document.file, "start": start, "end": end, "text": document.source[start:end]}
+        unread = [
+            {"file": document.file, "words": list(document.unread)}
             for document in book.documents
-            for start, end in document.unknown
+            if document.unread
         ]
-        print_json({"coverage": book.coverage, "unknown": unknown})
+        print_json({"coverage": book.coverage, "unread": unread})
 
 
 def _remark_on(book: Book) -> None:
@@ -65,7 +65,7 @@ def _remark_on(book: Book) -> None:
 
 
 _BLOCK_FIELDS = "kind text file start end paragraph_id heading_path anchor url".split()
-_OPTIONAL_FIELDS = "level language title terms included".split()
+_OPTIONAL_FIELDS = "level language title terms image".split()
 
 
 def _block(block: Block) -> dict[str, object]:

@@ -97,7 +97,6 @@ class Block:
     """Terms that the author marks as defined here; the terms of a glossary entry."""
     parts: tuple[Part, ...] = ()
     included: str = ""
-    """Path of the included file that `text` comes from, relative to the book; "" if none."""
     author_id: str = ""
     """Id given by the author; used as paragraph id instead of the content hash."""
     runs: str = ""
@@ -137,34 +136,22 @@ class Document:
     url: str
     """The page's permalink without anchor, percent-encoded."""
     source: str
-    """The file's text, with hidden parts replaced by blanks."""
+    """The file's Markdown; of a built page, the texts of its blocks joined by blank lines."""
     blocks: tuple[Block, ...]
     position: int = 0
     """Position in the book's reading order, from 0."""
     language: str = "en"
     """ISO 639-1 code."""
-    unknown: tuple[Span, ...] = ()
-    """Spans outside all blocks and known mark-up."""
+    unread: tuple[str, ...] = ()
+    """Words of the page's content that are in no block."""
+    words: int = 0
+    """Number of words of the page's content."""
+    html: str = ""
+    """The page as it was rendered from Markdown; "" for a built page."""
     settings: dict[str, str] = field(default_factory=dict)
     """Per-document settings from front matter (`rag_...` keys)."""
     chapter_number: int = 0
     """The number that the site shows for the chapter; 0 if none."""
-
-    @property
-    def nonblank(self) -> int:
-        """Number of non-blank characters of the source; a byte order mark counts as blank."""
-        return _count_nonblank(self.source) - (self.source[:1] == "\ufeff")
-
-    @property
-    def covered(self) -> int:
-        """Number of non-blank characters in blocks or known mark-up."""
-        return self.nonblank - sum(
-            _count_nonblank(self.source[start:end]) for start, end in self.unknown
-        )
-
-
-def _count_nonblank(text: str) -> int:
-    return len("".join(text.split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +175,7 @@ class Book:
 
     @property
     def coverage(self) -> float:
-        """Share of non-blank source characters in blocks or known mark-up, 0 to 1."""
-        nonblank = sum(document.nonblank for document in self.documents)
-        return sum(document.covered for document in self.documents) / nonblank if nonblank else 1.0
+        """Share of the words of the pages' content that are in blocks, 0 to 1."""
+        words = sum(document.words for document in self.documents)
+        unread = sum(len(document.unread) for document in self.documents)
+        return 1 - unread / words if words else 1.0

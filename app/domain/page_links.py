@@ -71,7 +71,7 @@ def page_links(document: Document) -> list[str]:
 
 def _link(document: Document, block: Block, quote: FragmentText) -> str:
     # A heading's anchor may differ from the author's id: Docusaurus gives titles none.
-    has_id = block.author_id and block.kind is not BlockKind.HEADING and not block.included
+    has_id = block.author_id and block.kind is not BlockKind.HEADING
     if has_id and not quote.text:
         return with_anchor(document.url, block.author_id)
     return deep_link(block.url, quote.text, quote.suffix)

@@ -38,7 +38,7 @@ from langchain_text_splitters import (
 )
 from markdown_it import MarkdownIt
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.chunking.config import ChunkingConfig, StructureConfig

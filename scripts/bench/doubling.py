@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # the patterns are among the tests
 
-from app.adapters.markdown import read_text  # noqa: E402
+from app.adapters.reading.book import read_text  # noqa: E402
 from app.domain.document import Site  # noqa: E402
 from app.domain.errors import BookError  # noqa: E402
 from app.services.gc_control import paused_gc  # noqa: E402

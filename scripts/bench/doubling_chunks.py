@@ -19,7 +19,7 @@ from pathlib import Path
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.langchain_splitters import recursive_splitter
-from app.adapters.markdown.book import read_text
+from app.adapters.reading.book import read_text
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId

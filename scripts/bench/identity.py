@@ -19,7 +19,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.domain.document import Block, Book, Document
 from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger

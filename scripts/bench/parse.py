@@ -17,7 +17,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.services.gc_control import paused_gc
 
 

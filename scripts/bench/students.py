@@ -29,7 +29,7 @@ from dev_sets import DEV_SETS, ROOT, SAMPLE, DevSet, dev_sets_parser, indexed
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 from numpy.typing import NDArray
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.adapters.question_file import read_questions
 from app.bootstrap.application import Application
 from app.domain.evaluation.gold_question import Question

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from app.adapters.markdown.book import book_id_of
+from app.adapters.reading.book import book_id_of
 from app.cli import main
 from app.domain.book_id import BookId
 from app.domain.document import Site

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.adapters.markdown import editions_of, read_book
+from app.adapters.reading.book import editions_of, read_book
 from app.bootstrap.books import requests_by_edition
 from app.domain.book_id import BookId
 from app.domain.edition import Edition, edition_at

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import httpx
 import pytest
 
-from app.adapters.markdown import read_text
+from app.adapters.reading.book import read_text
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind

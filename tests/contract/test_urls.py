@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.errors import InputError

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.adapters.book_settings import read_book_settings
-from app.adapters.markdown import read_book, read_text
+from app.adapters.reading.book import read_book, read_text
 from app.domain.document import Document, Site
 from app.domain.errors import FileRefused
 from tests.attacking import filled, table, tried

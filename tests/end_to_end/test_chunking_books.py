@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.report import Report, guarantee_report
 from app.domain.chunking.strategies import stream_chunks

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind, Book
 from tests.parser_invariants import assert_sound
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.adapters.sentences import split_sentences
 from app.domain.answering.chapter_answers import MAX_EXCERPT_WORDS, first_sentences, leading, quoted
 from app.domain.answering.chapters import chapters_of, outline, summary_sections

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from app.adapters.markdown.book import read_book, read_text
+from app.adapters.reading.book import read_book, read_text
 from app.adapters.sentences import split_sentences
 from app.domain.answering.units import begins_entry, units
 from app.domain.answering.verification import Verifier, by_paragraph

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.services.gc_control import frozen_heap, paused_gc
 
 

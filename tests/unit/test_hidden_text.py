@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book, read_text
+from app.adapters.reading.book import read_book, read_text
 from app.bootstrap.books import chunk_book
 from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest

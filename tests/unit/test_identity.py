@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.markdown import read_text
+from app.adapters.reading.book import read_text
 from app.domain.document import Site
 from app.domain.identity import assign_ids, content_id, norm
 from tests.conftest import ROOT

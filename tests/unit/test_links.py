@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.markdown import read_book, read_text
+from app.adapters.reading.book import read_book, read_text
 from app.domain.document import BlockKind, Document, Site
 from app.domain.links import deep_link, encode_fragment, folded_words
 from app.domain.page_links import clean_runs, page_links

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book, read_text
+from app.adapters.reading.book import read_book, read_text
 from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
 from tests.parser_invariants import assert_sound

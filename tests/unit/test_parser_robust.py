@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.markdown import read_book, read_text
+from app.adapters.reading.book import read_book, read_text
 from app.domain.document import BlockKind, Site
 from app.domain.errors import BookError, FileRefused
 from tests.attacking import examples, tried

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book, read_text
+from app.adapters.reading.book import read_book, read_text
 from app.adapters.markdown.source import load_yaml
 from app.domain.document import Book, Site
 from app.domain.errors import FileRefused

@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from app.adapters.markdown import read_text
+from app.adapters.reading.book import read_text
 from app.domain.document import Site
 from app.domain.errors import FileRefused
 from tests.attacking import tried

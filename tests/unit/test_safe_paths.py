@@ -10,7 +10,7 @@ import pytest
 
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.domain.document import Site
 from app.domain.errors import BookError
 

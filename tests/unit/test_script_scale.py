@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import chunk_book, chunk_report
 from app.domain.chunking.config import (

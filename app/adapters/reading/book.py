@@ -226,7 +226,8 @@ class _Reading:
     def rendered(self, info: PageInfo, html: str, source: str) -> PageDraft | None:
         """Return a page that is rendered from Markdown; None if it has no blocks."""
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
-        return self._page(info, page_tree(root, fallback()), source)
+        page = self._page(info, page_tree(root, fallback()), source)
+        return replace(page, html=html) if page is not None else None
 
     def _page(
         self, info: PageInfo, tree: Tree | None, source: str | None = None

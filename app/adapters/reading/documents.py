@@ -43,6 +43,8 @@ class PageDraft:
     """Words of the content that no block has."""
     words: int = 0
     """Number of words of the content."""
+    html: str = ""
+    """The page as it was rendered from Markdown."""
 
     def id_texts(self) -> Iterator[tuple[str, str]]:
         """Yield for each block the text that its id hashes, and the author's id or ""."""
@@ -84,6 +86,9 @@ def build_document(
         tuple(_blocks(page, ids)),
         position,
         language,
+        unread=tuple(page.unread),
+        words=page.words,
+        html=page.html,
         settings=dict(info.settings),
         chapter_number=info.chapter_number,
     )

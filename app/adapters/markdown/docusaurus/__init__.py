@@ -1,1 +1,0 @@
-"""Docusaurus: MDX pages and their site."""

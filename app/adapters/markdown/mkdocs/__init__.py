@@ -1,1 +1,0 @@
-"""MkDocs and Material for MkDocs: Python-Markdown's and pymdown's extensions."""

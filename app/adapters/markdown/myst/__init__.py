@@ -1,1 +1,0 @@
-"""MyST: Jupyter Book and Sphinx."""

@@ -1,1 +1,0 @@
-"""A folder of Markdown without a site generator."""
