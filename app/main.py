@@ -24,7 +24,7 @@ from starlette.routing import BaseRoute
 from app.api import admin_pages, admin_routes, feedback, metrics, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.docs import docs_routes
-from app.api.limits import Capacity, FairSlots, RateLimit, RequestCost, daily
+from app.api.limits import Capacity, FairQueue, RateLimit, daily
 from app.api.pages import BOOK_LIST_ROUTES
 from app.api.protocols import mount
 from app.api.pseudonyms import Pseudonyms
@@ -116,8 +116,7 @@ def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.pseudonyms = Pseudonyms()
     app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
-        FairSlots(settings.answers_at_once, most=settings.address_answers_at_once),
-        FairSlots(settings.searches_at_once, RequestCost()),
+        FairQueue(settings.answers_at_once), FairQueue(settings.searches_at_once)
     )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from app.domain.answer import (
@@ -44,12 +43,6 @@ from app.services.written_answer import WrittenAnswer, finish_refusal, refuse, s
 
 _logger = logging.getLogger(__name__)
 
-SEARCHES_AT_ONCE = 24
-"""Limit on concurrent searches; further questions wait.
-
-Without it, a burst of questions would start all provider calls first, and they would time out while
-the CPU is busy with searches.
-"""
 PARAGRAPHS_TO_READ = 5
 """Number of paragraphs to read before an exercise."""
 
@@ -74,9 +67,6 @@ class AnswerQuestion:
     """Whether the server's log contains the text of questions."""
     question_log: QuestionLog | None = None
     """The owner's log of readers' questions; None if it is off."""
-    _turns: asyncio.Semaphore = field(
-        default_factory=lambda: asyncio.Semaphore(SEARCHES_AT_ONCE), compare=False, repr=False
-    )
 
     def written_by(self, model: Generator) -> AnswerQuestion:
         """Return a copy in which a model writes the answers, with quotations as its fallback."""
@@ -140,13 +130,8 @@ class AnswerQuestion:
                 yield event
             return
         history = recent(request.history, self.history_tokens, self.count_tokens)
-        with stage("queue"):
-            await self._turns.acquire()
-        try:
-            intent = None if request.selection else intent_of(said)
-            read = await self._consult(replace(request, history=history), intent)
-        finally:
-            self._turns.release()
+        intent = None if request.selection else intent_of(said)
+        read = await self._consult(replace(request, history=history), intent)
         if isinstance(read, Clarification):
             for event in _reply(read.text, AnswerMode.CLARIFICATION, read.sources):
                 yield event

@@ -31,10 +31,8 @@ from app.domain.errors import (
 )
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, Turn, Vector
-from app.services.analyse_question import AnalysedQuery
-from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
+from app.services.answer_question import AnswerQuestion
 from app.services.generators import ExtractiveGenerator
-from app.services.retrieve import RetrievalResult
 from app.services.similarity import SimilarityEncoder
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
@@ -475,26 +473,3 @@ def test_reader_who_leaves_stops_the_generator_at_once() -> None:
 
     asyncio.run(leave())
     assert generator.closed
-
-
-def test_a_crowd_is_searched_for_in_turns() -> None:
-    world = World((LIGHT,))
-    underway, most = 0, 0
-
-    async def find(asked: AnalysedQuery) -> RetrievalResult:
-        nonlocal underway, most
-        underway += 1
-        most = max(most, underway)
-        await asyncio.sleep(0)
-        underway -= 1
-        return await world.retriever.retrieve.find(asked)
-
-    world.retriever.find = find  # type: ignore[method-assign]
-    use_case = world.answering()
-
-    async def crowd() -> list[Answer]:
-        asking = [use_case.answer(AskRequest(QUESTION)) for _ in range(3 * SEARCHES_AT_ONCE)]
-        return await asyncio.gather(*asking)
-
-    assert len({answer.answer for answer in asyncio.run(crowd())}) == 1
-    assert most == SEARCHES_AT_ONCE

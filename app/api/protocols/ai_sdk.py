@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.api.asking import EventStream, streamed
 from app.api.events import MEDIA_TYPE, data_frame, json_frame
 from app.api.keys import BEARER
-from app.api.limits import answer_slot
+from app.api.limits import answer_place
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_request
 from app.api.quotas import answer_charged
@@ -149,7 +149,7 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
         **problems(401, 403, 404, 409, 422, 502, 503),
     },
     response_class=StreamingResponse,  # only for the OpenAPI description
-    dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
+    dependencies=[Depends(BEARER), Depends(answer_place), Depends(_charged)],
 )
 async def ui_messages(asked: Asked, request: Request, rag: Rag) -> EventStream:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""

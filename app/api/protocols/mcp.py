@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
@@ -32,9 +32,9 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from app.api.answer_runs import AnswerRuns
-from app.api.asking import unless_disconnected
+from app.api.asking import searched, unless_disconnected
 from app.api.keys import books_for, key_of
-from app.api.limits import CHARGES, capacity_of, charge_address, client_slot
+from app.api.limits import CHARGES, capacity_of, charge_address, client_place
 from app.api.origins import allowed_origins, is_page_of_this_machine
 from app.api.problems import (
     Refused,
@@ -48,6 +48,7 @@ from app.api.protocols.book_tools import INSTRUCTIONS, TOOLS, Admission
 from app.api.pseudonyms import reader_of
 from app.api.quotas import answer_charged, charge_search
 from app.bootstrap.application import Application
+from app.domain.answer import AnswerEvent
 from app.domain.book_id import BookId
 from app.services.recording import current, recording
 
@@ -73,6 +74,11 @@ class Owner:
 
     answering = searching
 
+    def searched(
+        self, events: AsyncGenerator[AnswerEvent, None]
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        return events
+
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
@@ -91,19 +97,22 @@ class Visitor:
     async def searching(self, book: BookId | None) -> AsyncIterator[None]:
         charge_address(self.request, CHARGES["/v1/search"])
         await charge_search(self.request, book)
-        with client_slot(capacity_of(self.request).searches, self.request):
+        async with client_place(capacity_of(self.request).searches, self.request):
             yield
 
     @asynccontextmanager
     async def answering(self, book: BookId | None) -> AsyncIterator[None]:
         charge_address(self.request, CHARGES["/v1/chat"])
-        capacity = capacity_of(self.request)
-        with (
-            client_slot(capacity.answers, self.request),
-            client_slot(capacity.searches, self.request),
+        async with (
+            client_place(capacity_of(self.request).answers, self.request),
+            answer_charged(self.request, book),
         ):
-            async with answer_charged(self.request, book):
-                yield
+            yield
+
+    def searched(
+        self, events: AsyncGenerator[AnswerEvent, None]
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        return searched(events, self.request)
 
 
 def tool_server(caller: Caller) -> Server[dict[str, Any]]:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.api.asking import EventStream, answered, streamed
 from app.api.events import MEDIA_TYPE, data_frame, json_frame
 from app.api.keys import BEARER, books_for
-from app.api.limits import answer_slot
+from app.api.limits import answer_place
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_request
 from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
@@ -274,7 +274,7 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
         },
         **errors(401, 403, 404, 409, 502, 503),
     },
-    dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
+    dependencies=[Depends(BEARER), Depends(answer_place), Depends(_charged)],
 )
 async def completions(
     body: CompletionRequest, asked: Asked, request: Request
