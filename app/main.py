@@ -84,7 +84,7 @@ def create_app(
     app.state.metrics = metrics.Metrics()
     security.install(app, settings, app.state.keys, app.state.metrics, traced)
     app.include_router(routes.router)
-    mount.protocols(app, settings)
+    mount.protocols(app)
     for router in (metrics.router, feedback.router, admin_pages.router, admin_routes.router):
         app.include_router(router)
     app.router.routes.extend([*docs_routes(), *widget_routes(), *site])

@@ -12,7 +12,7 @@ from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.limits import client_of
-from app.api.origins import is_loopback, origin_of
+from app.api.origins import host_of, is_loopback, origin_of
 from app.api.problems import Refused, report, status_of
 from app.bootstrap.key_store import SqliteSiteKeys
 from app.domain.book_id import BookId
@@ -149,9 +149,10 @@ def _known_key(scheme: str, key: str, known: Sequence[SiteKey]) -> SiteKey | Non
 
 
 def is_local(request: Request) -> bool:
-    """Whether the client is on this machine and no proxy forwarded the request."""
+    """Whether the client is on this machine, asks it by its name, and no proxy is between them."""
     forwarded = not _FORWARDED.isdisjoint(request.headers.keys())
-    return is_loopback(client_of(request)) and not forwarded
+    here = is_loopback(client_of(request)) and is_loopback(host_of(request.headers))
+    return here and not forwarded
 
 
 def key_of(request: Request) -> SiteKey | None:
@@ -176,6 +177,14 @@ def books_for(request: Request, book: BookId | None) -> tuple[BookId, ...]:
     if book:
         return (allowed(key, book),)
     return key.books if key else ()
+
+
+def has_keys(keys: SqliteSiteKeys) -> bool:
+    """Whether the server has keys; true if they cannot be read, so that it is never open then."""
+    try:
+        return bool(keys.all())
+    except StorageError:
+        return True
 
 
 def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:

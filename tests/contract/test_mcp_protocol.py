@@ -226,8 +226,8 @@ ORIGINS = {
     "http://evil.example": 403,
     "http://127.0.0.1.evil.example": 403,
     "null": 403,
+    "http://localhost:6274": 403,
     ORIGIN: 200,
-    "http://localhost:6274": 200,
 }
 
 

@@ -33,7 +33,7 @@ from tests.serving import ScriptedGenerator, offline_settings, serving
 
 pytestmark = pytest.mark.attack("connections")
 
-HEAD = b"POST /v1/chat HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+HEAD = b"POST /v1/chat HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
 def everything(connection: socket.socket) -> bytes:
@@ -96,7 +96,7 @@ def test_two_lengths_are_refused_and_what_follows_is_no_request(
 ) -> None:
     with served.connect() as connection:
         connection.sendall(
-            HEAD + framing + b"\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+            HEAD + framing + b"\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
         )
         received = everything(connection)
     assert received.startswith(b"HTTP/1.1 400 ")
@@ -171,8 +171,8 @@ async def flood(scope: Scope, receive: Receive, send: Send) -> None:
     ("sent", "status"),
     [
         (b"", b""),
-        (b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ", b"HTTP/1.1 408"),
-        (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"HTTP/1.1 200"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", b"HTTP/1.1 408"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"HTTP/1.1 200"),
     ],
     ids=["silent", "half a head", "takes nothing"],
 )

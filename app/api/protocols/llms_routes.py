@@ -35,7 +35,7 @@ async def full(book: BookName, request: Request, rag: Rag) -> Response:
 
 def _text(request: Request, text: str) -> Response:
     content = text.encode(errors="replace")
-    headers = {"ETag": f'"{sha256(content).hexdigest()[:16]}"'}
+    headers = {"ETag": f'"{sha256(content).hexdigest()[:16]}"', "Cache-Control": "no-cache"}
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return PlainTextResponse(content, headers=headers)

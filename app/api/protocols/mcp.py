@@ -33,11 +33,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.api.answer_runs import AnswerRuns
 from app.api.asking import searched, unless_disconnected
-from app.api.keys import books_for, key_of
+from app.api.keys import books_for
 from app.api.limits import CHARGES, capacity_of, charge_address, client_place
-from app.api.origins import allowed_origins, is_page_of_this_machine
 from app.api.problems import (
-    Refused,
     error_event,
     invalid_fields,
     report,
@@ -204,21 +202,14 @@ async def serve_stdio(rag: Application) -> None:
 class McpEndpoint:
     """The ASGI application of `POST /v1/mcp`.
 
-    A call is cancelled when its client disconnects, and ends with 503 when the server stops. A page
-    of another origin is refused unless it sends a key or its origin is allowed. Otherwise any page
-    could call a server on the reader's machine through the browser.
+    A call is cancelled when its client disconnects, and ends with 503 when the server stops.
     """
 
-    def __init__(self, origins: str) -> None:
-        """`origins` is the value of `RAG_ALLOWED_ORIGINS`."""
-        self._origins = frozenset(allowed_origins(origins))
+    def __init__(self) -> None:
         self._server = tool_server(_visitor)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        if not self._is_welcome(request):
-            detail = "pages of this origin may not call the tools: RAG_ALLOWED_ORIGINS, or a key"
-            raise Refused(403, "origin_not_allowed", detail)
         runs: AnswerRuns = request.app.state.answer_runs
         work = runs.unless_closed(self._answer(scope, await request.body(), send))
         with suppress(ClientDisconnect):  # also raised after a complete response
@@ -229,12 +220,6 @@ class McpEndpoint:
         manager = StreamableHTTPSessionManager(self._server, json_response=True, stateless=True)
         async with manager.run():
             await manager.handle_request(scope, _once(body), send)
-
-    def _is_welcome(self, request: Request) -> bool:
-        origin = request.headers.get("origin")
-        if origin is None or key_of(request) is not None:
-            return True
-        return bool({origin, "*"} & self._origins) or is_page_of_this_machine(origin)
 
 
 def _visitor(context: Context) -> tuple[Application, Admission]:
