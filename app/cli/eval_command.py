@@ -18,7 +18,8 @@ from app.cli.eval_results import (
     refusal_json,
     run_of,
 )
-from app.cli.output import asking, print_json, remark, remark_each, require_writable, write_text
+from app.cli.output import asking, print_json, remark_each, require_writable, write_text
+from app.cli.printing import remark
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.errors import ConfigError, InputError
 from app.domain.evaluation.calibration import RefusalCurve, refusal_curve

@@ -12,15 +12,8 @@ from pathlib import Path
 from app.bootstrap.application import application
 from app.bootstrap.books import requests_by_edition
 from app.bootstrap.storage import ledger_store, migration, open_index, verifying
-from app.cli.output import (
-    confirmed,
-    duration,
-    phases,
-    print_json,
-    remark,
-    remark_each,
-    write_text,
-)
+from app.cli.output import confirmed, duration, phases, print_json, remark_each, write_text
+from app.cli.printing import remark
 from app.cli.reading_commands import ingest_request
 from app.domain.book_id import BookId
 from app.domain.edition import ONLY

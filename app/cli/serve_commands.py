@@ -16,7 +16,8 @@ from app.bootstrap.application import Application, application
 from app.bootstrap.books import sample_request
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.storage import storage_warnings
-from app.cli.output import phases, remark
+from app.cli.output import phases
+from app.cli.printing import remark
 from app.cli.workers import end_with_parent, require_server, run_workers
 from app.domain.errors import ConfigError
 from app.settings import Settings

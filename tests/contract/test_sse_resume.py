@@ -63,7 +63,7 @@ def test_text_of_many_lines_stays_one_event(
     text = f"{held * 2}Silent:\n\nevent: end\ndata: {{}}\n\n\u2028 \x85 flight."
     generator.play(text)
     events = events_of(generating.post("/v1/chat", json=STREAMED))
-    assert events[-1][1]["answer"] == text
+    assert events[-1][1]["answer"] == text.replace("\x85", "\N{REPLACEMENT CHARACTER}")
     assert [name for name, _ in events].count("end") == 1
 
 

@@ -23,6 +23,7 @@ from app.api.requests import BookName, ChatRequest
 from app.api.responses import CitationBody, answer_json
 from app.api.routes import Rag, problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
+from app.domain.printable import printable
 
 _TEXT_ID = "answer"
 _ABOUT = ("mode", "confidence", "refused", "degraded", "exercise", "follow_ups", "searched_for")
@@ -101,7 +102,7 @@ class UiMessageEvents:
             yield {"type": "start-step"}
             yield {"type": "text-start", "id": _TEXT_ID}
         elif isinstance(event, TextDelta):
-            yield {"type": "text-delta", "id": _TEXT_ID, "delta": event.text}
+            yield {"type": "text-delta", "id": _TEXT_ID, "delta": printable(event.text)}
         elif isinstance(event, CitationFound):
             yield from self._cited(event.citation)
         else:
@@ -118,7 +119,8 @@ class UiMessageEvents:
         source = f"{citation.book}/{citation.paragraph_id}"
         if source not in self._sources:
             self._sources.add(source)
-            found = {"sourceId": source, "url": citation.url, "title": citation.title}
+            title = printable(citation.title)
+            found = {"sourceId": source, "url": citation.url, "title": title}
             yield {"type": "source-url", **found}
         body = CitationBody.model_validate(citation, context={"public_url": self._public_url})
         yield {"type": "data-citation", "data": body.model_dump(mode="json", include=_CITATION)}

@@ -48,6 +48,7 @@ from app.api.quotas import answer_charged, charge_search
 from app.bootstrap.application import Application
 from app.domain.answer import AnswerEvent
 from app.domain.book_id import BookId
+from app.domain.printable import printable
 from app.services.recording import current, recording
 
 _log = logging.getLogger(__name__)
@@ -168,7 +169,7 @@ async def _called(
         where = f" (request {request_id()})" if logged else ""
         return _failed(f"{failure.message}{where} ({failure.code})")
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=result.text)],
+        content=[types.TextContent(type="text", text=printable(result.text))],
         structured_content=result.result.model_dump(mode="json"),
     )
 
