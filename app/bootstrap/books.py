@@ -14,7 +14,13 @@ from typing import TypeAlias
 
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
-from app.adapters.markdown import editions_of, read_book, site_around
+from app.adapters.markdown import (
+    detected_site,
+    editions_of,
+    read_book,
+    site_around,
+    site_below,
+)
 from app.adapters.markdown.sample_pages import render_pages
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -71,6 +77,19 @@ def in_its_site(request: IngestRequest) -> IngestRequest:
     return replace(
         request, folder=found.folder, part=found.path, site=found.site, edition=found.edition
     )
+
+
+def site_remarks(request: IngestRequest) -> Iterator[str]:
+    """Yield how the request's folder is read and why, and where a site is that it is not."""
+    if request.part or not request.folder.is_dir():
+        return
+    found, why = detected_site(request.folder)
+    site = request.site or found
+    why = "--site" if request.site else why or "no configuration of a site generator"
+    yield f"site: {site} ({why})"
+    if site is Site.PLAIN and not request.site and (below := site_below(request.folder)):
+        where = request.folder / below[1]
+        yield f"site: {where} holds a site of {below[0]}: ingest that folder to read its pages"
 
 
 def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:

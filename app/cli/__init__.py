@@ -20,8 +20,8 @@ from pydantic_settings import SettingsError
 
 from app.bootstrap.logs import logging_to
 from app.cli.arguments import parser
-from app.cli.printing import PrintableOutput, remark
-from app.domain.errors import ConfigError, InputError, RagError
+from app.cli.printing import PrintableOutput, remark, searched_place
+from app.domain.errors import NO_BOOKS, ConfigError, InputError, RagError
 from app.domain.surrogates import is_well_formed
 from app.services.safe_paths import shown_name
 from app.settings import Settings, unknown_variables, variable
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = _settings()
         shown = cast("TextIO", PrintableOutput(sys.stdout))
         with redirect_stdout(shown), logging_to(sys.stderr, settings, server=arguments.server):
-            code = int(asyncio.run(_command(arguments.run)(arguments, settings)) or 0)
+            code = int(asyncio.run(_run(arguments, settings)) or 0)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
@@ -60,6 +60,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         remark("textbook-rag: stopped; the index is unchanged")
         return 130
+
+
+async def _run(arguments: argparse.Namespace, settings: Settings) -> int | None:
+    try:
+        return await _command(arguments.run)(arguments, settings)
+    except RagError as error:
+        if NO_BOOKS in str(error):
+            error.add_note(searched_place(settings))
+        raise
 
 
 def _of_the_system(error: OSError) -> int:

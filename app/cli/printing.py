@@ -6,6 +6,7 @@ import sys
 from typing import Any, TextIO
 
 from app.domain.printable import printable
+from app.settings import Settings
 
 
 class PrintableOutput:
@@ -19,6 +20,13 @@ class PrintableOutput:
 
     def write(self, text: str) -> int:
         return self._stream.write(printable(text))
+
+
+def searched_place(settings: Settings) -> str:
+    """Say where a command looked for books."""
+    if settings.qdrant_url:
+        return "looked on the server at QDRANT_URL"
+    return f"looked in {settings.home.resolve()} (RAG_HOME)"
 
 
 def remark(text: str) -> None:

@@ -30,7 +30,13 @@ from app.domain.answering.notices import READ_FIRST, in_language
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
-from app.domain.errors import EMPTY_QUESTION, ProviderUnavailable, QuestionError
+from app.domain.errors import (
+    EMPTY_QUESTION,
+    NO_BOOKS,
+    BookNotFound,
+    ProviderUnavailable,
+    QuestionError,
+)
 from app.domain.terms import words
 from app.services.book_scope import books_asked, readers_editions
 from app.services.chapter_requests import Clarification, ConsultChapters
@@ -122,8 +128,9 @@ class AnswerQuestion:
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
-        if request.filter.books:  # a greeting and a scope do not look them up
-            await books_asked(self.consult.places.index, request.filter.books)
+        index = self.consult.places.index
+        if not (await books_asked(index, request.filter.books) or await index.books()):
+            raise BookNotFound(NO_BOOKS)
         said = tuple(words(request.question))
         if reply := small_talk_reply(said):
             for event in _reply(reply, AnswerMode.SMALL_TALK):

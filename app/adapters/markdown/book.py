@@ -120,11 +120,13 @@ def editions_of(
 ) -> tuple[Edition, ...]:
     """Return the editions of a book's folder, or of a part of it, the default one first.
 
-    BookError if it cannot be read.
+    BookError if it cannot be read or has no pages.
     """
-    if not folder.is_dir():
+    if not _existing(folder).is_dir():
         return (ONLY,)
     _, layout = open_folder(folder, site, base_url)
+    if not layout.pages and not layout.orphans:
+        raise BookError(_no_text(folder, layout.settings), str(folder))
     found = tuple(layout.settings.editions)
     if part:
         found = tuple(

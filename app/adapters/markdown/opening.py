@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from app.adapters.markdown.book_files import BookFiles
@@ -24,6 +24,8 @@ _GENERATORS: Mapping[Site, SiteGenerator] = {
     module.GENERATOR.site: module.GENERATOR for module in (docusaurus, mdbook, mkdocs, myst, plain)
 }
 """In the order in which a folder is searched for their configurations."""
+_FOLDERS = 1_000
+"""Maximum folders below a given one that are searched for a site."""
 _LEVELS = 5
 """Folders above a given one that are searched for its site: Astro's pages are three below it."""
 
@@ -55,6 +57,23 @@ def _of_another_site(generator: SiteGenerator, book_files: BookFiles) -> list[So
         return []
     message = f"this is a site of {found.site}, read as one of {generator.site}: leave out --site"
     return [SourceWarning(message, _config_of(found, book_files), 1)]
+
+
+def detected_site(folder: Path) -> tuple[Site, str]:
+    """Return the generator of a folder's site, and the configuration that shows it, or ""."""
+    book_files = BookFiles(folder)
+    site = _site_of(book_files)
+    return site, _config_of(_GENERATORS[site], book_files)
+
+
+def site_below(folder: Path) -> tuple[Site, str] | None:
+    """Return the generator and the folder of the first site one or two levels below."""
+    special = [one for one in _GENERATORS.values() if one.site is not Site.PLAIN]
+    below = islice(chain(folder.glob("[!.]*/"), folder.glob("[!.]*/[!.]*/")), _FOLDERS)
+    for path in sorted(below, key=lambda path: (len(path.parts), path)):
+        if found := _sites_in(path, special):
+            return min(found), path.relative_to(folder).as_posix()
+    return None
 
 
 def _config_of(generator: SiteGenerator, book_files: BookFiles) -> str:
