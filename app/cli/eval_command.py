@@ -64,6 +64,8 @@ async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
         print_json(measurement_json(found, run))
     else:
         _print(found.summary(), found.refusal())
+        if isinstance(found, Evaluation):
+            remark("a hit is a place of the book that was found, not an answer: see --helpful")
     if arguments.report:
         write_report(arguments.report, arguments.questions, found, run)
 
