@@ -14,7 +14,7 @@ from openai.types.chat import ChatCompletionMessageParam as MessageParam
 import app.domain.errors as errors
 from app.services.generators import GeneratedCitation
 from tests.command_line import Run
-from tests.owl_server import ORIGIN, QUESTION, added
+from tests.owl_server import ORIGIN, QUESTION, UNSURE, added
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
 ASKED: list[MessageParam] = [{"role": "user", "content": QUESTION}]
@@ -166,10 +166,11 @@ def test_other_paths_keep_their_problems(client: httpx.Client) -> None:
 def test_a_stream_that_breaks_off_raises(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
-    generator.play("The flight makes ", errors.ProviderRateLimited("key abc", retry_after=7))
+    generator.play(errors.ProviderRateLimited("key abc", retry_after=7))
     books = vendor(generating.base_url)
+    unsure: list[MessageParam] = [{"role": "user", "content": UNSURE}]
     with pytest.raises(openai.APIError) as raised:
-        list(ask(books, stream=True))
+        list(ask(books, unsure, stream=True))
     assert raised.value.code == "provider_rate_limited"
     assert "abc" not in raised.value.message
 

@@ -20,8 +20,8 @@ _HIGH_SURROGATE = re.compile("[\ud800-\udbff]\\Z")
 class ReceivedText:
     """The text of one response. Feed its deltas, then close; takes time linear in their length.
 
-    Reasoning between `<think>` and `</think>`, or from `<think>` to the end, is left out. A tag
-    after a back quote is text.
+    Blanks at its beginning are left out, and reasoning: what is between `<think>` and
+    `</think>`, or from `<think>` to the end. A tag after a back quote is text.
     """
 
     def __init__(self, limit: int = MAX_CHARACTERS) -> None:
@@ -33,7 +33,7 @@ class ReceivedText:
         self._half = ""  # a high surrogate whose low one may follow
         self._held = ""  # the beginning of a tag
         self._reasoning = False
-        self._strip = False
+        self._strip = True  # blanks, until there is text
 
     @property
     def full(self) -> bool:
@@ -64,7 +64,6 @@ class ReceivedText:
                     kept = self._restart()
             else:
                 self._reasoning = False
-                self._strip = self._left == self._limit
             at = tag.end()
         beginning = held.search(text, max(at, len(text) - _LONGEST_BEGINNING)) if held else None
         self._held = beginning[0] if beginning else ""
