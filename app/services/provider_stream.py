@@ -35,8 +35,9 @@ MAX_BYTES = 32 * 2**20
 MAX_ERROR_BYTES = 4_096
 """Read of the body of an error."""
 MAX_LINE_BYTES = 2**20
-MAX_EVENTS = 50_000
-"""Events of one stream; a long answer with its reasoning has a few thousand."""
+MAX_LINES = 100_000
+"""Limit on the lines of a stream, two to four for an event. A long answer with its reasoning has
+about 10,000 events."""
 MAX_REWRITE_CHARACTERS = 2_000
 _PIECE_BYTES = 8_192
 _MAX_TOKENS = 10**9
@@ -94,7 +95,6 @@ async def read_events(chunks: AsyncIterable[bytes], provider: str) -> AsyncGener
 
     ProviderUnavailable if an event is no JSON object, or if the stream exceeds a limit.
     """
-    events = 0
     async with aclosing(_lines(chunks, provider)) as lines:
         async for line in lines:
             data = line.removeprefix(b"data:").strip()
@@ -102,9 +102,6 @@ async def read_events(chunks: AsyncIterable[bytes], provider: str) -> AsyncGener
                 continue
             if data == b"[DONE]":
                 return
-            events += 1
-            if events > MAX_EVENTS:
-                raise _too_long(provider, f"over {MAX_EVENTS} events")
             yield _json_object(data, provider)
             # Events that arrived together are read without a wait: let other requests run.
             await asyncio.sleep(0)
@@ -112,10 +109,13 @@ async def read_events(chunks: AsyncIterable[bytes], provider: str) -> AsyncGener
 
 async def _lines(chunks: AsyncIterable[bytes], provider: str) -> AsyncGenerator[bytes, None]:
     """Lines split at line feeds only: JSON may contain other line separators."""
-    rest = b""
+    rest, count = b"", 0
     async with aclosing(limited(chunks, MAX_BYTES, provider)) as pieces:
         async for piece in pieces:
             *whole, rest = (rest + piece).split(b"\n")
+            count += len(whole)
+            if count > MAX_LINES:
+                raise _too_long(provider, f"over {MAX_LINES} lines")
             for line in whole:
                 yield line
             if len(rest) > MAX_LINE_BYTES:
