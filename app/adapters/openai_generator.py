@@ -37,6 +37,7 @@ from app.domain.prompts import (
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.generators import (
     GeneratedCitation,
+    GeneratedEnd,
     GeneratedText,
     GenerationRequest,
     GeneratorEvent,
@@ -94,6 +95,12 @@ async def open_server(
         yield client
 
 
+@dataclass(slots=True)
+class _Habit:
+    unopened: bool = False
+    """Whether the last answer began with reasoning without `<think>`."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenAIGenerator:
     """Implements the `Generator` port.
@@ -117,6 +124,7 @@ class OpenAIGenerator:
     """In seconds."""
     rewrites: Bill = field(default_factory=Bill, compare=False)
     """Usage of `rewrite`; the usage of an answer is in its end event."""
+    _habit: _Habit = field(default_factory=_Habit, init=False, compare=False, repr=False)
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations, then one end.
@@ -125,12 +133,15 @@ class OpenAIGenerator:
         NO_ANSWER.
         """
         context, messages, tokens = self._prompt(request)
-        answer = _Answer(context, self.clock, ModelText())
+        text = ModelText(unopened=self._habit.unopened)
+        answer = _Answer(context, self.clock, text)
         limit, sent = self.speed.limit(tokens), self.clock()
         body = self._request(messages, self.max_tokens)
         try:
             async with aclosing(self._stream(body, answer, limit)) as events:
                 async for event in events:
+                    if isinstance(event, GeneratedEnd):
+                        self._habit.unopened = text.unopened
                     yield event
         except ProviderUnavailable as error:
             if answer.began_at is None and isinstance(error.__cause__, TimeoutError):

@@ -217,13 +217,19 @@ def usage_of(read: object, written: object) -> Usage:
 class ModelText:
     """The text of one response, cleaned; a refusal in it is detected before any of it is shown."""
 
-    def __init__(self, limit: int = MAX_CHARACTERS) -> None:
-        self._received = ReceivedText(limit)
+    def __init__(self, limit: int = MAX_CHARACTERS, *, unopened: bool = False) -> None:
+        """`limit` in characters; `unopened` as in `ReceivedText`."""
+        self._received = ReceivedText(limit, unopened=unopened)
         self._detector = NoAnswerDetector()
 
     @property
     def full(self) -> bool:
         return self._received.full
+
+    @property
+    def unopened(self) -> bool:
+        """Whether the text before a `</think>` alone was reasoning."""
+        return self._received.unopened
 
     @property
     def holding(self) -> bool:

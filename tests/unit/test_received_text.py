@@ -41,6 +41,16 @@ def test_reasoning_is_left_out_however_the_stream_is_cut(sent: str, read: str, s
     assert received(*(sent[at : at + size] for at in range(0, len(sent), size))) == read
 
 
+@pytest.mark.parametrize("size", [1, 5, 1_000])
+def test_text_of_a_model_that_reasons_first_is_held_back(size: int) -> None:
+    for sent, read in (("Owls? <b>Yes.</think>\n\nOwls hunt.", "Owls hunt."), ("Owls <hunt",) * 2):
+        text = ReceivedText(unopened=True)
+        pieces = [text.feed(sent[at : at + size]) for at in range(0, len(sent), size)]
+        assert "".join(pieces) + text.close() == read
+        assert text.unopened == (sent != read)
+        assert not text.restarted
+
+
 @pytest.mark.parametrize(
     ("deltas", "read"),
     [

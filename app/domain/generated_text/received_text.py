@@ -24,15 +24,21 @@ class ReceivedText:
     `</think>`, or from `<think>` to the end. A tag after a back quote is text.
     """
 
-    def __init__(self, limit: int = MAX_CHARACTERS) -> None:
-        """`limit` is in characters, without the reasoning."""
+    def __init__(self, limit: int = MAX_CHARACTERS, *, unopened: bool = False) -> None:
+        """`limit` is in characters, without the reasoning.
+
+        `unopened`: hold the text back until `</think>`, or until the end if there is none.
+        """
         self.restarted = False
         """Whether the last delta had `</think>` alone: all text before it was reasoning. Chat
         templates of some models write the opening tag into the prompt."""
+        self.unopened = False
+        """Whether there was a `</think>` alone; the model's next answer may have one too."""
         self._limit = self._left = limit
         self._half = ""  # a high surrogate whose low one may follow
         self._held = ""  # the beginning of a tag
-        self._reasoning = False
+        self._reasoning = unopened
+        self._doubtful: str | None = "" if unopened else None  # reasoning if `</think>` follows
         self._strip = True  # blanks, until there is text
 
     @property
@@ -51,7 +57,11 @@ class ReceivedText:
     def close(self) -> str:
         """Return the text that was held back."""
         self.restarted = False
-        return self._shown(self._held + joined(self._half))
+        rest = self._held + joined(self._half)
+        if self._doubtful is not None:
+            self._reasoning = False
+            rest = self._doubtful + rest
+        return self._shown(rest)
 
     def _shown(self, text: str, held: re.Pattern[str] | None = None) -> str:
         """Return the text without reasoning and, within the limit, without the end that matches."""
@@ -63,15 +73,24 @@ class ReceivedText:
                 if tag[1]:
                     kept = self._restart()
             else:
-                self._reasoning = False
+                self._end_reasoning()
             at = tag.end()
         beginning = held.search(text, max(at, len(text) - _LONGEST_BEGINNING)) if held else None
         self._held = beginning[0] if beginning else ""
-        kept += "" if self._reasoning else text[at : len(text) - len(self._held)]
+        rest = text[at : len(text) - len(self._held)]
+        if not self._reasoning:
+            kept += rest
+        elif self._doubtful is not None:
+            self._doubtful += rest[: self._limit - len(self._doubtful)]
         return self._within_limit(kept.lstrip() if self._strip else kept)
 
+    def _end_reasoning(self) -> None:
+        self._reasoning = False
+        self.unopened = self.unopened or self._doubtful is not None
+        self._doubtful = None
+
     def _restart(self) -> str:
-        self.restarted = self._strip = True
+        self.restarted = self.unopened = self._strip = True
         self._left = self._limit
         return ""
 
