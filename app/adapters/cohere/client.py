@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cohere import AsyncClientV2
     from cohere.core import RequestOptions
 
+_CLIENT_NAME = "textbook-rag"
 # Each answer uses a connection while it is generated. With httpx's default limit of 100, the 101st
 # reader, and every search meanwhile, would wait for a free connection and fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
@@ -50,8 +51,12 @@ async def open_client(
     # Cheaper than httpx's own transport when many calls are open (specs/decisions/0001).
     transport: httpx.AsyncClient = cohere.DefaultAioHttpClient(
         base_url=base_url,
-        # Compressed responses are not asked for and not read: a few kB may become any size.
-        headers={"Authorization": f"Bearer {key}", "Accept-Encoding": "identity"},
+        headers={
+            "Authorization": f"Bearer {key}",
+            "X-Client-Name": _CLIENT_NAME,
+            # Compressed responses are not asked for and not read: a few kB may become any size.
+            "Accept-Encoding": "identity",
+        },
         timeout=timeout_seconds,
         follow_redirects=True,
         limits=_CONNECTIONS,
@@ -61,7 +66,7 @@ async def open_client(
         api_key=key,
         base_url=base_url.rstrip("/"),
         timeout=timeout_seconds,
-        client_name="textbook-rag",
+        client_name=_CLIENT_NAME,
         httpx_client=transport,
     )
     async with transport, client:
