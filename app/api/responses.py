@@ -215,8 +215,9 @@ class AnswerBody(Body):
         list[str],
         Field(
             description="Steps that failed and were skipped or replaced: rewrite, embedding, "
-            "rerank, generator. unsupported: generated text, or its end, was not shown. budget: "
-            "the owner's spending limit is reached, so no provider was called."
+            "rerank, generator (of generated text: it ends where the provider failed). truncated: "
+            "the model reached its maximum length. unsupported: generated text, or its end, was "
+            "not shown. budget: the owner's spending limit is reached, so no provider was called."
         ),
     ]
     usage: UsageBody

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from app.domain.answer import (
@@ -91,8 +92,8 @@ class AnswerQuestion:
         """Yield Started, then TextDelta and CitationFound interleaved, then Finished.
 
         Raises QuestionError before the first event, the errors of retrieval, and a ProviderError
-        after the generator has started to write. The mode in Started is planned, the one in
-        Finished is final.
+        if the generator fails and no passage can replace its answer. The mode in Started is
+        planned, the one in Finished is final.
         """
         record = current()
         async with aclosing(self._stream(request)) as events:
@@ -220,6 +221,9 @@ class AnswerQuestion:
             return
         usage = writing.usage or Usage()
         if not read.exercise and read.score < self.refusal_policy.refusal_threshold:
+            if "generator" in writing.degraded:
+                message = "the generator failed before it wrote what the book supports"
+                raise ProviderUnavailable(message)
             for event in finish_refusal(read, usage):
                 yield event
             return
@@ -232,7 +236,7 @@ class AnswerQuestion:
     def _writing(
         self, read: Consultation, generator: Generator, degraded: tuple[str, ...]
     ) -> WrittenAnswer:
-        builder = CitedAnswerBuilder(self._verifier(read))
+        builder = partial(CitedAnswerBuilder, self._verifier(read))
         return WrittenAnswer(read, builder, generator.mode, degraded)
 
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:

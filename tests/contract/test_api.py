@@ -28,7 +28,7 @@ from app.api.security import (
 from app.main import openapi_json
 from app.services.generators import GeneratedCitation
 from tests.conftest import ROOT
-from tests.owl_server import BOOK, ORIGIN, QUESTION, assert_problem
+from tests.owl_server import BOOK, ORIGIN, QUESTION, UNSURE, assert_problem
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
 # --- answers ------------------------------------------------------------------------------------
@@ -345,8 +345,8 @@ def test_every_error_has_its_status_and_only_the_callers_own_its_message(
 def test_a_failure_of_the_provider_is_a_problem_that_says_when_to_come_back(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
-    generator.play("The flight", errors.ProviderRateLimited(_SECRET, retry_after=2.5))
-    response = generating.post("/v1/chat", json={"question": QUESTION})
+    generator.play(errors.ProviderRateLimited(_SECRET, retry_after=2.5))
+    response = generating.post("/v1/chat", json={"question": UNSURE})
     problem = assert_problem(response, 503, "provider_rate_limited")
     assert _SECRET not in response.text
     assert problem["retry_after"] == 2.5

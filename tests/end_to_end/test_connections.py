@@ -123,7 +123,7 @@ def endless(owl_home: Path, tmp_path: Path) -> Iterator[Served]:
 
     home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
     with OpenAIDouble() as double:
-        double.answering = words  # type: ignore[assignment]  # read one by one
+        double.answering = words  # read one by one
         with served_process(
             home,
             RAG_SHUTDOWN_SECONDS="0.3",

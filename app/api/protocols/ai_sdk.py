@@ -113,7 +113,8 @@ class UiMessageEvents:
             passages = {"passages": answer["passages"], "sources": answer["sources"]}
             yield {"type": "data-passages", "data": passages, "transient": True}
             yield {"type": "finish-step"}
-            yield {"type": "finish", "finishReason": "stop"}
+            reason = "length" if event.answer.truncated else "stop"
+            yield {"type": "finish", "finishReason": reason}
 
     def _cited(self, citation: Citation) -> Iterator[dict[str, Any]]:
         source = f"{citation.book}/{citation.paragraph_id}"
