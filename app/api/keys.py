@@ -21,6 +21,7 @@ from app.domain.site_key import KeyKind, SiteKey, find_key
 from app.settings import Settings
 
 API_PREFIX = "/v1/"
+FEEDBACK = "/v1/feedback"
 WITHOUT_KEY = ("/v1/docs", "/v1/openapi.json")
 """Paths below the prefix that need no key: they describe the API and have no data of books."""
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"})
@@ -72,6 +73,8 @@ class KeyRequired:
             rule = status_of(error)
             raise Refused(rule.status, error.code, rule.detail, {"Retry-After": "30"}) from None
         scheme, key = _sent(request)
+        if not scheme and request.url.path == FEEDBACK:
+            scheme, key = _sent_by_beacon(request)
         needs_none = self._open or (not known and is_local(request))
         # Clients of other protocols always send some key, such as `none`.
         if needs_none and not key.startswith(_PREFIXES):
@@ -134,6 +137,12 @@ def _sent(request: Request) -> tuple[str, str]:
     """Return scheme (lower case) and key of the Authorization header; "" for a missing part."""
     scheme, _, key = request.headers.get("authorization", "").strip().partition(" ")
     return scheme.lower(), key.strip()
+
+
+def _sent_by_beacon(request: Request) -> tuple[str, str]:
+    """Return scheme and publishable key of the address: a beacon has no headers of its own."""
+    key = request.query_params.get("key", "")
+    return ("bearer", key) if key.startswith(f"{KeyKind.PUBLISHABLE}_") else ("", "")
 
 
 def _password(credentials: str) -> str:
