@@ -24,7 +24,7 @@ from starlette.routing import BaseRoute
 from app.api import admin_pages, admin_routes, feedback, metrics, problems, routes, security
 from app.api.answer_runs import AnswerRuns
 from app.api.docs import docs_routes
-from app.api.limits import Capacity, FairSlots, RateLimit, RequestCost, daily
+from app.api.limits import Capacity, FairQueue, RateLimit, daily
 from app.api.pages import BOOK_LIST_ROUTES
 from app.api.protocols import mount
 from app.api.pseudonyms import Pseudonyms
@@ -84,7 +84,7 @@ def create_app(
     app.state.metrics = metrics.Metrics()
     security.install(app, settings, app.state.keys, app.state.metrics, traced)
     app.include_router(routes.router)
-    mount.protocols(app, settings)
+    mount.protocols(app)
     for router in (metrics.router, feedback.router, admin_pages.router, admin_routes.router):
         app.include_router(router)
     app.router.routes.extend([*docs_routes(), *widget_routes(), *site])
@@ -116,8 +116,7 @@ def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.pseudonyms = Pseudonyms()
     app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
-        FairSlots(settings.answers_at_once, most=settings.address_answers_at_once),
-        FairSlots(settings.searches_at_once, RequestCost()),
+        FairQueue(settings.answers_at_once), FairQueue(settings.searches_at_once)
     )
 
 

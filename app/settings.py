@@ -235,12 +235,10 @@ class Settings(BaseSettings):
     book_questions_per_minute: int = Field(0, ge=0)
     book_questions_per_day: int = Field(0, ge=0)
     book_answers_at_once: int = Field(0, ge=0)
-    answers_at_once: int = Field(256, ge=2)
-    """Maximum concurrent answers; one address gets at most half of them."""
-    address_answers_at_once: int = Field(0, ge=0)
-    """Maximum concurrent answers per address, streams included; 0 means only the half above."""
-    searches_at_once: int = Field(64, ge=2)
-    """Maximum answers and searches that use the CPU, or wait for it, at the same time."""
+    answers_at_once: int = Field(256, ge=1)
+    """Maximum concurrent answers, streams included; further ones wait."""
+    searches_at_once: int = Field(24, ge=1)
+    """Maximum concurrent searches; further ones wait."""
     max_connections: int = Field(1_000, ge=2)
     """Maximum open connections, at most half of them from one address. They may use at most half of
     the process's file descriptors."""

@@ -34,6 +34,7 @@ from app.services.generators import (
     GenerationRequest,
     Generator,
     GeneratorEvent,
+    TextDiscarded,
 )
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
@@ -228,7 +229,7 @@ def generation_request(
     return GenerationRequest(question, history, context, analysis)
 
 
-Step: TypeAlias = str | tuple[int, int, tuple[str, ...]] | Exception
+Step: TypeAlias = str | tuple[int, int, tuple[str, ...]] | TextDiscarded | Exception
 
 
 @dataclass
@@ -238,6 +239,7 @@ class FakeGenerator:
     steps: Sequence[Step]
     ends: bool = True
     finish_reason: str = "COMPLETE"
+    degraded: str = ""
     closed: bool = False
     questions: list[str] = field(default_factory=list)
     contexts: list[Sequence[ContextPassage]] = field(default_factory=list)
@@ -259,10 +261,12 @@ class FakeGenerator:
                     raise step
                 if isinstance(step, str):
                     yield GeneratedText(step)
+                elif isinstance(step, TextDiscarded):
+                    yield step
                 else:
                     yield GeneratedCitation(*step)
             if self.ends:
-                yield GeneratedEnd(Usage(10, 5), self.finish_reason)
+                yield GeneratedEnd(Usage(10, 5), self.finish_reason, degraded=self.degraded)
         finally:
             self.closed = True
 

@@ -296,9 +296,6 @@ class _Handler(BaseHTTPRequestHandler):
         _check_chat(request.body)
         self._check_limit(request)
         reply = _reply(self.double, request.body)
-        if not request.body.get("stream"):
-            self._json(200, _whole_message(self.double, request.body, reply))
-            return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
@@ -523,19 +520,6 @@ def _usage(double: CohereDouble, body: Json, reply: Reply) -> Json:
         "output_tokens": float(double.count_tokens(reply.text)),
     }
     return {"billed_units": counts, "tokens": counts}
-
-
-def _whole_message(double: CohereDouble, body: Json, reply: Reply) -> Json:
-    return {
-        "id": "double",
-        "finish_reason": "COMPLETE",
-        "message": {
-            "role": "assistant",
-            "content": [{"type": "text", "text": reply.text}],
-            "citations": list(reply.citations),
-        },
-        "usage": _usage(double, body, reply),
-    }
 
 
 def _stream(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import cohere
 import httpx
 
-from app.adapters.cohere.client import open_client
+from app.adapters.cohere.client import CohereClient, open_client
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.cohere.limiter import RateLimiter
 from app.adapters.cohere.retries import Calls
@@ -53,7 +53,7 @@ def paced(clock: VirtualClock, limits: RateLimits) -> Calls:
 
 @dataclass
 class World:
-    client: cohere.AsyncClientV2
+    client: CohereClient
 
     def embedder(
         self,
@@ -66,7 +66,7 @@ class World:
         count_tokens: Callable[[str], int] = count_words,
     ) -> CohereEmbedder:
         return CohereEmbedder(
-            self.client,
+            self.client.sdk,
             calls or unlimited(),
             count_tokens,
             model=model,
@@ -89,7 +89,7 @@ async def connected(
     async with cohere.AsyncClientV2(
         api_key=double.key, base_url=double.url, httpx_client=transport
     ) as client:
-        yield World(client)
+        yield World(CohereClient(client, transport))
 
 
 def with_world(double: CohereDouble, use: Callable[[World], Awaitable[None]]) -> None:

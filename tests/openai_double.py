@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -62,9 +62,10 @@ def _numbered(sentence: str, number: int) -> str:
 @dataclass
 class OpenAIDouble:
     status: int = 200
-    stream: list[str] = field(default_factory=list)
+    stream: Iterable[str | bytes] = ()
     """Raw text of the body, written piece by piece; the connection closes after it."""
-    answering: Callable[[dict[str, Any]], Sequence[str]] | None = None
+    sent_headers: dict[str, str] = field(default_factory=dict)
+    answering: Callable[[dict[str, Any]], Iterable[str | bytes]] | None = None
     """Makes the stream of each request's body, in place of `stream`."""
     stall: bool = False
     """Send nothing until the context is left."""
@@ -119,11 +120,14 @@ class _Handler(BaseHTTPRequestHandler):
         if self.double.stall:
             self.double.left.wait(30)
         self.send_response(self.double.status)
-        self.send_header("Content-Type", "text/event-stream")
+        for name, value in (
+            {"Content-Type": "text/event-stream"} | self.double.sent_headers
+        ).items():
+            self.send_header(name, value)
         self.end_headers()
         try:
             answering = self.double.answering
             for piece in answering(body) if answering else self.double.stream:
-                self.wfile.write(piece.encode())
+                self.wfile.write(piece if isinstance(piece, bytes) else piece.encode())
         except OSError:
             self.double.disconnected.set()

@@ -43,6 +43,8 @@ The bones of the head.
 The claw of a bird of prey.
 """
 QUESTION = "Why is the flight of an owl silent?"
+UNSURE = "Hockey championship?"
+"""A question that only a model may answer: without it there is an error."""
 ORIGIN = "https://book.example"
 OTHER = "https://bats.example"
 

@@ -13,26 +13,24 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import httpx
 
 from app.domain.answer import AnswerMode, Usage
-from app.domain.cost import Bill, Units
+from app.domain.cost import Bill
 from app.domain.errors import (
     ConfigError,
     ProviderError,
     ProviderUnavailable,
 )
 from app.domain.generated_text.citation_markers import AnswerText, MarkerParser, ParsedText
+from app.domain.generated_text.received_text import joined
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     MAX_QUESTION_TOKENS,
     ChatMessage,
-    NoAnswerDetector,
     answer_messages,
     rewrite_messages,
-    rewritten,
     short_messages,
     sources_message,
 )
@@ -43,14 +41,27 @@ from app.services.generators import (
     GeneratedText,
     GenerationRequest,
     GeneratorEvent,
+    TextDiscarded,
 )
 from app.services.prompt_speed import LESS_TO_READ, PromptSpeed
-from app.services.provider_stream import generated_end, read_stream, refused_call
+from app.services.provider_stream import (
+    MAX_LINE_BYTES,
+    MAX_REWRITE_CHARACTERS,
+    Event,
+    ModelText,
+    beginning,
+    field_of,
+    read_events,
+    read_stream,
+    refused_call,
+    rewritten_by,
+    text_of,
+    tokens_of,
+    usage_of,
+)
 
 logger = logging.getLogger(__name__)
 
-# Bytes. An event has a few tokens: a response with longer lines is not an event stream.
-_LONGEST_LINE = 1_048_576
 # Each answer uses a connection while it is generated. httpx's default limit of 100 would make the
 # 101st fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
@@ -68,7 +79,10 @@ async def open_server(
 
     `timeout_seconds` does not limit reads. ConfigError if the key is not printable ASCII.
     """
-    headers = {"Authorization": f"Bearer {api_key.strip()}"} if api_key else {}
+    # Compressed responses are not asked for and not read: a few kB may become any size.
+    headers = {"Accept-Encoding": "identity"}
+    if api_key:
+        headers["Authorization"] = f"Bearer {api_key.strip()}"
     if not all(value.isascii() and value.isprintable() for value in headers.values()):
         message = "the key of the model server has invalid characters: set RAG_OPENAI_API_KEY again"
         raise ConfigError(message)
@@ -79,6 +93,12 @@ async def open_server(
         limits=_CONNECTIONS,
     ) as client:
         yield client
+
+
+@dataclass(slots=True)
+class _Habit:
+    unopened: bool = False
+    """Whether the last answer began with reasoning without `<think>`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +124,7 @@ class OpenAIGenerator:
     """In seconds."""
     rewrites: Bill = field(default_factory=Bill, compare=False)
     """Usage of `rewrite`; the usage of an answer is in its end event."""
+    _habit: _Habit = field(default_factory=_Habit, init=False, compare=False, repr=False)
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations, then one end.
@@ -112,12 +133,15 @@ class OpenAIGenerator:
         NO_ANSWER.
         """
         context, messages, tokens = self._prompt(request)
-        answer = _Answer(context, self.clock)
+        text = ModelText(unopened=self._habit.unopened)
+        answer = _Answer(context, self.clock, text)
         limit, sent = self.speed.limit(tokens), self.clock()
         body = self._request(messages, self.max_tokens)
         try:
             async with aclosing(self._stream(body, answer, limit)) as events:
                 async for event in events:
+                    if isinstance(event, GeneratedEnd):
+                        self._habit.unopened = text.unopened
                     yield event
         except ProviderUnavailable as error:
             if answer.began_at is None and isinstance(error.__cause__, TimeoutError):
@@ -134,15 +158,19 @@ class OpenAIGenerator:
         """
         with _server_errors(_CHECK_SECONDS):
             async with asyncio.timeout(_CHECK_SECONDS):
-                response = await self.client.get("models")
-            if response.status_code >= 400:
-                raise _refusal(response)
-            models = [one["id"] for one in response.json()["data"]]
+                response = await self._models()
+            models = [one["id"] for one in json.loads(response)["data"]]
         if self.model not in models:
             # Some servers accept any model name: llama.cpp serves its one model for all of them.
             names = ", ".join(models[:5]) or "none"
             fields = {"model": self.model, "models": names, "setting": "RAG_OPENAI_MODEL"}
             logger.warning("openai.model_not_listed", extra=fields)
+
+    async def _models(self) -> bytes:
+        async with self.client.stream("GET", "models") as response:
+            if response.status_code >= 400:
+                raise await _refusal(response)
+            return await beginning(response.aiter_raw(), MAX_LINE_BYTES)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question. ProviderError if the call fails.
@@ -151,12 +179,8 @@ class OpenAIGenerator:
         """
         body = self._request(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
         seconds = self.timeout_seconds
-        async with aclosing(self._stream(body, _Answer((), self.clock), seconds)) as events:
-            said = [one async for one in events]
-        for one in said:
-            if isinstance(one, GeneratedEnd):
-                self.rewrites.add(Units(one.usage.input_tokens, one.usage.output_tokens))
-        return rewritten("".join(one.text for one in said if isinstance(one, GeneratedText)))
+        answer = _Answer((), self.clock, ModelText(MAX_REWRITE_CHARACTERS))
+        return await rewritten_by(self._stream(body, answer, seconds), self.rewrites)
 
     def _stream(
         self, body: Mapping[str, object], answer: _Answer, first_seconds: float
@@ -166,18 +190,13 @@ class OpenAIGenerator:
 
         return read_stream(self._events(body), answer, lambda: _server_errors(seconds()), seconds)
 
-    async def _events(self, body: Mapping[str, object]) -> AsyncGenerator[Mapping[str, Any], None]:
+    async def _events(self, body: Mapping[str, object]) -> AsyncGenerator[Event, None]:
         async with self.client.stream("POST", "chat/completions", json=body) as response:
             if response.status_code >= 400:
-                await response.aread()
-                raise _refusal(response)
-            async for line in _lines(response):
-                data = line.removeprefix("data:").strip()
-                if not line.startswith("data:") or not data:
-                    continue
-                if data == "[DONE]":
-                    return
-                yield json.loads(data)
+                raise await _refusal(response)
+            async with aclosing(read_events(response.aiter_raw(), _NAME)) as events:
+                async for event in events:
+                    yield event
 
     def _prompt(
         self, request: GenerationRequest
@@ -216,49 +235,64 @@ class OpenAIGenerator:
 class _Answer:
     """Converts the events of one response to events of the port."""
 
-    def __init__(self, context: Sequence[ContextPassage], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, context: Sequence[ContextPassage], clock: Callable[[], float], text: ModelText
+    ) -> None:
         self.began_at: float | None = None
         """Time of the first token, by the clock; None before it."""
         self.uncached = 1.0
         """Share of the prompt that was not in the server's prompt cache, 0 to 1."""
         self._clock = clock
         self._paragraph_ids = [item.passage.paragraph_id for item in context]
-        self._detector = NoAnswerDetector()
+        self._text = text
         self._parser = MarkerParser(len(context))
         self._usage = Usage()
-        self._reason: str | None = None
+        self._reason = ""
 
-    def feed(self, event: Mapping[str, Any]) -> Iterator[GeneratorEvent]:
-        if event.get("error"):
-            logger.warning("openai.generation_failed", extra={"error": str(event["error"])[:300]})
+    @property
+    def ended(self) -> bool:
+        return self._text.full
+
+    def feed(self, event: Event) -> Iterator[GeneratorEvent]:
+        if error := event.get("error"):
+            said = text_of(error, "message") or (error if isinstance(error, str) else "")
+            logger.warning("openai.generation_failed", extra={"error": joined(said[:300])})
             message = "the model server could not answer: the generation failed"
             raise ProviderError(message)
         if usage := event.get("usage"):
             self._count(usage)
-        for choice in (event.get("choices") or [])[:1]:
-            text = self._text(choice.get("delta") or {})
-            yield from self._events(self._parser.feed(self._detector.feed(text)))
-            self._reason = choice.get("finish_reason") or self._reason
+        choice = field_of(event, "choices", 0)
+        yield from self._cited(self._text.feed(self._delta(field_of(choice, "delta"))))
+        self._reason = text_of(choice, "finish_reason") or self._reason
 
-    def _text(self, delta: Mapping[str, Any]) -> str:
-        text = str(delta.get("content") or "")
+    def _delta(self, delta: object) -> str:
+        """Return the text of a delta. Fields with the model's reasoning are no text."""
+        text = text_of(delta, "content")
         # The first event may have only the role and come before the prompt is processed.
-        begun = text or delta.get("reasoning_content") or delta.get("reasoning")
+        begun = text or text_of(delta, "reasoning_content") or text_of(delta, "reasoning")
         if begun and self.began_at is None:
             self.began_at = self._clock()
         return text
 
-    def _count(self, usage: Mapping[str, Any]) -> None:
-        prompt = int(usage.get("prompt_tokens") or 0)
-        self._usage = Usage(prompt, int(usage.get("completion_tokens") or 0))
-        cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-        self.uncached = 1 - min(cached / prompt, 1) if prompt else 1.0
+    def _count(self, usage: object) -> None:
+        prompt = field_of(usage, "prompt_tokens")
+        self._usage = usage_of(prompt, field_of(usage, "completion_tokens"))
+        read = tokens_of(prompt)
+        cached = tokens_of(field_of(usage, "prompt_tokens_details", "cached_tokens")) or 0
+        self.uncached = 1 - min(cached / read, 1) if read else 1.0
 
     def close(self) -> Iterator[GeneratorEvent]:
-        end = generated_end(_NAME, self._usage, self._reason, self._detector)
-        yield from self._events(self._parser.feed(self._detector.close()))
+        end = self._text.end(_NAME, self._usage, self._reason)
+        yield from self._cited(self._text.close())
         yield from self._events(self._parser.close())
         yield end
+
+    def _cited(self, received: Iterator[GeneratedText | TextDiscarded]) -> Iterator[GeneratorEvent]:
+        for one in received:
+            if isinstance(one, GeneratedText):
+                yield from self._events(self._parser.feed(one.text))
+            else:
+                yield one
 
     def _events(self, pieces: Iterator[ParsedText]) -> Iterator[GeneratorEvent]:
         for piece in pieces:
@@ -280,20 +314,6 @@ def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequenc
     return [one for at, one in enumerate(context) if at in kept]
 
 
-async def _lines(response: httpx.Response) -> AsyncIterator[str]:
-    """Lines split at line feeds only: httpx also splits at U+2028, which JSON may contain."""
-    rest = b""
-    async for data in response.aiter_bytes():
-        *whole, rest = (rest + data).split(b"\n")
-        for line in whole:
-            yield line.decode("utf-8", errors="replace").removesuffix("\r")
-        if len(rest) > _LONGEST_LINE:
-            message = "the model server could not answer: a line of its stream is over 1 MiB"
-            raise ProviderUnavailable(message)
-    if rest:
-        yield rest.decode("utf-8", errors="replace")
-
-
 @contextmanager
 def _server_errors(seconds: float) -> Iterator[None]:
     try:
@@ -312,11 +332,12 @@ def _server_errors(seconds: float) -> Iterator[None]:
         # The error's text is left out: it may contain the request's headers with the API key.
         message = f"the model server could not answer: {type(error).__name__} (RAG_OPENAI_BASE_URL)"
         raise ProviderUnavailable(message) from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         message = "the model server could not answer: it did not send a chat completion"
         raise ProviderUnavailable(message) from error
 
 
-def _refusal(response: httpx.Response) -> ProviderError:
-    said = " ".join(response.text.split())[:200]
+async def _refusal(response: httpx.Response) -> ProviderError:
+    body = await beginning(response.aiter_raw())
+    said = " ".join(body.decode("utf-8", errors="replace").split())[:200]
     return refused_call(_NAME, "answer", response.status_code, said, "RAG_OPENAI_API_KEY")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -25,11 +24,11 @@ from app.domain.logged_answer import (
     MarkKind,
     Rating,
 )
+from app.domain.printable import printable
 from app.services.question_log import Selected
 from app.services.threads import in_thread
 
 CONNECT_SECONDS = 5
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CREATION_LOCK = 7_236_114_905
 """An arbitrary number for PostgreSQL's advisory lock."""
 
@@ -255,8 +254,8 @@ def _paragraph(row: Row) -> LoggedParagraph:
 
 
 def _text(text: str) -> str:
-    """Remove control characters: PostgreSQL rejects NUL, terminals obey ESC. Replace surrogates."""
-    return _CONTROLS.sub("", text).encode(errors="replace").decode()
+    """Return the text without characters that PostgreSQL rejects or terminals obey."""
+    return printable(text).replace("\N{REPLACEMENT CHARACTER}", "")
 
 
 def _shown(url: URL) -> str:

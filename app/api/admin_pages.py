@@ -54,7 +54,7 @@ Report = Annotated[OwnerReport, Depends(_report)]
 @router.get("")
 async def page(report: Report, key: AdminKey, rag: Rag, days: Days = 30) -> Response:
     books = await _books(key, rag)
-    headers = {"Content-Security-Policy": page_policy(), "Cache-Control": "no-store"}
+    headers = {"Content-Security-Policy": page_policy()}
     return HTMLResponse(report_html(report, books=books, days=days), headers=headers)
 
 
@@ -74,6 +74,5 @@ async def gaps(report: Report) -> Response:
 
 
 def _download(text: str, kind: str, name: str) -> Response:
-    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    headers = {"Cache-Control": "no-store", **disposition}
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return PlainTextResponse(text, media_type=kind, headers=headers)

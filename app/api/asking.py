@@ -6,7 +6,8 @@ Used by the routes of `/v1/chat` and by the other protocols.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Iterable
+from contextlib import aclosing
 from typing import TypeVar
 
 from fastapi import Request
@@ -17,15 +18,16 @@ from starlette.types import Receive, Scope, Send
 from app.api.answer_runs import AnswerRun, AnswerRuns
 from app.api.events import MEDIA_TYPE, STREAM_HEADERS, EventFormat
 from app.api.keys import books_for
-from app.api.limits import capacity_of, client_slot
+from app.api.limits import capacity_of, client_place
 from app.api.pseudonyms import reader_of
 from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
-from app.domain.answer import Answer
+from app.domain.answer import Answer, AnswerEvent
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest, Selection
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter, Turn
+from app.services.answer_question import whole_answer
 from app.services.resilience import in_time, stream_with_deadline
 from app.settings import Settings
 
@@ -81,19 +83,32 @@ async def answered(body: ChatRequest, request: Request) -> Answer:
     rag: Application = request.app.state.application
     ask = _of_reader(body, request, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
-    return await in_search_slot(
-        request, lambda: in_time(rag.answer.answer(ask), seconds, "the answer")
-    )
+    answer = whole_answer(searched(rag.answer.stream(ask), request))
+    return await while_connected(request, in_time(answer, seconds, "the answer"))
 
 
-async def in_search_slot(request: Request, work: Callable[[], Awaitable[T]]) -> T:
+async def searched(
+    events: AsyncGenerator[AnswerEvent, None], request: Request
+) -> AsyncGenerator[AnswerEvent, None]:
+    """Yield the events of an answer. The first one follows the search, which waits for its place.
+
+    Overloaded before the first event.
+    """
+    async with aclosing(events):
+        async with client_place(capacity_of(request).searches, request):
+            first = await anext(events)
+        yield first
+        async for event in events:
+            yield event
+
+
+async def while_connected(request: Request, work: Awaitable[T]) -> T:
     """Return the result of the work, which is cancelled if the client leaves or the server stops.
 
-    Overloaded, ClientDisconnect, ShuttingDown.
+    ClientDisconnect, ShuttingDown.
     """
     runs: AnswerRuns = request.app.state.answer_runs
-    with client_slot(capacity_of(request).searches, request):
-        return await unless_disconnected(request.receive, runs.unless_closed(work()))
+    return await unless_disconnected(request.receive, runs.unless_closed(work))
 
 
 async def streamed(
@@ -108,16 +123,15 @@ async def streamed(
     runs: AnswerRuns = request.app.state.answer_runs
     ask = _of_reader(body, request, rag.settings)
     seconds = rag.settings.answer_timeout_seconds
-    with client_slot(capacity_of(request).searches, request):
-        events = stream_with_deadline(rag.answer.stream(ask), seconds, "the answer")
-        resumed = runs.resume(last_event_id, ask)
-        run, seen = resumed or (runs.start(ask, events, event_format), 0)
-        try:
-            await unless_disconnected(request.receive, run.begin(HEARTBEAT_SECONDS))
-        except BaseException:
-            await run.leave()
-            raise
-        return EventStream(run, seen)
+    events = stream_with_deadline(searched(rag.answer.stream(ask), request), seconds, "the answer")
+    resumed = runs.resume(last_event_id, ask)
+    run, seen = resumed or (runs.start(ask, events, event_format), 0)
+    try:
+        await unless_disconnected(request.receive, run.begin(HEARTBEAT_SECONDS))
+    except BaseException:
+        await run.leave()
+        raise
+    return EventStream(run, seen)
 
 
 async def unless_disconnected(receive: Receive, work: Awaitable[T]) -> T:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import uuid4
 
@@ -18,7 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from app.api.limits import FairSlots, is_one_of, site
+from app.api.limits import is_one_of, site
 from app.api.problems import code_of, problem_response, title_of
 from app.api.security import CLOSE
 from app.services.recording import recording
@@ -32,6 +33,39 @@ LINGER_SECONDS = 2.0
 the connection and discard the response."""
 LINGER_BYTES = 2**20
 """Maximum bytes that are read and discarded during this time."""
+
+
+@dataclass(slots=True)
+class FairSlots:
+    """`total` slots, shared fairly by clients.
+
+    A client gets another slot only if it holds fewer slots than are free. So one client gets at
+    most half of the slots, two clients a third each, and a new client finds a free slot. The slots
+    run out only with about as many clients as slots. See Choudhury and Hahne, "Dynamic queue length
+    thresholds for shared-memory packet switches", 1998.
+    """
+
+    total: int
+    _held: Counter[str] = field(default_factory=Counter, init=False)
+
+    @property
+    def free(self) -> int:
+        return self.total - self._held.total()
+
+    def take(self, client: str, *, shared: bool = True) -> bool:
+        """Try to take a slot; return whether the client got one. The caller must `release` it.
+
+        With `shared` False, for a trusted proxy, the client may take every free slot.
+        """
+        if self.free <= (self._held.get(client, 0) if shared else 0):
+            return False
+        self._held[client] += 1
+        return True
+
+    def release(self, client: str) -> None:
+        self._held[client] -= 1
+        if not self._held[client]:
+            del self._held[client]
 
 
 @dataclass(frozen=True, slots=True)

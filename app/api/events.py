@@ -26,7 +26,6 @@ from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence
 
 MEDIA_TYPE = "text/event-stream"
 STREAM_HEADERS = {
-    "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",  # nginx must not buffer the events
 }
 

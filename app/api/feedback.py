@@ -6,8 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import from_json
 
-from app.api.keys import BEARER, books_for
+from app.api.keys import BEARER, FEEDBACK, books_for
 from app.api.requests import RequestBody
 from app.api.routes import Rag, problems
 from app.domain.errors import AnswerNotFound
@@ -54,6 +55,12 @@ class FeedbackRequest(RequestBody):
         }
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_beacon(cls, body: object) -> object:
+        """Parse a body that was not sent as JSON, such as that of `navigator.sendBeacon`."""
+        return from_json(body) if isinstance(body, bytes) else body
+
     @model_validator(mode="after")
     def _require_content(self) -> FeedbackRequest:
         if self.rating is None and self.reason is None and self.citation is None:
@@ -68,7 +75,7 @@ class FeedbackRequest(RequestBody):
 
 
 @router.post(
-    "/v1/feedback",
+    FEEDBACK,
     tags=["answers"],
     summary="Say whether an answer helped",
     status_code=204,

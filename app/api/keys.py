@@ -12,7 +12,7 @@ from fastapi.security import HTTPBearer
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.limits import client_of
-from app.api.origins import is_loopback, origin_of
+from app.api.origins import host_of, is_loopback, origin_of
 from app.api.problems import Refused, report, status_of
 from app.bootstrap.key_store import SqliteSiteKeys
 from app.domain.book_id import BookId
@@ -21,6 +21,7 @@ from app.domain.site_key import KeyKind, SiteKey, find_key
 from app.settings import Settings
 
 API_PREFIX = "/v1/"
+FEEDBACK = "/v1/feedback"
 WITHOUT_KEY = ("/v1/docs", "/v1/openapi.json")
 """Paths below the prefix that need no key: they describe the API and have no data of books."""
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"})
@@ -72,6 +73,8 @@ class KeyRequired:
             rule = status_of(error)
             raise Refused(rule.status, error.code, rule.detail, {"Retry-After": "30"}) from None
         scheme, key = _sent(request)
+        if not scheme and request.url.path == FEEDBACK:
+            scheme, key = _sent_by_beacon(request)
         needs_none = self._open or (not known and is_local(request))
         # Clients of other protocols always send some key, such as `none`.
         if needs_none and not key.startswith(_PREFIXES):
@@ -136,6 +139,12 @@ def _sent(request: Request) -> tuple[str, str]:
     return scheme.lower(), key.strip()
 
 
+def _sent_by_beacon(request: Request) -> tuple[str, str]:
+    """Return scheme and publishable key of the address: a beacon has no headers of its own."""
+    key = request.query_params.get("key", "")
+    return ("bearer", key) if key.startswith(f"{KeyKind.PUBLISHABLE}_") else ("", "")
+
+
 def _password(credentials: str) -> str:
     """Return the password of HTTP Basic; "" if the credentials are invalid."""
     try:
@@ -149,9 +158,10 @@ def _known_key(scheme: str, key: str, known: Sequence[SiteKey]) -> SiteKey | Non
 
 
 def is_local(request: Request) -> bool:
-    """Whether the client is on this machine and no proxy forwarded the request."""
+    """Whether the client is on this machine, asks it by its name, and no proxy is between them."""
     forwarded = not _FORWARDED.isdisjoint(request.headers.keys())
-    return is_loopback(client_of(request)) and not forwarded
+    here = is_loopback(client_of(request)) and is_loopback(host_of(request.headers))
+    return here and not forwarded
 
 
 def key_of(request: Request) -> SiteKey | None:
@@ -176,6 +186,14 @@ def books_for(request: Request, book: BookId | None) -> tuple[BookId, ...]:
     if book:
         return (allowed(key, book),)
     return key.books if key else ()
+
+
+def has_keys(keys: SqliteSiteKeys) -> bool:
+    """Whether the server has keys; true if they cannot be read, so that it is never open then."""
+    try:
+        return bool(keys.all())
+    except StorageError:
+        return True
 
 
 def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import sys
+import asyncio
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -17,6 +16,7 @@ from fastapi import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.domain.errors import ConfigError, Overloaded, TooManyRequests
+from app.services.recording import stage
 
 SUBSCRIBER_BITS = 64
 """IPv6 prefix length of a subscriber: the smallest network that a provider assigns."""
@@ -197,134 +197,76 @@ class RateLimited:
 
 RETRY_SECONDS = 1.0
 """Retry-After for an overload; a search takes less time."""
-
-
-LONGEST_WAIT = 1.5
-"""Maximum seconds of CPU time that may be queued; a request that would exceed it is refused."""
-LEAST_SLOTS = 8
-_LONGEST_SAMPLE = 0.2
-"""Maximum seconds that one request contributes to the average."""
-_NEW_SAMPLE = 0.05
-"""Minimum weight of the newest request in the moving average."""
-_SAMPLE_EVERY = 0.02
-"""Minimum seconds between samples: with many threads, reading the CPU clock takes up to 0.4 ms."""
+LONGEST_WAIT = 5.0
+"""Maximum seconds that a request waits for its turn."""
 
 
 @dataclass(slots=True)
-class RequestCost:
-    """Moving average of the CPU time of finished requests.
+class FairQueue:
+    """Places for requests that run at once. Clients that wait get the next free ones in turn.
 
-    The first request is left out, since it loads models. Python uses one core, so concurrent
-    requests wait for each other's CPU time, though not for each other's provider calls.
+    While no other client waits, one client may hold all places.
     """
 
-    cpu: Callable[[], float] = time.process_time
-    """Gives the CPU time of the process in seconds."""
-    clock: Callable[[], float] = time.monotonic
-    """Gives seconds."""
-    each: float = field(default=0.0, init=False)
-    """Average seconds of CPU time per request; 0 until two requests have ended."""
-    _ended: int = field(default=0, init=False)
-    """Requests in the average, plus the first one."""
-    _since_mark: int = field(default=0, init=False)
-    """Requests that ended since `_mark`."""
-    _not_sampled: int = field(default=0, init=False)
-    """Requests that ended between two samples; they add to the weight of the next sample."""
-    _mark: float | None = field(default=None, init=False)
-    """CPU time at the start of the running sample; None if no sample is running."""
-    _due: float = field(default=-math.inf, init=False)
-    """Time from which the CPU clock may be read again."""
+    places: int
+    longest_wait: float = LONGEST_WAIT
+    """Seconds."""
+    held: int = field(default=0, init=False)
+    _waiting: OrderedDict[str, deque[asyncio.Future[None]]] = field(
+        default_factory=OrderedDict, init=False
+    )
+    """Each client's requests, oldest first; the next client first."""
 
-    @property
-    def slots(self) -> int:
-        """Number of requests whose CPU time fits into LONGEST_WAIT, at least LEAST_SLOTS."""
-        return max(LEAST_SLOTS, int(LONGEST_WAIT / self.each)) if self.each else sys.maxsize
+    @asynccontextmanager
+    async def place(self, client: str) -> AsyncIterator[None]:
+        """Hold a place during the block. Overloaded if none becomes free in time."""
+        if self.held < self.places:
+            self.held += 1
+        else:
+            with stage("queue"):
+                await self._turn(client)
+        try:
+            yield
+        finally:
+            self._release()
 
-    def begin(self) -> None:
-        """Record that a request begins while no other is running."""
-        if self._mark is None and self.clock() >= self._due:
-            self._read()
+    async def _turn(self, client: str) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(client, deque()).append(turn)
+        try:
+            async with asyncio.timeout(self.longest_wait):
+                await turn
+        except BaseException as error:
+            if not turn.cancelled():  # it got a place in this very moment
+                self._release()
+            if isinstance(error, TimeoutError):
+                message = "too many questions are being answered; ask again in a moment"
+                raise Overloaded(message, RETRY_SECONDS) from None
+            raise
 
-    def end(self, *, idle: bool) -> None:
-        """Record that a request has ended; `idle` if no other is running."""
-        if self._mark is None:
-            self._not_sampled += 1
-            if not idle and self.clock() >= self._due:
-                self._read()
-            return
-        self._since_mark += 1
-        if idle or self.clock() >= self._due:
-            self._add(self._mark)
-            if idle:
-                self._mark = None
-
-    def _read(self) -> float:
-        self._due = self.clock() + _SAMPLE_EVERY
-        self._since_mark = 0
-        self._mark = self.cpu()
-        return self._mark
-
-    def _add(self, mark: float) -> None:
-        ended = self._since_mark
-        stands_for = ended + self._not_sampled
-        sample = min((self._read() - mark) / ended, _LONGEST_SAMPLE)
-        if self._ended:
-            share = max(_NEW_SAMPLE, 1 / self._ended)
-            self.each += (sample - self.each) * (1 - (1 - share) ** stands_for)
-        self._ended += stands_for
-        self._not_sampled = 0
-
-
-@dataclass(slots=True)
-class FairSlots:
-    """`total` slots, shared fairly by clients; fewer slots while requests are slow.
-
-    A client gets another slot only if it holds fewer slots than are free. So one client gets at
-    most half of the slots, two clients a third each, and a new client finds a free slot. The slots
-    run out only with about as many clients as slots. See Choudhury and Hahne, "Dynamic queue length
-    thresholds for shared-memory packet switches", 1998.
-    """
-
-    total: int
-    cost: RequestCost | None = None
-    most: int = 0
-    """Maximum slots of one client; 0 means no limit other than its share."""
-    _held: Counter[str] = field(default_factory=Counter, init=False)
-
-    @property
-    def free(self) -> int:
-        total = min(self.total, self.cost.slots) if self.cost else self.total
-        return total - self._held.total()
-
-    def take(self, client: str, *, shared: bool = True) -> bool:
-        """Try to take a slot; return whether the client got one. The caller must `release` it.
-
-        With `shared` False, for a trusted proxy, the client may take every free slot.
-        """
-        held = self._held.get(client, 0) if shared else 0
-        if self.free <= held or 0 < self.most <= held:
-            return False
-        if self.cost and not self._held:
-            self.cost.begin()
-        self._held[client] += 1
-        return True
-
-    def release(self, client: str) -> None:
-        self._held[client] -= 1
-        if not self._held[client]:
-            del self._held[client]
-        if self.cost:
-            self.cost.end(idle=not self._held)
+    def _release(self) -> None:
+        """Give the place to the next client; requests that stopped waiting are passed over."""
+        while self._waiting:
+            client, turns = self._waiting.popitem(last=False)
+            while turns:
+                turn = turns.popleft()
+                if not turn.done():
+                    if turns:
+                        self._waiting[client] = turns
+                    turn.set_result(None)
+                    return
+        self.held -= 1
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """Limits of the server on concurrent answers and searches."""
 
-    answers: FairSlots
+    answers: FairQueue
     """Answers until they are sent. While they wait for a model they use little CPU."""
-    searches: FairSlots
-    """Searches that run or wait for the CPU; a longer queue would delay all of them by seconds."""
+    searches: FairQueue
+    """Searches. Without a limit, a burst of questions would start all provider calls first, and
+    they would time out while the CPU is busy with searches."""
 
 
 def capacity_of(request: Request) -> Capacity:
@@ -332,21 +274,12 @@ def capacity_of(request: Request) -> Capacity:
     return capacity
 
 
-@contextmanager
-def client_slot(slots: FairSlots, request: Request) -> Iterator[None]:
-    """Hold a slot for the request's client during the block. Overloaded if none is free."""
-    client = site(client_of(request))
-    if not slots.take(client):
-        whose = "from your address " if slots.free else ""
-        message = f"too many questions {whose}are being answered; ask again in a moment"
-        raise Overloaded(message, RETRY_SECONDS)
-    try:
-        yield
-    finally:
-        slots.release(client)
+def client_place(queue: FairQueue, request: Request) -> AbstractAsyncContextManager[None]:
+    """Return a block that holds a place for the request's client. Raises Overloaded."""
+    return queue.place(site(client_of(request)))
 
 
-async def answer_slot(request: Request) -> AsyncIterator[None]:
-    """Dependency: hold an answer slot until the response is sent. Raises Overloaded."""
-    with client_slot(capacity_of(request).answers, request):
+async def answer_place(request: Request) -> AsyncIterator[None]:
+    """Dependency: hold an answer's place until the response is sent. Raises Overloaded."""
+    async with client_place(capacity_of(request).answers, request):
         yield

@@ -93,10 +93,9 @@ class Metrics:
 
     def set_open(self, runs: AnswerRuns, capacity: Capacity) -> None:
         self._gauge("streams_open", "Streamed answers under way.").set(runs.open)
-        answers = capacity.answers.total - capacity.answers.free
+        answers, searches = capacity.answers.held, capacity.searches.held
         self._gauge("answers_open", "Answers being sent, streamed or not.").set(answers)
-        searches = capacity.searches.total - capacity.searches.free
-        self._gauge("searches_open", "Searches under way or waiting.").set(searches)
+        self._gauge("searches_open", "Searches under way.").set(searches)
 
     def set_breakers(self, breakers: Mapping[str, CircuitBreaker]) -> None:
         for name, breaker in breakers.items():

@@ -71,12 +71,10 @@ def origin_of(headers: Headers) -> str:
     return f"{page.scheme}://{page.netloc}" if page.netloc else ""
 
 
-def is_page_of_this_machine(origin: str) -> bool:
-    """Whether the origin's host is a loopback address or `localhost`."""
-    try:
-        return is_loopback(urlsplit(origin).hostname or "")
-    except ValueError:
-        return False
+def host_of(headers: Headers) -> str:
+    """Return the `Host` without its port, in lower case; an IPv6 address without brackets."""
+    host = headers.get("host", "").strip().lower()
+    return host[1:].partition("]")[0] if host[:1] == "[" else host.partition(":")[0]
 
 
 def is_loopback(host: str) -> bool:

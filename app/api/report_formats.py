@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -16,9 +17,10 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.domain.owner_report import DayUse, OwnerReport, QuestionCluster
+from app.domain.printable import printable
 
 _FOLDER = Path(__file__).resolve().parent / "templates"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(r"(^|[;\n])(?=[\s\"']*[=+\-@]|\t)")
 _COLUMNS = (
     "question",
     "asked",
@@ -65,7 +67,7 @@ def report_html(report: OwnerReport, *, books: Sequence[str] = (), days: int = 0
     With `books`, the page has the navigation of `/admin`; `days` is the selected period.
     """
     page = _environment().get_template("report.html")
-    return page.render(
+    shown = page.render(
         report=report,
         charts=_charts(report.days),
         style=style(),
@@ -74,6 +76,7 @@ def report_html(report: OwnerReport, *, books: Sequence[str] = (), days: int = 0
         width=WIDTH,
         height=HEIGHT,
     )
+    return printable(shown)
 
 
 @cache
@@ -141,7 +144,7 @@ def _chart(
 
 def report_json(report: OwnerReport) -> str:
     """Return the report as one line of JSON."""
-    return json.dumps(asdict(report), ensure_ascii=False, default=str)
+    return printable(json.dumps(asdict(report), ensure_ascii=False, default=str))
 
 
 def report_csv(report: OwnerReport) -> str:
@@ -171,13 +174,16 @@ def report_csv(report: OwnerReport) -> str:
 
 
 def _cell(value: object) -> object:
-    """Escape a text that a spreadsheet would evaluate as a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    """Escape a text that a spreadsheet would evaluate as a formula.
+
+    Where the comma is the decimal sign, spreadsheets begin a cell after each semicolon too.
+    """
+    return _FORMULA.sub(r"\1'", printable(value)) if isinstance(value, str) else value
 
 
 def gap_issues(report: OwnerReport) -> str:
     """Return issue texts in Markdown for the book's authors, separated by `---`."""
-    return "\n---\n\n".join("".join(_issue(gap)) for gap in report.gaps)
+    return printable("\n---\n\n".join("".join(_issue(gap)) for gap in report.gaps))
 
 
 def _issue(gap: QuestionCluster) -> Iterator[str]:

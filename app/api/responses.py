@@ -5,16 +5,41 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    model_serializer,
+)
 
 from app.domain.answer import Answer, AnswerMode, Confidence
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
+from app.domain.printable import printable
 from app.domain.retrieval.query import Hit
 
 
 class Body(BaseModel):
+    """A body whose texts people can look at, whatever a book, reader or model wrote."""
+
     model_config = ConfigDict(from_attributes=True)
+
+    @model_serializer(mode="wrap")
+    def _printable(self, fields: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a type would replace the fields' schema
+        return _shown(fields(self))
+
+
+def _shown(value: object) -> object:
+    """Make every text of a JSON value printable."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {name: _shown(one) for name, one in value.items()}
+    return [_shown(one) for one in value] if isinstance(value, list) else value
 
 
 def _public(path: str, info: ValidationInfo) -> str:
@@ -190,8 +215,9 @@ class AnswerBody(Body):
         list[str],
         Field(
             description="Steps that failed and were skipped or replaced: rewrite, embedding, "
-            "rerank, generator. unsupported: generated text, or its end, was not shown. budget: "
-            "the owner's spending limit is reached, so no provider was called."
+            "rerank, generator (of generated text: it ends where the provider failed). truncated: "
+            "the model reached its maximum length. unsupported: generated text, or its end, was "
+            "not shown. budget: the owner's spending limit is reached, so no provider was called."
         ),
     ]
     usage: UsageBody

@@ -9,11 +9,11 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic.json_schema import models_json_schema
 
-from app.api.asking import answered, in_search_slot, streamed
+from app.api.asking import answered, streamed, while_connected
 from app.api.book_list import BooksBody
 from app.api.events import MEDIA_TYPE, ChatEvents, DeltaEvent, SourcesEvent, StartEvent
 from app.api.keys import BEARER, books_for
-from app.api.limits import answer_slot
+from app.api.limits import answer_place, capacity_of, client_place
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import ErrorEvent, Problem, Refused, title_of
 from app.api.quotas import chat_quota, search_quota
@@ -35,6 +35,7 @@ from app.domain.edition import Edition
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.urls import encoded_url
 from app.services.book_scope import readers_editions
+from app.services.retrieve import RetrievalResult
 
 _STREAM_EXAMPLE = """\
 event: start
@@ -122,7 +123,7 @@ router = APIRouter()
         },
         **problems(401, 403, 404, 409, 422, 502, 503),
     },
-    dependencies=[Depends(BEARER), Depends(answer_slot), Depends(chat_quota)],
+    dependencies=[Depends(BEARER), Depends(answer_place), Depends(chat_quota)],
 )
 async def chat(
     body: ChatRequest, request: Request, rag: Rag, last_event_id: LastEventId = ""
@@ -151,7 +152,12 @@ async def search(body: SearchRequest, request: Request, rag: Rag) -> SearchBody:
         mode=body.mode,
         filter=SearchFilter(books=await readers_editions(rag.index, asked, body.page_url)),
     )
-    result = await in_search_slot(request, lambda: rag.retrieve.search(query))
+
+    async def find() -> RetrievalResult:
+        async with client_place(capacity_of(request).searches, request):
+            return await rag.retrieve.search(query)
+
+    result = await while_connected(request, find())
     hits = [HitBody.of(hit) for hit in result.hits]
     return SearchBody(hits=hits, degraded=list(result.degraded))
 

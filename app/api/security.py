@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable, Sequence
 
 from fastapi import FastAPI
 from starlette.datastructures import Headers, MutableHeaders
@@ -15,10 +16,10 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from app.api.keys import KeyRequired
+from app.api.keys import KeyRequired, has_keys
 from app.api.limits import RateLimited, trusted_proxies
 from app.api.metrics import Metrics
-from app.api.origins import SiteOrigins, allowed_origins
+from app.api.origins import SiteOrigins, allowed_origins, host_of, is_loopback
 from app.api.problems import Refused
 from app.api.request_log import RecordedRequests
 from app.bootstrap.key_store import SqliteSiteKeys
@@ -48,13 +49,14 @@ _SWAGGER_POLICY = (
     "connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'"
 )
 _FIXED_HEADERS = {
-    "Cache-Control": "no-cache",  # the widget's files may change with any restart
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "strict-origin-when-cross-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+_NOT_STORED = ("/v1/", "/admin")
+_WIDGET = re.compile(r"/widget[./].*")
 _UPLOAD = re.compile(r"/v1/admin/books/[^/]+/ingest")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9_.-]+|\[[0-9a-f:.]+\]")
 
@@ -75,6 +77,9 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 policy = content_policy(scope["path"], headers.get("content-type", ""))
                 headers.setdefault("Content-Security-Policy", policy)
+                stored = not scope["path"].startswith(_NOT_STORED)
+                # A copy of a page or of the widget may be out of date after any restart.
+                headers.setdefault("Cache-Control", "no-cache" if stored else "no-store")
                 for name, value in _FIXED_HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
@@ -114,12 +119,22 @@ class RequestHead:
     """Refuses a request with a too large head, an ambiguous body length or a wrong host.
 
     If a request has both length headers, a proxy may see another end of the body (RFC 9112, 6.1).
+    A server that is not public answers only the names of this machine and its own pages. Otherwise
+    any page that is open on the machine could ask, also by a name that it points at the machine
+    (DNS rebinding).
     """
 
-    def __init__(self, app: ASGIApp, hosts: list[str]) -> None:
-        """`hosts` are the allowed hosts; an empty list allows any."""
+    def __init__(
+        self, app: ASGIApp, hosts: Sequence[str], origins: Sequence[str], public: Callable[[], bool]
+    ) -> None:
+        """`hosts` are the allowed hosts; if empty, those of the machine or, if public, any.
+
+        `origins` are those of other pages that may ask.
+        """
         self._app = app
         self._hosts = frozenset(hosts)
+        self._origins = frozenset(origins)
+        self._public = public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -136,17 +151,23 @@ class RequestHead:
         if "content-length" in headers and "transfer-encoding" in headers:
             detail = "a request must not have both Content-Length and Transfer-Encoding"
             raise Refused(400, "bad_request", detail, CLOSE)
-        if not self._is_ours(headers.get("host", "")):
+        if not self._is_ours(host_of(headers)):
             raise Refused(400, "host_not_allowed", "the server does not serve this host", CLOSE)
+        if not (self._public() or _WIDGET.fullmatch(scope["path"]) or self._is_welcome(scope)):
+            detail = "pages of this origin may not ask: RAG_ALLOWED_ORIGINS, or keys, allow them"
+            raise Refused(403, "origin_not_allowed", detail, CLOSE)
 
     def _is_ours(self, host: str) -> bool:
         if not self._hosts:
-            return True
-        name = host.strip().lower()
-        name = name.partition("]")[0] + "]" if name[:1] == "[" else name.partition(":")[0]
-        return name in self._hosts or any(
-            name.endswith(pattern[1:]) for pattern in self._hosts if pattern[0] == "*"
+            return self._public() or is_loopback(host)
+        return host in self._hosts or any(
+            host.endswith(pattern[1:]) for pattern in self._hosts if pattern[0] == "*"
         )
+
+    def _is_welcome(self, scope: Scope) -> bool:
+        headers = Headers(scope=scope)
+        own = f"{scope['scheme']}://{headers.get('host', '')}".lower()
+        return bool({headers.get("origin", own), "*"} & {own, *self._origins})
 
 
 class HeadAsGet:
@@ -237,7 +258,7 @@ def allowed_hosts(setting: str) -> list[str]:
         if not _HOST.fullmatch(host):
             message = f"RAG_ALLOWED_HOSTS: {host!r} is not a host; write book.example or *.example"
             raise ConfigError(message)
-    return hosts
+    return [host.strip("[]") for host in hosts]
 
 
 def install(
@@ -252,7 +273,12 @@ def install(
     app.add_middleware(BodyLimit)
     app.add_middleware(KeyRequired, keys=keys, open_to_all=settings.open)
     app.add_middleware(RateLimited)
-    app.add_middleware(RequestHead, hosts=allowed_hosts(settings.allowed_hosts))
+    app.add_middleware(
+        RequestHead,
+        hosts=allowed_hosts(settings.allowed_hosts),
+        origins=allowed_origins(settings.allowed_origins),
+        public=lambda: settings.open or has_keys(keys),
+    )
     app.add_middleware(RecordedRequests, metrics=metrics, traces=traces)
     app.add_middleware(
         SiteOrigins, keys=keys, allow_origins=allowed_origins(settings.allowed_origins)

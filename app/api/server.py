@@ -17,8 +17,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.api.answer_runs import AnswerRuns
-from app.api.connections import BoundedConnection, ConnectionLimits
-from app.api.limits import FairSlots, trusted_proxies
+from app.api.connections import BoundedConnection, ConnectionLimits, FairSlots
+from app.api.limits import trusted_proxies
 from app.api.security import MAX_HEAD_BYTES
 from app.settings import Settings
 

@@ -17,6 +17,8 @@ from starlette.routing import BaseRoute, Route
 
 from app.api.pages import WIDGET_FOLDER
 
+_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.I)
+"""Matches an Accept-Encoding header that does not exclude gzip (RFC 9110, 12.5.3)."""
 _HASHED = re.compile(r"-[A-Z0-9]{8}\.js")
 _IMMUTABLE = "public, max-age=31536000, immutable"
 
@@ -49,7 +51,7 @@ class BundleFile:
         return cls(content, compressed, headers, sha256(content).hexdigest()[:16])
 
     def response(self, request: Request) -> Response:
-        zipped = "gzip" in request.headers.get("accept-encoding", "")
+        zipped = _GZIP.search(request.headers.get("accept-encoding", "")) is not None
         etag = f'"{self.etag}-gz"' if zipped else f'"{self.etag}"'
         headers = {**self.headers, "ETag": etag}
         if etag in request.headers.get("if-none-match", ""):

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
-from app.adapters.reading.book import editions_of, read_book
+from app.adapters.reading.book import detected_site, editions_of, read_book, site_below
 from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -56,6 +56,17 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         edition=request.edition,
         advance=advance,
     )
+
+
+def site_remarks(request: IngestRequest) -> Iterator[str]:
+    """Yield how the request's folder is read and why, and where a site is that it is not."""
+    if not request.folder.is_dir():
+        return
+    site, why = detected_site(request.folder, request.site)
+    yield f"site: {site} ({why})"
+    if site == Site.PLAIN and not request.site and (below := site_below(request.folder)):
+        where = request.folder / below[1]
+        yield f"site: {where} holds a site of {below[0]}: ingest that folder to read its pages"
 
 
 def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:

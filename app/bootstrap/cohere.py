@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from app.adapters.cohere.client import open_client
+from app.adapters.cohere.client import CohereClient, open_client
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.cohere.generator import CohereGenerator
 from app.adapters.cohere.limiter import (
@@ -52,9 +52,9 @@ async def open_cohere(settings: Settings, key: str, stack: AsyncExitStack) -> Co
     local = settings.embedder in {"local", "minilm", "e5"}
     writes = settings.generator in {"auto", "cohere"}
     return CohereParts(
-        embedder=None if local else _cohere_embedder(settings, client, calls("embed")),
+        embedder=None if local else _cohere_embedder(settings, client.sdk, calls("embed")),
         language_model=_cohere_language_model(settings, client, calls("chat")) if writes else None,
-        reranker=_cohere_reranker(settings, client, calls("rerank")),
+        reranker=_cohere_reranker(settings, client.sdk, calls("rerank")),
     )
 
 
@@ -70,11 +70,9 @@ def _cohere_embedder(settings: Settings, client: AsyncClientV2, calls: Calls) ->
     )
 
 
-def _cohere_language_model(
-    settings: Settings, client: AsyncClientV2, calls: Calls
-) -> LanguageModel:
+def _cohere_language_model(settings: Settings, client: CohereClient, calls: Calls) -> LanguageModel:
     model = CohereGenerator(
-        client, calls, settings.cohere_chat_model, settings.cohere_timeout_seconds
+        client.http, calls, settings.cohere_chat_model, settings.cohere_timeout_seconds
     )
     return language_model(settings, model, "Cohere's chat", settings.first_token_timeout_seconds)
 

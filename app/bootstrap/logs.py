@@ -18,6 +18,7 @@ from cachetools import LRUCache
 from pydantic import SecretStr
 
 from app.domain.errors import RagError
+from app.domain.printable import printable
 from app.services.recording import current
 from app.settings import Settings
 
@@ -86,6 +87,7 @@ def formatter(*, as_json: bool, colors: bool = False) -> logging.Formatter:
             structlog.stdlib.ExtraAdder(),
             _with_request,
             _with_traceback,
+            _printable,
         ],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
@@ -113,6 +115,11 @@ class Masking(logging.Formatter):
 def _with_request(_logger: object, _name: str, event: EventDict) -> EventDict:
     event.setdefault("request_id", current().request_id)
     return event
+
+
+def _printable(_logger: object, _name: str, event: EventDict) -> EventDict:
+    shown = {name: printable(one) for name, one in event.items() if isinstance(one, str)}
+    return {**event, **shown}
 
 
 def _with_traceback(_logger: object, _name: str, event: EventDict) -> EventDict:

@@ -9,18 +9,19 @@ import os
 import re
 import sys
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TypeAlias
+from typing import TextIO, TypeAlias, cast
 
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from app.bootstrap.logs import logging_to
 from app.cli.arguments import parser
-from app.domain.errors import ConfigError, InputError, RagError
+from app.cli.printing import PrintableOutput, remark, searched_place
+from app.domain.errors import NO_BOOKS, ConfigError, InputError, RagError
 from app.domain.surrogates import is_well_formed
 from app.services.safe_paths import shown_name
 from app.settings import Settings, unknown_variables, variable
@@ -40,14 +41,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser().parse_args(argv)
         _require_text(arguments)
         settings = _settings()
-        with logging_to(sys.stderr, settings, server=arguments.server):
-            code = int(asyncio.run(_command(arguments.run)(arguments, settings)) or 0)
+        shown = cast("TextIO", PrintableOutput(sys.stdout))
+        with redirect_stdout(shown), logging_to(sys.stderr, settings, server=arguments.server):
+            code = int(asyncio.run(_run(arguments, settings)) or 0)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
     except RagError as error:
         line = "; ".join([str(error), *getattr(error, "__notes__", [])])
-        print(f"textbook-rag: {line}", file=sys.stderr)
+        remark(f"textbook-rag: {line}")
         return error.exit_code
     except BrokenPipeError:
         # The reader of the output (head, less) may stop early.
@@ -56,8 +58,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _of_the_system(error)
     except KeyboardInterrupt:
-        print("textbook-rag: stopped; the index is unchanged", file=sys.stderr)
+        remark("textbook-rag: stopped; the index is unchanged")
         return 130
+
+
+async def _run(arguments: argparse.Namespace, settings: Settings) -> int | None:
+    try:
+        return await _command(arguments.run)(arguments, settings)
+    except RagError as error:
+        if NO_BOOKS in str(error):
+            error.add_note(searched_place(settings))
+        raise
 
 
 def _of_the_system(error: OSError) -> int:
@@ -68,7 +79,7 @@ def _of_the_system(error: OSError) -> int:
     else:
         with suppress(OSError):
             sys.stdout.close()  # else the text that could not be written fails again at exit
-    print(f"textbook-rag: {reason}", file=sys.stderr)
+    remark(f"textbook-rag: {reason}")
     return 2 if error.errno == errno.ENAMETOOLONG else 1
 
 
@@ -91,7 +102,7 @@ def _require_text(arguments: argparse.Namespace) -> None:
 def _settings() -> Settings:
     for name, similar in unknown_variables().items():
         hint = f"did you mean {similar}?" if similar else "see .env.example"
-        print(f"textbook-rag: warning: {name} is not a setting; {hint}", file=sys.stderr)
+        remark(f"textbook-rag: warning: {name} is not a setting; {hint}")
     try:
         return Settings()
     except ValidationError as error:

@@ -370,7 +370,7 @@ def _serving(commands: Commands) -> None:
     about = "serve the API and a page that lists the books"
     serve = add_command(commands, "serve", "serve_commands.serve", about, server=True)
     serve.add_argument("--host", help="address to listen on (RAG_HOST)")
-    serve.add_argument("--port", type=port, help="port to listen on (RAG_PORT)")
+    _port(serve)
     serve.add_argument(
         "--workers", type=positive, help="processes, with a Qdrant server (RAG_WORKERS)"
     )
@@ -381,7 +381,12 @@ def _serving(commands: Commands) -> None:
 
     about = "ingest the sample book, then serve it"
     demo = add_command(commands, "demo", "serve_commands.demo", about, server=True)
+    _port(demo)
     flag(demo, "--no-serve", "only ingest the sample book")
+
+
+def _port(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--port", type=port, help="port to listen on (RAG_PORT)")
 
 
 def _completion(commands: Commands) -> None:

@@ -10,7 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.bootstrap.storage import backing_up, backup_reader, backup_writer, restoring
-from app.cli.output import confirmed, duration, phases, print_json, remark, remark_each
+from app.cli.output import confirmed, duration, phases, print_json, remark_each
+from app.cli.printing import remark
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, InputError
 from app.services.backup import BackedUp, BackedUpBook, Restored, RestorePlan

@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 from app.bootstrap.application import application
 from app.bootstrap.books import chunk_report, read_source
 from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
-from app.cli.output import markdown_table, phases, remark, require_writable, write_text
+from app.cli.output import markdown_table, phases, require_writable, write_text
+from app.cli.printing import remark
 from app.cli.reading_commands import ingest_request
 from app.domain.chunking.config import StrategyName, strategy_name
 from app.services.compare import CompareStrategies, StrategyResult

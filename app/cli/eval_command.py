@@ -18,7 +18,8 @@ from app.cli.eval_results import (
     refusal_json,
     run_of,
 )
-from app.cli.output import asking, print_json, remark, remark_each, require_writable, write_text
+from app.cli.output import asking, print_json, remark_each, require_writable, write_text
+from app.cli.printing import remark
 from app.domain.answering.request import ANSWER_CHUNKS
 from app.domain.errors import ConfigError, InputError
 from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
@@ -63,6 +64,8 @@ async def _evaluate(arguments: argparse.Namespace, settings: Settings) -> None:
         print_json(measurement_json(found, run))
     else:
         _print(found.summary(), found.refusal())
+        if isinstance(found, Evaluation):
+            remark("a hit is a place of the book that was found, not an answer: see --helpful")
     if arguments.report:
         write_report(arguments.report, arguments.questions, found, run)
 

@@ -24,10 +24,11 @@ _RETRIEVAL_NOTES = f"""\
 A chunk, or a paragraph of the context, finds a gold passage if they share at least 16 characters,
 or all characters of a shorter passage. For a question that only names a file, any part of that file
 counts. **recall@k**: share of the gold characters in the top k. **hit@k**: a gold passage is in the
-top k. **mrr**: mean of 1 / rank of the first hit. **ndcg@{NDCG_DEPTH}**: normalised discounted
-cumulative gain; a passage counts once. **precision**: gold characters in the top k / all characters
-in the top k. **iou**: intersection over union of gold and retrieved characters. Paragraphs are
-those of the assembled context, ranked by their best chunk."""
+top k; that the place was found says nothing about answers (`eval --helpful`). **mrr**: mean of 1 /
+rank of the first hit. **ndcg@{NDCG_DEPTH}**: normalised discounted cumulative gain; a passage
+counts once. **precision**: gold characters in the top k / all characters in the top k. **iou**:
+intersection over union of gold and retrieved characters. Paragraphs are those of the assembled
+context, ranked by their best chunk."""
 
 _ANSWER_NOTES = """\
 **citation_precision**: share of the citations, in answers to answerable questions, whose paragraph

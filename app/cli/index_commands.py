@@ -10,17 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.bootstrap.application import application
-from app.bootstrap.books import requests_by_edition
+from app.bootstrap.books import requests_by_edition, site_remarks
 from app.bootstrap.storage import ledger_store, migration, open_index, verifying
-from app.cli.output import (
-    confirmed,
-    duration,
-    phases,
-    print_json,
-    remark,
-    remark_each,
-    write_text,
-)
+from app.cli.output import confirmed, duration, phases, print_json, remark_each, write_text
+from app.cli.printing import remark, searched_place
 from app.cli.reading_commands import ingest_request
 from app.domain.book_id import BookId
 from app.domain.edition import ONLY
@@ -36,9 +29,12 @@ _NAMED_FAULTS = 5
 
 
 async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
-    requests = requests_by_edition(ingest_request(arguments, settings))
+    request = ingest_request(arguments, settings)
+    requests = requests_by_edition(request)
     async with application(settings, requests[0].strategy) as app:
         if not arguments.quiet:
+            for line in site_remarks(request):
+                remark(line)
             remark(f"embedder: {app.embedder.model}, {app.embedder.dimension} dimensions")
         kept: list[BookId] = []
         for request in requests:
@@ -157,7 +153,7 @@ async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
             f"{manifest.created_at}{size}"
         )
     if not manifests and not damaged:
-        remark(NO_BOOKS)
+        remark(f"{NO_BOOKS}; {searched_place(settings)}")
 
 
 async def with_editions(index: BookCatalogue, book: BookId) -> list[BookId]:

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.storage import open_index
-from app.cli.output import print_json, remark
+from app.cli.output import print_json
+from app.cli.printing import remark
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, InputError, StorageError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key

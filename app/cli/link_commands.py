@@ -11,7 +11,8 @@ from app.bootstrap.books import read_identified, requests_by_edition
 from app.bootstrap.built_sites import built_site
 from app.bootstrap.storage import open_index
 from app.cli.index_commands import naming_the_books, with_editions
-from app.cli.output import print_json, remark
+from app.cli.output import print_json
+from app.cli.printing import remark
 from app.domain.book_id import BookId
 from app.domain.document import Book
 from app.domain.edition import site_root

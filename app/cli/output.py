@@ -25,6 +25,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from app.cli.printing import remark
 from app.domain.errors import InputError
 from app.services.phases import Advance, Phases
 
@@ -61,10 +62,6 @@ def write_text(path: Path, text: str) -> None:
     except OSError as error:
         message = f"{path}: cannot be written ({error.strerror}); choose another file"
         raise InputError(message) from error
-
-
-def remark(text: str) -> None:
-    print(text, file=sys.stderr)
 
 
 def remark_each(prefix: str, lines: Sequence[str]) -> None:

@@ -14,7 +14,8 @@ from app.api.asking import ask_request
 from app.api.requests import ChatRequest
 from app.api.responses import answer_json, hit_json
 from app.bootstrap.application import application
-from app.cli.output import print_json, remark
+from app.cli.output import print_json
+from app.cli.printing import remark
 from app.domain.answer import Answer, AnswerPassage, Citation
 from app.domain.errors import InputError
 from app.domain.retrieval.query import SearchFilter, SearchQuery

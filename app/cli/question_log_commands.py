@@ -13,7 +13,8 @@ from itertools import islice
 
 from app.api.report_formats import gap_issues, report_csv, report_html, report_json
 from app.bootstrap.question_logging import reports
-from app.cli.output import print_json, remark, require_writable, write_text
+from app.cli.output import print_json, require_writable, write_text
+from app.cli.printing import remark
 from app.domain.errors import AnswerNotFound, InputError
 from app.domain.owner_report import OwnerReport, ParagraphUse
 from app.services.question_log import Selected

@@ -13,7 +13,8 @@ from app.bootstrap.books import (
     read_identified,
     strategy_of,
 )
-from app.cli.output import print_json, remark
+from app.cli.output import print_json
+from app.cli.printing import remark
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
 from app.domain.chunking.report import Report

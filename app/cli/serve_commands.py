@@ -7,6 +7,7 @@ import asyncio
 import logging
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -16,7 +17,8 @@ from app.bootstrap.application import Application, application
 from app.bootstrap.books import sample_request
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.storage import storage_warnings
-from app.cli.output import phases, remark
+from app.cli.output import phases
+from app.cli.printing import remark
 from app.cli.workers import end_with_parent, require_server, run_workers
 from app.domain.errors import ConfigError
 from app.settings import Settings
@@ -25,12 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 async def serve(arguments: argparse.Namespace, settings: Settings) -> int:
-    update = {
-        name: getattr(arguments, name)
-        for name in ("host", "port", "open", "workers")
-        if getattr(arguments, name)
-    }
-    settings = settings.model_copy(update=update)
+    settings = _with_options(arguments, settings)
     require_server(settings)
     if settings.workers == 1:
         await _serve(settings)
@@ -38,7 +35,14 @@ async def serve(arguments: argparse.Namespace, settings: Settings) -> int:
     _require_keys(settings)
     _require_free_port(settings)
     with _listener(settings) as listener:
+        say_where(settings)
         return run_workers(settings, listener, serve_as_worker)
+
+
+def _with_options(arguments: argparse.Namespace, settings: Settings) -> Settings:
+    names = ("host", "port", "open", "workers")
+    given = {name: value for name in names if (value := getattr(arguments, name, None))}
+    return settings.model_copy(update=given)
 
 
 def serve_as_worker(settings: Settings, listener: socket.socket) -> None:
@@ -48,9 +52,9 @@ def serve_as_worker(settings: Settings, listener: socket.socket) -> None:
 
 async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
     """Ingest the sample book if it is not there yet, then serve it."""
+    settings = _with_options(arguments, settings).model_copy(update={"workers": 1})
     if not arguments.no_serve:
         _require_free_port(settings)
-    settings = settings.model_copy(update={"workers": 1})
     async with application(settings, settings.strategy) as app:
         with phases() as shown:
             report = await app.ingest.run(sample_request(settings), shown)
@@ -101,7 +105,17 @@ async def _serve(
         web = create_app(settings, open_application=opened, site=site)
         serving = server(web, settings)
         end_with_parent(partial(setattr, serving, "should_exit", True))
+        if listener is None:
+            say_where(settings)
         await serving.serve(sockets=[listener] if listener else None)
+
+
+def say_where(settings: Settings) -> None:
+    """Print on a terminal where the pages are."""
+    if sys.stderr.isatty():
+        host = "127.0.0.1" if settings.host == "0.0.0.0" else settings.host  # noqa: S104 - compared
+        place = f"[{host}]" if ":" in host else host
+        remark(f"Open http://{place}:{settings.port} (Ctrl+C stops)")
 
 
 def _require_keys(settings: Settings) -> None:
@@ -133,7 +147,7 @@ def _require_free_port(settings: Settings) -> None:
     except OSError as error:
         reason = error.strerror or os.strerror(error.errno or 0)
         message = (
-            f"cannot listen on {settings.host}:{settings.port} ({reason}); set RAG_PORT to a free "
-            "port, RAG_HOST to an address of this machine"
+            f"cannot listen on {settings.host}:{settings.port} ({reason}); choose a free port with "
+            "--port (RAG_PORT), and an address of this machine as RAG_HOST"
         )
         raise ConfigError(message) from None

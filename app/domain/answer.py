@@ -112,6 +112,10 @@ class Statement:
     supported: bool
 
 
+TRUNCATED = "truncated"
+"""Entry of `degraded`: the model reached its maximum of tokens, or ours of characters."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     answer: str
@@ -127,9 +131,9 @@ class Answer:
     """Paragraphs of the context; in a refusal, the nearest sections."""
     degraded: tuple[str, ...] = ()
     """Steps that failed and were skipped or replaced: "rewrite", "embedding", "rerank",
-    "generator", "unsupported". "budget": a provider was not called, because the spending limit is
-    reached. "book:ID": the book could not be read. "generation:ID": its previous generation was
-    searched."""
+    "generator", "unsupported"; TRUNCATED. "budget": a provider was not called, because the spending
+    limit is reached. "book:ID": the book could not be read. "generation:ID": its previous
+    generation was searched."""
     usage: Usage = field(default_factory=Usage)
     statements: tuple[Statement, ...] = ()
     """Sentences that state something about the book, in order; none in a refusal."""
@@ -145,6 +149,10 @@ class Answer:
     """The question that was searched for, if misspelled words were corrected; else ""."""
     answer_id: str = ""
     """Id of the answer in the question log; "" if it is not logged."""
+
+    @property
+    def truncated(self) -> bool:
+        return TRUNCATED in self.degraded
 
     @property
     def refused(self) -> bool:

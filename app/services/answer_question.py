@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from app.domain.answer import (
@@ -31,7 +31,13 @@ from app.domain.answering.notices import READ_FIRST, in_language
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
-from app.domain.errors import EMPTY_QUESTION, ProviderUnavailable, QuestionError
+from app.domain.errors import (
+    EMPTY_QUESTION,
+    NO_BOOKS,
+    BookNotFound,
+    ProviderUnavailable,
+    QuestionError,
+)
 from app.domain.terms import words
 from app.services.book_scope import books_asked, readers_editions
 from app.services.chapter_requests import Clarification, ConsultChapters
@@ -44,12 +50,6 @@ from app.services.written_answer import WrittenAnswer, finish_refusal, refuse, s
 
 _logger = logging.getLogger(__name__)
 
-SEARCHES_AT_ONCE = 24
-"""Limit on concurrent searches; further questions wait.
-
-Without it, a burst of questions would start all provider calls first, and they would time out while
-the CPU is busy with searches.
-"""
 PARAGRAPHS_TO_READ = 5
 """Number of paragraphs to read before an exercise."""
 
@@ -74,9 +74,6 @@ class AnswerQuestion:
     """Whether the server's log contains the text of questions."""
     question_log: QuestionLog | None = None
     """The owner's log of readers' questions; None if it is off."""
-    _turns: asyncio.Semaphore = field(
-        default_factory=lambda: asyncio.Semaphore(SEARCHES_AT_ONCE), compare=False, repr=False
-    )
 
     def written_by(self, model: Generator) -> AnswerQuestion:
         """Return a copy in which a model writes the answers, with quotations as its fallback."""
@@ -95,8 +92,8 @@ class AnswerQuestion:
         """Yield Started, then TextDelta and CitationFound interleaved, then Finished.
 
         Raises QuestionError before the first event, the errors of retrieval, and a ProviderError
-        after the generator has started to write. The mode in Started is planned, the one in
-        Finished is final.
+        if the generator fails and no passage can replace its answer. The mode in Started is
+        planned, the one in Finished is final.
         """
         record = current()
         async with aclosing(self._stream(request)) as events:
@@ -132,21 +129,17 @@ class AnswerQuestion:
 
     async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
         self._check(request.question)
-        if request.filter.books:  # a greeting and a scope do not look them up
-            await books_asked(self.consult.places.index, request.filter.books)
+        index = self.consult.places.index
+        if not (await books_asked(index, request.filter.books) or await index.books()):
+            raise BookNotFound(NO_BOOKS)
         said = tuple(words(request.question))
         if reply := small_talk_reply(said):
             for event in _reply(reply, AnswerMode.SMALL_TALK):
                 yield event
             return
         history = recent(request.history, self.history_tokens, self.count_tokens)
-        with stage("queue"):
-            await self._turns.acquire()
-        try:
-            intent = None if request.selection else intent_of(said)
-            read = await self._consult(replace(request, history=history), intent)
-        finally:
-            self._turns.release()
+        intent = None if request.selection else intent_of(said)
+        read = await self._consult(replace(request, history=history), intent)
         if isinstance(read, Clarification):
             for event in _reply(read.text, AnswerMode.CLARIFICATION, read.sources):
                 yield event
@@ -228,6 +221,9 @@ class AnswerQuestion:
             return
         usage = writing.usage or Usage()
         if not read.exercise and read.score < self.refusal_policy.refusal_threshold:
+            if "generator" in writing.degraded:
+                message = "the generator failed before it wrote what the book supports"
+                raise ProviderUnavailable(message)
             for event in finish_refusal(read, usage):
                 yield event
             return
@@ -240,7 +236,7 @@ class AnswerQuestion:
     def _writing(
         self, read: Consultation, generator: Generator, degraded: tuple[str, ...]
     ) -> WrittenAnswer:
-        builder = CitedAnswerBuilder(self._verifier(read))
+        builder = partial(CitedAnswerBuilder, self._verifier(read))
         return WrittenAnswer(read, builder, generator.mode, degraded)
 
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:

@@ -22,6 +22,8 @@ from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Turn, Vector
 from app.services.provider_failures import degraded_by
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class GeneratedText:
@@ -46,6 +48,13 @@ class GeneratedEnd:
     finish_reason: str
     passages: tuple[AnswerPassage, ...] = ()
     """The passages quoted; empty if a model wrote."""
+    degraded: str = ""
+    """Entry of `degraded` if the answer is not complete, else ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDiscarded:
+    """The text so far was not the answer but the model's reasoning; offsets continue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,12 @@ class GeneratorReplaced:
 
 
 GeneratorEvent: TypeAlias = (
-    GeneratedText | GeneratedCitation | GeneratedQuote | GeneratorReplaced | GeneratedEnd
+    GeneratedText
+    | GeneratedCitation
+    | GeneratedQuote
+    | TextDiscarded
+    | GeneratorReplaced
+    | GeneratedEnd
 )
 
 
@@ -194,16 +208,14 @@ class ExtractiveGenerator:
         return await model.scores(analysis.compared, headed)
 
 
-_log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True)
 class FallbackGenerator:
     """Uses `first`, or `second` if `first` fails before any text.
 
-    The failure is raised if `second` has no answer either, or if the answerability score is below
-    the refusal threshold. A spent budget is never raised. `second` is also used if `first` finds no
-    answer although the score reaches the answer threshold.
+    A failure after the first text ends the answer there, as degraded. A failure before it is raised
+    if `second` has no answer either, or if the answerability score is below the refusal threshold.
+    A spent budget is never raised. `second` is also used if `first` finds no answer although the
+    score reaches the answer threshold.
     """
 
     mode = AnswerMode.GENERATED
@@ -221,27 +233,36 @@ class FallbackGenerator:
         try:
             async with aclosing(self.first.generate(request)) as events:
                 async for event in events:
-                    written = written or (isinstance(event, GeneratedText) and bool(event.text))
-                    if isinstance(event, GeneratedEnd):
-                        if not written and event.finish_reason != NO_ANSWER:
-                            message = "the generator wrote nothing"
-                            raise ProviderUnavailable(message)
-                        if written or request.answerability < self.refusal_policy.answer_threshold:
-                            yield event
-                            return
+                    written = _written(event, before=written)
+                    if isinstance(event, GeneratedEnd) and not self._accepts(
+                        event, request, written=written
+                    ):
                         given_up = event
                         break
                     yield event
+                    if isinstance(event, GeneratedEnd):
+                        return
             if given_up is None:
                 message = "the generator stopped before the end of its answer"
                 raise ProviderUnavailable(message)
         except ProviderError as error:
+            if written:
+                failed = degraded_by(_log, "answer.generator_failed", "generator", error)
+                yield GeneratedEnd(Usage(), "ERROR", degraded=failed)
+                return
             refusable = request.answerability < self.refusal_policy.refusal_threshold
-            if written or (refusable and not isinstance(error, BudgetSpent)):
+            if refusable and not isinstance(error, BudgetSpent):
                 raise
             given_up = error
         for replacing in await self._quoted(request, given_up):
             yield replacing
+
+    def _accepts(self, end: GeneratedEnd, request: GenerationRequest, *, written: bool) -> bool:
+        """Return False if a refusal is to be replaced. ProviderUnavailable without text."""
+        if not written and end.finish_reason != NO_ANSWER:
+            message = "the generator wrote nothing"
+            raise ProviderUnavailable(message)
+        return written or request.answerability < self.refusal_policy.answer_threshold
 
     async def _quoted(
         self, request: GenerationRequest, given_up: GeneratedEnd | ProviderError
@@ -261,3 +282,10 @@ class FallbackGenerator:
             replace(one, usage=usage) if isinstance(one, GeneratedEnd) else one for one in quoted
         ]
         return [GeneratorReplaced(), *billed]
+
+
+def _written(event: GeneratorEvent, *, before: bool) -> bool:
+    """Whether there is text of the answer after this event."""
+    if isinstance(event, TextDiscarded):
+        return False
+    return before or (isinstance(event, GeneratedText) and bool(event.text.strip()))

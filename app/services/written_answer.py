@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from app.domain.answer import (
+    TRUNCATED,
     Answer,
     AnswerEvent,
     AnswerMode,
@@ -39,6 +40,7 @@ from app.services.generators import (
     GeneratedText,
     GeneratorEvent,
     GeneratorReplaced,
+    TextDiscarded,
 )
 from app.services.recording import failed_step
 
@@ -51,7 +53,7 @@ class WrittenAnswer:
     """Converts a generator's events, in order, to the events of the answer."""
 
     read: Consultation
-    builder: CitedAnswerBuilder
+    new_builder: Callable[[], CitedAnswerBuilder]
     mode: AnswerMode
     """Mode of the current generator."""
     degraded: tuple[str, ...]
@@ -61,6 +63,15 @@ class WrittenAnswer:
     """Usage of a generator whose text was dropped as unsupported; None if there is none."""
     unsupported: bool = False
     """Whether the answer ended without text because the book supports too little of it."""
+    builder: CitedAnswerBuilder = field(init=False)
+    _shown: bool = field(default=False, init=False)
+    _received: int = field(default=0, init=False)
+    """Characters of the generator's text."""
+    _discarded: int = field(default=0, init=False)
+    """Those before the text of `builder`."""
+
+    def __post_init__(self) -> None:
+        self.builder = self.new_builder()
 
     def start(self) -> Iterator[AnswerEvent]:
         if not self.started:
@@ -81,19 +92,39 @@ class WrittenAnswer:
                 self.read = replace(self.read, found=found)
             else:
                 self.read = replace(self.read, confidence=Confidence.UNCERTAIN)
+        elif isinstance(event, TextDiscarded):
+            self._discard()
         elif isinstance(event, GeneratedText):
-            yield from _deltas(*self.builder.write(event.text, in_place=event.citations_in_place))
+            self._received += len(event.text)
+            written = self.builder.write(event.text, in_place=event.citations_in_place)
+            yield from self._deltas(*written)
         elif isinstance(event, GeneratedCitation):
-            span = (event.start, event.end)
-            yield from _deltas(*self.builder.cite(span, event.paragraph_ids))
+            yield from self._cite(event)
         else:
             yield from self._quote(event)
+
+    def _discard(self) -> None:
+        """Drop the text so far, unless the reader has seen supported sentences of it."""
+        if not self._shown:
+            self.builder, self._discarded = self.new_builder(), self._received
+
+    def _cite(self, event: GeneratedCitation) -> Iterator[AnswerEvent]:
+        span = (event.start - self._discarded, event.end - self._discarded)
+        if span[0] >= 0:
+            yield from self._deltas(*self.builder.cite(span, event.paragraph_ids))
+
+    def _deltas(self, text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
+        if text:
+            self._shown = True
+            yield TextDelta(text)
+        for citation in citations:
+            yield CitationFound(citation)
 
     def _quote(self, event: GeneratedQuote) -> Iterator[AnswerEvent]:
         builder = self.builder
         before = event.before if builder.text else self._notice() + event.before
         quote = Quote(self.read.context[event.passage], event.start, event.end)
-        yield from _deltas(*builder.quote(before, event.text, quote))
+        yield from self._deltas(*builder.quote(before, event.text, quote))
         if event.after:
             yield TextDelta(builder.end_quotes(event.after))
 
@@ -109,17 +140,22 @@ class WrittenAnswer:
 
     def _end(self, end: GeneratedEnd) -> Iterator[AnswerEvent]:
         builder, usage = self.builder, self.usage or end.usage
-        yield from _deltas(*builder.close())
-        if builder.unsupported:
-            self.degraded = (*self.degraded, "unsupported")
-            failed_step("unsupported", "unsupported", "the book supports too little of the text")
-        if builder.text.strip():
+        yield from self._deltas(*builder.close())
+        empty, refused = not builder.text.strip(), end.finish_reason == NO_ANSWER
+        dropped = empty and self.mode is AnswerMode.GENERATED and not (refused or builder.recited)
+        step = end.degraded
+        if (builder.unsupported or dropped) and step in {"", TRUNCATED}:
+            step = "unsupported"
+            failed_step(step, step, "the book supports too little of the text")
+        if step:
+            self.degraded = (*self.degraded, step)
+        if not empty:
             yield Finished(self._answer(end, usage))
-        elif builder.unsupported and not builder.recited:
+        elif dropped:
             self.unsupported, self.usage = True, usage
         elif not self.started:
             yield from refuse(self.read)
-        elif end.finish_reason == NO_ANSWER or builder.recited:
+        elif refused or builder.recited:
             yield from finish_refusal(self.read, usage)
         else:
             message = "the generator wrote nothing"
@@ -144,13 +180,6 @@ class WrittenAnswer:
             coverage=coverage(statements),
             exercise=self.read.exercise,
         )
-
-
-def _deltas(text: str, citations: Sequence[Citation]) -> Iterator[AnswerEvent]:
-    if text:
-        yield TextDelta(text)
-    for citation in citations:
-        yield CitationFound(citation)
 
 
 def refuse(read: Consultation) -> Iterator[AnswerEvent]:

@@ -89,7 +89,6 @@ def run_server() -> None:
         questions_per_minute=0,
         questions_per_day=0,
         answers_at_once=crowd,
-        searches_at_once=crowd,
     )
     uvicorn.run(create_app(settings), host="127.0.0.1", port=settings.port, log_level="warning")
 

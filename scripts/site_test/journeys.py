@@ -79,7 +79,7 @@ def ask_about_what_is_pointed_at(reader: Reader) -> None:
     page.get_by_role("button", name="Explain this").click()
     reader.finished()
     # Exercises are known once the panel is in use.
-    page.locator("#exercise-42 + p").hover()
+    page.locator(reader.site.exercise).first.hover()
     expect(button).to_have_text("A hint")
     reader.shot("exercise")
     button.click()
@@ -183,7 +183,9 @@ def by_keyboard_alone(reader: Reader) -> None:
     page.keyboard.press("Enter")
     reader.landed()
     page.keyboard.press("Control+i")
+    expect(page.locator(".tbr-launch")).to_be_visible()
     page.keyboard.press("Control+i")
+    expect(page.locator("textbook-rag textarea")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator(".tbr-launch")).to_be_focused()
     reader.shot("closed")
@@ -199,6 +201,24 @@ def dark_by_the_sites_switch(reader: Reader) -> None:
     page.locator(".tbr-passage .tbr-section").first.click()
     reader.landed()
     reader.shot("landed")
+
+
+def in_windows_of_every_width(reader: Reader) -> None:
+    page = reader.page
+    text = page.locator(f"{reader.site.main} p")
+    widest = "all => Math.max(...all.map(each => each.clientWidth))"
+    for width, height in ((1050, 600), (1280, 800), (1440, 800)):
+        page.set_viewport_size({"width": width, "height": height})
+        reader.open(reader.site.ranking)
+        before = text.evaluate_all(widest)
+        page.mouse.wheel(0, 600)
+        page.keyboard.press("Control+i")
+        panel = page.locator(".tbr-header")
+        panel.get_by_role("button", name="Clear").click(trial=True)
+        panel.get_by_role("button", name="Close").click(trial=True)
+        assert text.evaluate_all(widest) >= min(before, 560), f"narrow text at {width}"
+        reader.shot(f"{width}")
+        panel.get_by_role("button", name="Close").click()
 
 
 def right_to_left(reader: Reader) -> None:
@@ -290,6 +310,7 @@ _ALONE: Sequence[tuple[Callable[[Reader], None], dict[str, Any]]] = (
     (find, _DESKTOP),
     (by_keyboard_alone, _DESKTOP),
     (dark_by_the_sites_switch, _DESKTOP),
+    (in_windows_of_every_width, _DESKTOP),
     (right_to_left, _DESKTOP),
     (on_a_phone, _PHONE),
 )

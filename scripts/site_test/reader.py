@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browsing import CITED
 
@@ -24,10 +24,20 @@ _PIECE_SECONDS = 0.3
 
 
 def _docusaurus_dark(page: Page) -> None:
+    _pressed_until_dark(
+        page, page.get_by_role("button", name=re.compile("Switch between dark and light"))
+    )
+
+
+def _book_theme_dark(page: Page) -> None:
+    _pressed_until_dark(page, page.locator(".article-header-buttons .theme-switch-button"))
+
+
+def _pressed_until_dark(page: Page, switch: Locator) -> None:
     for _ in range(3):
         if page.locator("textbook-rag").get_attribute("data-theme") == "dark":
             break
-        page.get_by_role("button", name=re.compile("Switch between dark and light")).click()
+        switch.click()
 
 
 def _material_dark(page: Page) -> None:
@@ -54,11 +64,22 @@ class BookSite:
     main: str = "article"
     policy: str = ""
     """`Content-Security-Policy`; SERVER is replaced by the server's address."""
+    exercise: str = "#exercise-42 + p"
+    own_error: str = ""
+    """Part of the message of an error in the site's own scripts."""
 
 
 SITES: Mapping[str, BookSite] = {
     "docusaurus": BookSite(
         "/docs/why-search", "/docs/ranking-bm25", _docusaurus_dark, ".katex-display"
+    ),
+    "jupyter-book": BookSite(
+        "/01-why-search.html",
+        "/04-ranking.html",
+        _book_theme_dark,
+        "div.math",
+        exercise="#exercise-4-2 > p",
+        own_error="'THEBE_JS_URL' has already been declared",
     ),
     "mkdocs": BookSite("/01-why-search/", "/04-ranking/", _material_dark, "div.arithmatex"),
     "mdbook": BookSite("/01-why-search.html", "/04-ranking.html", _mdbook_dark, "", "main"),
@@ -172,7 +193,12 @@ def reading(
     context = browser.new_context(**size)
     page = context.new_page()
     errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def keep(error: object) -> None:
+        if not site.own_error or site.own_error not in str(error):
+            errors.append(str(error))
+
+    page.on("pageerror", keep)
     reader = Reader(context, page, address, site, pictures, name)
     try:
         yield reader

@@ -2,10 +2,11 @@
 
     python scripts/site_test/sources.py GENERATOR BOOK_FOLDER OUT --server URL --book ID --site URL
 
-GENERATOR is `mdbook`, `mkdocs` or `plain`. BOOK_FOLDER is the sample book, whose Docusaurus syntax
-is rewritten, or a book with a `SUMMARY.md`, which is copied. OUT gets the sources with the
-generator's configuration and the widget; of `plain`, the HTML pages too, in `OUT/site`: their
-Markdown is rendered by Python-Markdown, which this command needs then.
+GENERATOR is `jupyter-book`, `mdbook`, `mkdocs` or `plain`. BOOK_FOLDER is the sample book, whose
+Docusaurus syntax is rewritten, or, except for `jupyter-book`, a book with a `SUMMARY.md`, which is
+copied. OUT gets the sources with the generator's configuration and the widget; of `plain`, the HTML
+pages too, in `OUT/site`: their Markdown is rendered by Python-Markdown, which this command needs
+then.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ _TAB = re.compile(
     r'^<TabItem value="\w+" label="(?P<title>\w+)".*?>\n(?P<body>.*?)^</TabItem>$',
     re.MULTILINE | re.DOTALL,
 )
+_ADMONITION_LINE = re.compile(r"^(:{3,})(\w+)\[(.*)\]$", re.MULTILINE)
+_HEADING_ID = re.compile(r"^(#+ .*) \{#(.*)\}$", re.MULTILINE)
+_CROSS_REFERENCE = re.compile(r"\]\([\w./-]+\.md#")
 _DETAILS = re.compile(
     r"^<details>\n<summary>(?P<title>[^\n]*)</summary>\n(?P<body>.*?)^</details>$",
     re.MULTILINE | re.DOTALL,
@@ -94,6 +98,15 @@ def _highlighted(fence: re.Match[str]) -> str:
 def for_mdbook(text: str) -> str:
     """Admonitions as quotes; the content of tabs in sequence."""
     text = _nested(_ADMONITION, text, lambda m: _quoted(m["title"], m["body"]))
+    return _TAB.sub(lambda m: m["body"], text)
+
+
+def for_jupyter_book(text: str) -> str:
+    """Admonitions, heading ids and links to them in MyST's syntax; tabs in sequence."""
+    text = _ADMONITION_LINE.sub(r"\1{admonition} \3\n:class: \2\n", text)
+    text = _HEADING_ID.sub(r"(\2)=\n\1", text)
+    text = _CROSS_REFERENCE.sub("](#", text)
+    text = _FENCE.sub(r"\g<fence>", text)
     return _TAB.sub(lambda m: m["body"], text)
 
 
@@ -160,6 +173,24 @@ def mdbook(options: argparse.Namespace) -> None:
     )
 
 
+def jupyter_book(options: argparse.Namespace) -> None:
+    """A book of Jupyter Book 1, which has the Sphinx book theme."""
+    out: Path = options.out
+    pages = {name: for_jupyter_book(text) for name, text in sample_pages(options.folder).items()}
+    write_pages(pages, out)
+    root, *chapters = [name.removesuffix(".md") for name in pages]
+    toc = {"format": "jb-book", "root": root, "chapters": [{"file": name} for name in chapters]}
+    script = f"{options.server}/widget.js?book={options.book}&base-url={options.site}"
+    config = {
+        "title": options.book,
+        "parse": {"myst_enable_extensions": ["colon_fence", "deflist", "dollarmath"]},
+        "sphinx": {"config": {"html_js_files": [script]}},
+    }
+    # JSON is YAML.
+    (out / "_toc.yml").write_text(json.dumps(toc, indent=2), encoding="utf-8")
+    (out / "_config.yml").write_text(json.dumps(config, indent=2), encoding="utf-8")
+
+
 def mkdocs(options: argparse.Namespace) -> None:
     """A MkDocs Material site with instant navigation."""
     out: Path = options.out
@@ -222,6 +253,7 @@ def for_plain(text: str) -> str:
 
 
 _WRITERS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "jupyter-book": jupyter_book,
     "mdbook": mdbook,
     "mkdocs": mkdocs,
     "plain": plain,

@@ -15,7 +15,7 @@ import pytest
 import app.domain.errors as errors
 from tests.command_line import Run
 from tests.conftest import ROOT
-from tests.owl_server import ORIGIN, QUESTION, added, assert_problem, bearer
+from tests.owl_server import ORIGIN, QUESTION, UNSURE, added, assert_problem, bearer
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
 PATH = "/v1/ai-sdk"
@@ -76,8 +76,8 @@ def test_a_failure_is_a_problem_or_the_last_part(
     assert_problem(ask(client, book="bats"), 404, "book_not_found")
     assert_problem(ask(client, message("So.", "assistant")), 422, "invalid_question")
     assert_problem(ask(client, scope="page"), 422, "invalid_request")
-    generator.play("The flight makes ", errors.ProviderUnavailable("cohere at 10.0.0.7"))
-    response = ask(generating)
+    generator.play(errors.ProviderUnavailable("cohere at 10.0.0.7"))
+    response = ask(generating, message(UNSURE))
     assert parts_of(response)[-1]["type"] == "error"
     assert "10.0.0.7" not in response.text
 

@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.limits import MAX_BUCKETS, SUBSCRIBERS_A_SITE, Charge, FairSlots, RateLimit, subscriber
+from app.api.connections import FairSlots
+from app.api.limits import MAX_BUCKETS, SUBSCRIBERS_A_SITE, Charge, FairQueue, RateLimit, subscriber
 from app.api.metrics import Metrics
 from app.api.request_log import RecordedRequests
 from app.api.security import BodyLimit, UnreadBody
+from app.domain.errors import Overloaded
 from tests.owl_server import QUESTION, assert_problem, events_of
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
@@ -202,14 +204,55 @@ def test_an_answer_takes_so_long_and_no_longer_and_a_client_gets_so_many(
         assert strict.get(path).status_code == 200
 
 
-def test_one_client_has_no_more_slots_than_the_setting_gives_it() -> None:
-    places = FairSlots(12, most=2)
-    assert [places.take("a") for _ in range(3)] == [True, True, False]
-    assert places.take("b")
-    assert places.take("a", shared=False)
-    places.release("a")
-    places.release("a")
-    assert places.take("a")
+async def waiting(queue: FairQueue, clients: str, served: list[str]) -> list[asyncio.Task[None]]:
+    """Return tasks that have asked for a place, in this order."""
+
+    async def hold(client: str) -> None:
+        async with queue.place(client):
+            served.append(client)
+
+    tasks = [asyncio.create_task(hold(client)) for client in clients]
+    await asyncio.sleep(0)
+    return tasks
+
+
+def test_clients_that_wait_are_served_in_turn_and_one_alone_has_all_places() -> None:
+    async def run() -> list[str]:
+        queue, served = FairQueue(2), list[str]()
+        async with queue.place("a"), queue.place("a"):
+            tasks = await waiting(queue, "aaaabbc", served)
+            assert not served
+        await asyncio.gather(*tasks)
+        assert queue == FairQueue(2)
+        return served
+
+    assert "".join(asyncio.run(run())) == "abcabaa"
+
+
+def test_a_request_waits_for_its_turn_no_longer_than_allowed_and_leaves_no_trace() -> None:
+    async def run() -> None:
+        queue, served = FairQueue(1, longest_wait=0.01), list[str]()
+        async with queue.place("a"):
+            late = await waiting(queue, "ab", served)
+            failures = await asyncio.gather(*late, return_exceptions=True)
+            assert [type(one) for one in failures] == [Overloaded, Overloaded]
+        await asyncio.gather(*await waiting(queue, "ab", served))
+        assert (served, queue.held) == (["a", "b"], 0)
+
+    asyncio.run(run())
+
+
+def test_the_place_of_a_request_that_is_cancelled_goes_to_the_next() -> None:
+    async def run() -> None:
+        queue, served = FairQueue(1), list[str]()
+        async with queue.place("a"):
+            gone, given, last = await waiting(queue, "bcd", served)
+            gone.cancel()
+        given.cancel()  # it has the place, but did not run since
+        await last
+        assert (served, queue.held) == (["d"], 0)
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(("reads", "closes"), [(True, False), (False, True)])

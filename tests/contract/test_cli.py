@@ -17,6 +17,7 @@ import pytest
 
 from app.cli import main
 from app.cli.arguments import parser
+from app.cli.serve_commands import say_where
 from app.settings import Settings, variable
 from tests.command_line import KEYS, Run
 from tests.openai_double import OpenAIDouble
@@ -555,6 +556,40 @@ def test_a_taken_port_is_one_line(run: Run, host: str, family: socket.AddressFam
     (line,) = result.err.splitlines()
     assert result.code == 2
     assert f"{host}:{port} (Address already in use" in line
+    assert "--port" in line
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("ingst", "ingest"), ("serv", "serve"), ("keys ad", "keys add")]
+)
+def test_a_misspelt_command_gets_a_suggestion(run: Run, typed: str, meant: str) -> None:
+    result = run(*typed.split())
+    assert result.code == 2
+    assert f"did you mean `textbook-rag {meant}`?" in result.err
+    assert "did you mean" not in run("zzzz").err
+
+
+@pytest.mark.parametrize("command", ["ask hi", "ask Why?", "search lamp", "books", "llms owls"])
+def test_without_a_book_the_folder_that_was_searched_is_named(
+    run: Run, home: Path, command: str
+) -> None:
+    told = run(*command.split())
+    assert (told.code, told.out) == (0 if command == "books" else 2, "")
+    assert "no book is indexed yet" in told.err
+    assert str(home.resolve() / "state") in told.err
+
+
+@pytest.mark.parametrize(
+    ("host", "address"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::1", "[::1]")]
+)
+def test_on_a_terminal_serve_says_what_to_open(
+    host: str, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(_env_file=None, host=host, port=8001)
+    say_where(settings)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    say_where(settings)
+    assert capsys.readouterr().err == f"Open http://{address}:8001 (Ctrl+C stops)\n"
 
 
 def test_a_book_without_an_address_is_warned_of(run: Run, tiny: Path) -> None:

@@ -57,7 +57,7 @@ CONTEXT = (
 
 
 def generator(world: World, **options: object) -> CohereGenerator:
-    return CohereGenerator(world.client, unlimited(), "command-a-03-2025", **options)  # type: ignore[arg-type]
+    return CohereGenerator(world.client.http, unlimited(), "command-a-03-2025", **options)  # type: ignore[arg-type]
 
 
 async def answer(
@@ -183,7 +183,12 @@ def test_when_the_documents_hold_no_answer_the_end_says_so_and_no_text_does(
 
 @pytest.mark.parametrize(
     ("kind", "error"),
-    [("eof", ProviderUnavailable), ("drop_mid", ProviderUnavailable), ("failed", ProviderError)],
+    [
+        ("eof", ProviderUnavailable),
+        ("drop_mid", ProviderUnavailable),
+        ("malformed", ProviderUnavailable),
+        ("failed", ProviderError),
+    ],
 )
 def test_a_stream_that_breaks_is_an_error_after_the_text_that_came(
     double: CohereDouble, kind: str, error: type[Exception]
@@ -205,19 +210,6 @@ def test_a_stream_that_breaks_is_an_error_after_the_text_that_came(
 
     with_world(double, use)
     assert len(double.to("chat")) == 1, "what a reader has seen begin is not begun again"
-
-
-def test_an_event_that_cannot_be_read_is_passed_over(
-    double: CohereDouble, caplog: pytest.LogCaptureFixture
-) -> None:
-    double.fail(Fault(kind="malformed"), endpoint="chat")
-
-    async def use(world: World) -> None:
-        events = await answer(world, CONTEXT[:1])
-        assert text_of(events) == "Chlorophyll captures light energy in the chloroplast."
-
-    with_world(double, use)
-    assert "cohere.unreadable_event" in [record.message for record in caplog.records]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def double() -> Iterator[CohereDouble]:
 
 
 def reranker(world: World, timeout_seconds: float = 3.0) -> CohereReranker:
-    return CohereReranker(world.client, unlimited(), "rerank-v3.5", timeout_seconds)
+    return CohereReranker(world.client.sdk, unlimited(), "rerank-v3.5", timeout_seconds)
 
 
 def test_the_best_come_first_with_scores_from_0_to_1(double: CohereDouble) -> None:

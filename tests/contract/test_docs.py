@@ -18,6 +18,7 @@ from app.settings import Settings
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")
+COMMANDS = (ROOT / "specs/001-textbook-rag/commands.md").read_text("utf-8")
 SPEC = (ROOT / "specs/001-textbook-rag/spec.md").read_text("utf-8")
 ENVIRONMENT = (ROOT / ".env.example").read_text("utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
@@ -67,9 +68,15 @@ def test_the_example_names_no_setting_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("command", [name for name, _ in commands()])
-def test_every_command_stands_in_readme_and_specification(command: str) -> None:
-    assert re.search(rf"`{command}\b", README)
+def test_every_command_stands_in_its_table_and_the_specification(command: str) -> None:
+    assert re.search(rf"^\|.*`{command}\b.*\|.*\|$", COMMANDS, re.M)
     assert f"`{command}`" in SPEC
+
+
+def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
+    assert len(README.split()) <= 900
+    linked = re.findall(r"\]\(([^):]+)\)", README)
+    assert [path for path in linked if not (ROOT / path).exists()] == []
 
 
 @pytest.mark.parametrize("command", list(commands()), ids=lambda command: command[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import uuid
@@ -20,7 +21,7 @@ from app.settings import Settings
 from tests.cohere_double import CohereDouble
 from tests.command_line import Run
 from tests.logged_answers import deleted, found
-from tests.owl_server import ORIGIN, QUESTION, assert_problem, events_of
+from tests.owl_server import ORIGIN, QUESTION, added, assert_problem, events_of
 from tests.serving import offline_settings, serving
 
 POSTGRES = os.environ.get("RAG_TEST_POSTGRES_URL", "")
@@ -141,6 +142,26 @@ def test_feedback_needs_a_logged_answer_and_content(logging_client: httpx.Client
         assert_problem(say(logging_client, known, **fields), 422, "invalid_request")
     foreign = {"paragraph_id": "p-other", "event": "clicked"}
     assert_problem(say(logging_client, known, citation=foreign), 422, "invalid_input")
+
+
+def test_a_page_that_is_left_sends_its_feedback_as_a_beacon(
+    logging_client: httpx.Client, run: Run
+) -> None:
+    told = ask(logging_client)
+    mark = {"paragraph_id": told["citations"][0]["paragraph_id"], "event": "clicked"}
+    body = json.dumps({"answer_id": told["answer_id"], "citation": mark})
+    page = {"Origin": ORIGIN, "Content-Type": "text/plain;charset=UTF-8"}
+    publishable, secret = added(run, "--origin", ORIGIN), added(run, "--secret")
+
+    def beacon(key: str, content: str = body, path: str = "/v1/feedback") -> httpx.Response:
+        return logging_client.post(path, params={"key": key}, content=content, headers=page)
+
+    assert beacon(publishable).status_code == 204
+    for broken in ("{", "[" * 60_000, '"text"'):
+        assert_problem(beacon(publishable, broken), 422, "invalid_request")
+    # A secret key in an address would be written to logs.
+    assert_problem(beacon(secret), 401, "key_required")
+    assert_problem(beacon(publishable, path="/v1/chat"), 401, "key_required")
 
 
 def test_feedback_needs_a_key_for_the_answers_book(

@@ -79,11 +79,40 @@ def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path
 def test_progress_is_a_line_a_phase_and_quiet_is_quiet(run: Run, book: Path) -> None:
     address = ("--base-url", "https://book.example")
     phases = [line.split(":")[0] for line in run("ingest", book, *address).err.splitlines()]
-    assert phases == ["embedder", "read", "chunk", "compare", "embed", "index", "publish"]
+    assert phases == ["site", "embedder", "read", "chunk", "compare", "embed", "index", "publish"]
     edit(book / "page2.md", "Page2 part0", "Newer words")
     quiet = run("ingest", book, *address, "--quiet", "--json")
     assert quiet.err == ""
     assert quiet.json()["embedded"] == 1
+
+
+def test_the_kind_of_the_site_is_named_with_the_reason(run: Run, tmp_path: Path) -> None:
+    pages = tmp_path / "repo" / "guide" / "docs"
+    pages.mkdir(parents=True)
+    (pages / "lamps.md").write_text("# Lamps\n\nA lamp gives light.\n", "utf-8")
+    (pages.parent / "mkdocs.yml").write_text("site_name: Lamps\n", "utf-8")
+    dry = ("--dry-run", "--base-url", "https://lamps.example")
+    site = run("ingest", pages.parent, *dry)
+    assert site.err.splitlines()[0] == "site: mkdocs (mkdocs.yml)"
+    assert run("ingest", pages.parent, "--site", "plain", *dry).err.startswith(
+        "site: plain (--site)"
+    )
+    root = run("ingest", tmp_path / "repo", *dry)
+    assert root.err.splitlines()[:2] == [
+        "site: plain (no configuration of a site generator)",
+        f"site: {pages.parent} holds a site of mkdocs: ingest that folder to read its pages",
+    ]
+
+
+@pytest.mark.parametrize("folder", ["missing", "empty"])
+def test_a_wrong_folder_is_refused_before_anything_is_printed(
+    run: Run, tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    refused = run("ingest", tmp_path / folder)
+    (line,) = refused.err.splitlines()
+    assert (refused.code, refused.out) == (2, "")
+    assert "give the" in line
 
 
 def test_a_long_phase_tells_rate_and_time_left_every_ten_seconds(

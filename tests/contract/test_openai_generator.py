@@ -27,7 +27,13 @@ from app.domain.prompts import (
     SHORT_ANSWER_FROM_NUMBERED_SOURCES,
 )
 from app.domain.retrieval.query import Turn
-from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.generators import (
+    GeneratedCitation,
+    GeneratedEnd,
+    GeneratedText,
+    GeneratorEvent,
+    TextDiscarded,
+)
 from app.services.prompt_speed import PromptSpeed
 from tests.answer_fakes import generation_request
 from tests.contract.test_cohere_generator import CONTEXT, passage, text_of
@@ -83,6 +89,21 @@ def test_sources_are_numbered_data_ahead_of_the_conversation() -> None:
     assert request["messages"][0]["content"] == ANSWER_FROM_NUMBERED_SOURCES
     assert "[1] A > B\nWater moves." in request["messages"][1]["content"]
     assert "[3] Cells\n" in request["messages"][1]["content"]
+
+
+def test_a_model_that_reasons_without_an_opening_tag_is_known_by_its_first_answer() -> None:
+    async def run(double: OpenAIDouble) -> list[list[GeneratorEvent]]:
+        async with open_server(double.url, None, 10.0) as client:
+            generator = OpenAIGenerator(client, "llama")
+            request = generation_request("Question?", (), CONTEXT)
+            return [[one async for one in generator.generate(request)] for _ in range(3)]
+
+    with OpenAIDouble(
+        stream=completion("Water moves. Or not?", "</think>", "Water moves.")
+    ) as double:
+        first, *later = asyncio.run(run(double))
+    assert any(isinstance(one, TextDiscarded) for one in first)
+    assert [text_of(events) for events in later] == ["Water moves."] * 2
 
 
 def test_a_refusal_is_an_end_without_text() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ import pytest
 from openai.types.chat import ChatCompletionMessageParam as MessageParam
 
 import app.domain.errors as errors
+from app.api.protocols.housekeeping import housekeeping_reply
 from app.services.generators import GeneratedCitation
 from tests.command_line import Run
-from tests.owl_server import ORIGIN, QUESTION, added
+from tests.owl_server import ORIGIN, QUESTION, UNSURE, added
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
 ASKED: list[MessageParam] = [{"role": "user", "content": QUESTION}]
@@ -103,6 +106,70 @@ def test_a_long_conversation_is_cut_to_its_end(books: openai.OpenAI) -> None:
     assert LINK.search(ask(books, [*turn * 60, *ASKED]).choices[0].message.content)
 
 
+HISTORY = "<chat_history>\nUSER: Do owls fly?\nASSISTANT: They do.\n</chat_history>"
+OPEN_WEBUI = "### Task:\n{}\n### Output:\nJSON format: {{ {} }}\n### Chat History:\n" + HISTORY
+CONVERSATION = "\nUser: Do owls fly?\nAI: They do."
+HOUSEKEEPING = [
+    (
+        OPEN_WEBUI.format("Generate a concise, 3-5 word title with an emoji.", '"title": "..."'),
+        '{"title": "Do owls fly?"}',
+    ),
+    (OPEN_WEBUI.format("Generate 1-3 broad tags.", '"tags": ["a", "b"]'), '{"tags": []}'),
+    (
+        OPEN_WEBUI.format("Suggest 3-5 relevant follow-up questions.", '"follow_ups": ["a?"]'),
+        '{"follow_ups": []}',
+    ),
+    (OPEN_WEBUI.format("Analyze the chat history.", '"queries": ["a"]'), '{"queries": []}'),
+    (f"Create a concise, 3-5 word phrase as a title.\n{HISTORY}", "Do owls fly?"),
+    (
+        f"Provide a concise, 5-word-or-less title for the conversation.\n{CONVERSATION}",
+        "Do owls fly?",
+    ),
+    (
+        f"Analyze this conversation and provide:\n1. The detected language\n{CONVERSATION}",
+        '{"language": "", "title": "Do owls fly?"}',
+    ),
+    (
+        "Please generate a four to five word title summarizing our conversation.",
+        "Owls?" + " Owls?" * 9 + "…",
+    ),
+]
+
+
+@pytest.mark.parametrize(("prompt", "reply"), HOUSEKEEPING, ids=lambda text: text[:30])
+def test_a_front_ends_own_prompts_are_no_questions(
+    owl_home: Path, tmp_path: Path, prompt: str, reply: str
+) -> None:
+    home = shutil.copytree(owl_home, tmp_path / "rag")
+    conversation: list[MessageParam] = [
+        {"role": "user", "content": "Owls? " * 30},
+        {"role": "assistant", "content": "They do."},
+        {"role": "user", "content": prompt + "\n" * 5_000},
+    ]
+    settings = offline_settings(home, question_log=True)
+    with serving(settings) as address:
+        books = vendor(address)
+        whole = ask(books, conversation, response_format={"type": "json_object"})
+        assert (whole.choices[0].message.content, whole.choices[0].finish_reason) == (reply, "stop")
+        chunks = list(ask(books, conversation, stream=True))
+        assert "".join(one.choices[0].delta.content or "" for one in chunks) == reply
+        metrics = httpx.get(f"{address}/metrics").text
+        ask(books)
+    assert "answers_total{" not in metrics
+    assert logged(home) == [QUESTION]
+
+
+def logged(home: Path) -> list[str]:
+    """The questions in the question log."""
+    with sqlite3.connect(home / "questions.sqlite") as log:
+        return [row[0] for row in log.execute("SELECT question FROM textbook_rag_answers")]
+
+
+def test_a_question_about_titles_and_tasks_is_a_question() -> None:
+    for question in ("Generate a title for a text on owls", "### Task:\nWhy do owls fly silently?"):
+        assert housekeeping_reply([("user", question)]) is None
+
+
 def test_the_page_and_the_scope_may_be_sent(books: openai.OpenAI) -> None:
     asked = {"page_url": f"{ORIGIN}/owls", "scope": "page"}
     assert LINK.search(ask(books, extra_body=asked).choices[0].message.content)
@@ -166,10 +233,11 @@ def test_other_paths_keep_their_problems(client: httpx.Client) -> None:
 def test_a_stream_that_breaks_off_raises(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
-    generator.play("The flight makes ", errors.ProviderRateLimited("key abc", retry_after=7))
+    generator.play(errors.ProviderRateLimited("key abc", retry_after=7))
     books = vendor(generating.base_url)
+    unsure: list[MessageParam] = [{"role": "user", "content": UNSURE}]
     with pytest.raises(openai.APIError) as raised:
-        list(ask(books, stream=True))
+        list(ask(books, unsure, stream=True))
     assert raised.value.code == "provider_rate_limited"
     assert "abc" not in raised.value.message
 

@@ -48,6 +48,34 @@ def test_without_keys_this_machine_asks_and_nobody_through_it(
     assert response.headers["www-authenticate"] == "Bearer"
 
 
+ROUTES = ["/", "/healthz", "/readyz", "/metrics", "/v1/books", "/v1/docs", "/cite/p-1", "/admin"]
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_without_keys_only_this_machines_names_and_pages_are_answered(
+    client: httpx.Client, path: str
+) -> None:
+    port = client.base_url.port
+    for host in ("evil.example", f"127.0.0.1.evil.example:{port}", f"evil.example:{port}", ""):
+        assert_problem(client.get(path, headers={"Host": host}), 400, "host_not_allowed")
+    for origin in ("https://evil.example", "http://localhost:1", "null"):
+        assert_problem(client.get(path, headers={"Origin": origin}), 403, "origin_not_allowed")
+    for host in ("localhost", f"LOCALHOST:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"):
+        response = client.get(path, headers={"Host": host, "Origin": f"http://{host}".lower()})
+        assert response.status_code not in {400, 403}
+    assert client.get("/widget.js", headers={"Origin": ORIGIN}).status_code == 200
+
+
+def test_with_keys_any_name_is_answered_but_metrics_only_to_this_machines(
+    run: Run, client: httpx.Client
+) -> None:
+    headers = bearer(added(run, "--secret"), Host="ask.example")
+    assert ask(client, headers).status_code == 200
+    assert client.get("/metrics").status_code == 200
+    foreign = client.get("/metrics", headers={"Host": "evil.example"})
+    assert_problem(foreign, 401, "key_required")
+
+
 def test_an_open_server_asks_for_no_key_but_checks_one(two_books: Path) -> None:
     with (
         serving(offline_settings(two_books, open=True)) as address,
@@ -174,8 +202,25 @@ def test_an_origin_that_is_none_is_refused(run: Run, origin: str) -> None:
         checked_origin(origin)
 
 
-def test_an_origin_is_as_browsers_send_it() -> None:
-    assert checked_origin("HTTPS://Book.Example:443/") == "https://book.example"
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("HTTPS://Book.Example:443/", "https://book.example"),
+        ("https://bücher.example", "https://xn--bcher-kva.example"),
+        ("http://www.Straße.de:8080", "http://www.xn--strae-oqa.de:8080"),
+        ("https://例え.テスト", "https://xn--r8jz45g.xn--zckzah"),
+        ("http://[::1]:3000", "http://[::1]:3000"),
+    ],
+)
+def test_an_origin_is_as_browsers_send_it(written: str, sent: str) -> None:
+    assert checked_origin(written) == sent
+
+
+def test_a_page_whose_origin_has_letters_outside_ascii_may_ask(
+    run: Run, client: httpx.Client
+) -> None:
+    key = added(run, "--origin", "https://bücher.example")
+    assert ask(client, bearer(key, Origin="https://xn--bcher-kva.example")).status_code == 200
 
 
 def test_a_publishable_key_needs_an_origin(run: Run) -> None:

@@ -24,7 +24,7 @@ from app.domain.answer import (
     TextDelta,
 )
 from app.domain.answering.request import AskRequest
-from tests.owl_server import QUESTION, events_of, events_with_ids
+from tests.owl_server import QUESTION, UNSURE, events_of, events_with_ids
 from tests.serving import ScriptedGenerator
 
 ASK = AskRequest("Why?")
@@ -63,7 +63,7 @@ def test_text_of_many_lines_stays_one_event(
     text = f"{held * 2}Silent:\n\nevent: end\ndata: {{}}\n\n\u2028 \x85 flight."
     generator.play(text)
     events = events_of(generating.post("/v1/chat", json=STREAMED))
-    assert events[-1][1]["answer"] == text
+    assert events[-1][1]["answer"] == text.replace("\x85", "\N{REPLACEMENT CHARACTER}")
     assert [name for name, _ in events].count("end") == 1
 
 
@@ -83,8 +83,8 @@ def test_a_stream_that_breaks_off_ends_with_an_error_event(
     code: str,
     retry_after: float | None,
 ) -> None:
-    generator.play("The flight makes ", error)
-    response = generating.post("/v1/chat", json=STREAMED)
+    generator.play(error)
+    response = generating.post("/v1/chat", json={**STREAMED, "question": UNSURE})
     assert response.status_code == 200
     assert _SECRET not in response.text
     events = events_of(response)

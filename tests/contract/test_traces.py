@@ -34,7 +34,9 @@ def spans_of(settings: Settings, path: str, body: object, **headers: str) -> Seq
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     web = create_app(settings, open_traces=lambda _: Traces(provider))
-    with TestClient(web, client=("127.0.0.1", 50_000), raise_server_exceptions=False) as client:
+    with TestClient(
+        web, "http://127.0.0.1", client=("127.0.0.1", 50_000), raise_server_exceptions=False
+    ) as client:
         client.post(path, json=body, headers=headers)
     return exporter.get_finished_spans()
 

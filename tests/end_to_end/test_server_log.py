@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.cohere_double import CohereDouble, Fault
-from tests.owl_server import QUESTION
+from tests.owl_server import QUESTION, UNSURE
 from tests.served_process import Served, served_process
 
 Json = dict[str, Any]
@@ -142,8 +142,8 @@ def test_no_line_has_what_a_provider_said(served: World, status: int) -> None:
 
 
 def test_the_cause_of_a_5xx_stands_with_its_request_id(served: World) -> None:
-    served.double.fail(Fault(kind="drop_mid"), endpoint="chat")
-    failed = served.ask()
+    served.double.fail(Fault(kind="drop"), Fault(kind="drop"), endpoint="chat")
+    failed = served.ask(question=UNSURE)
     assert failed.status_code == 503
     request_id = failed.json()["request_id"]
     line = only(served.lines_of(request_id), "http.request_failed", request_id)
@@ -168,5 +168,5 @@ def test_the_format_and_the_level_can_be_set(alone: World) -> None:
     alone.served.process.terminate()
     alone.served.process.wait(30)
     (line,) = alone.served.log.read_text().splitlines()
-    assert "http.request_failed" in line
-    assert "status=503" in line
+    assert "answer.generator_failed" in line
+    assert "error=provider_unavailable" in line

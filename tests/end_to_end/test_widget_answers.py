@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -12,6 +13,8 @@ from random import Random
 import pytest
 from playwright.sync_api import Page, expect
 
+from app.adapters.markdown import read_book
+from app.domain.document import BlockKind
 from tests.browsing import CHROMIUM, restore, turn
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
@@ -180,6 +183,18 @@ def test_citations_and_marks_stand_at_their_very_place(page: Page, site: str, gr
 
 # --- passages -----------------------------------------------------------------------------------
 
+
+def passage(text: str) -> dict[str, object]:
+    return {
+        "text": text,
+        "marks": [],
+        "paragraph_ids": ["p-1"],
+        "heading_path": ["T"],
+        "url": "/docs/t",
+        "permalink": f"/cite/p-1?book={BOOK}",
+    }
+
+
 _STEPS = """\
 1. Install the tool:
 
@@ -197,15 +212,8 @@ _STEPS = """\
 def test_code_of_a_list_item_stands_in_its_item(page: Page, site: str) -> None:
     said = "On a Mac:"
     start = _STEPS.index(said)
-    passage = {
-        "text": _STEPS,
-        "marks": [[start, start + len(said)]],
-        "paragraph_ids": ["p-1"],
-        "heading_path": ["Setup"],
-        "url": "/docs/setup",
-        "permalink": f"/cite/p-1?book={BOOK}",
-    }
-    restore(page, site + PAGE, [turn(mode="extractive", passages=[passage])], BOOK)
+    steps = passage(_STEPS) | {"marks": [[start, start + len(said)]]}
+    restore(page, site + PAGE, [turn(mode="extractive", passages=[steps])], BOOK)
     items = page.locator(".tbr-passage ol > li")
     expect(items).to_have_count(2)
     expect(items.first.locator("pre")).to_have_count(2)
@@ -213,6 +221,60 @@ def test_code_of_a_list_item_stands_in_its_item(page: Page, site: str) -> None:
     expect(nested).to_have_count(1)
     expect(nested.locator("pre")).to_contain_text("brew install owl")
     expect(page.locator(".tbr-passage .tbr-mark")).to_have_text(said)
+
+
+# --- formulas -----------------------------------------------------------------------------------
+
+_FUNCTION = re.compile(r"\\(arg|cos|exp|lim|ln|log|max|min|sin|tan)(?![A-Za-z])")
+_COMMAND = re.compile(r"\\(?:begin|end)\{\w+\*?\}|\\[A-Za-z]+")
+_NUMBERED = (
+    r"\mathrm{BM25}",
+    r"\mathrm {x 123}",
+    r"\mathrm{\alpha12}",
+    r"\frac{\mathrm{BM25}(d)}{\mathrm{a1b22}_{30}}",
+    r"{\rm BM25} + \mathrm{tf}_{12}",
+    r"\mathrm{H2O}^{12} \mathrm{25BM}",
+    r"\mathit{ab123} \mathbf{ab123} \operatorname{bm25}",
+)
+
+
+def signs(text: str) -> str:
+    """Return the letters and digits of ASCII, sorted: scripts and fractions have no one order."""
+    return "".join(sorted(re.findall(r"[A-Za-z0-9]", unicodedata.normalize("NFKC", text))))
+
+
+def typeset(page: Page, address: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each formula of the texts: its TeX, and what a reader sees."""
+    turns = [turn(mode="extractive", passages=[passage(text)]) for text in texts]
+    restore(page, address, turns, BOOK)
+    expect(page.locator(".tbr-formula math").first).to_be_visible()
+    found: list[list[str]] = page.locator(".tbr-formula").evaluate_all(
+        "all => all.map(e => [e.dataset.tex, e.querySelector('math')?.textContent ?? ''])"
+    )
+    return [(tex, shown) for tex, shown in found if shown]
+
+
+def assert_nothing_lost(formulas: Sequence[tuple[str, str]]) -> None:
+    for tex, shown in formulas:
+        assert signs(shown) == signs(_COMMAND.sub(" ", _FUNCTION.sub(r"\1", tex))), tex
+
+
+def test_no_digit_of_a_formula_is_lost(page: Page, site: str) -> None:
+    formulas = typeset(page, site + PAGE, [f"Here ${tex}$." for tex in _NUMBERED])
+    assert len(formulas) == len(_NUMBERED)
+    assert_nothing_lost(formulas)
+
+
+def test_formulas_of_real_books_keep_their_letters_and_digits(
+    page: Page, site: str, sample_book: Path, shared_data: Path
+) -> None:
+    books = map(read_book, (sample_book, *sorted((shared_data / "books").iterdir())))
+    blocks = [
+        block for book in books for block in book.blocks() if block.kind is not BlockKind.CODE
+    ]
+    formulas = typeset(page, site + PAGE, [block.text for block in blocks if "$" in block.text])
+    assert len(formulas) > 150
+    assert_nothing_lost(formulas)
 
 
 # --- streaming --------------------------------------------------------------------------------

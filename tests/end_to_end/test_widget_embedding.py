@@ -157,6 +157,29 @@ def test_a_server_with_keys_is_asked_with_the_sites_key(
             page.close()
 
 
+def test_an_opened_citation_is_counted_in_the_owners_report(
+    browser: Browser, owls: ForeignSite, run: Run, home: Path, sample_home: Path
+) -> None:
+    settings = offline_settings(
+        Path(shutil.copytree(sample_home, home / "state")), question_log=True
+    )
+    with ThreadPoolExecutor(1) as pool:
+        key = pool.submit(added, run, "--origin", owls.address).result()
+        with serving(settings) as server:
+            page = browser.new_page()
+            owls.tag = tag(server, f'data-key="{key}" defer')
+            page.goto(owls.address)
+            ask(page, QUESTION)
+            page.locator(".tbr-passage .tbr-section").first.click()
+            opened: list[int] = []
+            while not any(opened):  # the page is left before the server has the beacon
+                page.wait_for_timeout(50)
+                report = pool.submit(run, "report", BOOK, "--json").result().json()
+                opened = [use["clicked"] for use in report["most_cited"]]
+            page.close()
+    assert sum(opened) == 1
+
+
 def test_a_policy_that_keeps_the_server_away_is_named(
     browser: Browser, server: str, owls: ForeignSite
 ) -> None:
@@ -169,6 +192,38 @@ def test_a_policy_that_keeps_the_server_away_is_named(
     page.keyboard.press("Enter")
     expect(page.locator(".tbr-error")).to_contain_text("connect-src")
     page.close()
+
+
+# --- room on the page -------------------------------------------------------------------------
+
+_HEADER = "<header style='position:fixed;top:0;left:0;right:0;height:80px;z-index:1020'></header>"
+
+
+def test_the_panel_is_above_the_sites_header(page: Page, server: str, owls: ForeignSite) -> None:
+    owls.tag, owls.article = tag(server), f"{_HEADER}<p>Owls hunt at night.</p>"
+    for width in (390, 1050, 1280):
+        page.set_viewport_size({"width": width, "height": 600})
+        page.goto(owls.address)
+        page.get_by_role("button", name="Ask this book").click()
+        page.get_by_role("button", name="Clear").click(trial=True)
+        page.get_by_role("button", name="Close").click()
+
+
+@pytest.mark.parametrize(("width", "docked"), [(1280, False), (1440, True)])
+def test_the_panel_floats_where_the_text_would_be_too_narrow(
+    page: Page, server: str, owls: ForeignSite, width: int, docked: bool
+) -> None:
+    owls.tag, owls.article = tag(server), "<p style='margin: 0 200px'>Owls hunt at night.</p>"
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(owls.address)
+    text, panel = page.locator("main p"), page.locator(".tbr-panel")
+    before = text.evaluate("e => e.clientWidth")
+    page.get_by_role("button", name="Ask this book").click()
+    expect(panel).to_have_css("height", "800px" if docked else "680px")
+    assert text.evaluate("e => e.clientWidth") == before - (400 if docked else 0)
+    # A window of another width is judged anew.
+    page.set_viewport_size({"width": 2720 - width, "height": 800})
+    expect(panel).to_have_css("height", "680px" if docked else "800px")
 
 
 # --- where links lead -------------------------------------------------------------------------

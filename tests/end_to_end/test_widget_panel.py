@@ -61,6 +61,25 @@ def test_keys_typed_in_the_panel_are_not_the_sites(page: Page, site: str) -> Non
     expect(question).to_have_value("searches")
 
 
+@pytest.mark.parametrize("key", ["Enter", "Escape"])
+def test_a_key_that_ends_a_composition_is_the_input_methods(
+    page: Page, site: str, key: str
+) -> None:
+    page.goto(site + PAGE)
+    open_by_shortcut(page)
+    question = page.get_by_label("Your question")
+    question.fill("にほん")
+    # As WebKit sends it, after the end of the composition.
+    question.dispatch_event("keydown", {"key": key, "keyCode": 229, "isComposing": False})
+    expect(question).to_have_value("にほん")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    fulfill(
+        page, Started(AnswerMode.EXTRACTIVE, ()), Finished(Answer("So.", AnswerMode.EXTRACTIVE))
+    )
+    question.press("Enter")
+    expect(page.locator(".tbr-question")).to_have_text(["にほん"])
+
+
 def test_views_are_reached_by_arrow_keys(page: Page, site: str) -> None:
     page.goto(site + PAGE)
     open_by_shortcut(page)
@@ -154,27 +173,40 @@ def test_a_quiz_repeats_what_was_missed(page: Page, site: str) -> None:
 # --- a server that is busy or away ------------------------------------------------------------
 
 
-def test_a_busy_server_is_asked_again_after_a_countdown(browser: Browser, site: str) -> None:
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("busy", "seconds", "shown"),
+    [
+        (1, 2, "They listen."),
+        (2, 2, "busy"),  # asked once more, not for ever
+        (1, 3600, "busy"),  # nobody waits that long before a panel
+    ],
+)
+def test_a_busy_server_is_asked_once_more_when_it_says_so(
+    browser: Browser, site: str, status: int, busy: int, seconds: int, shown: str
+) -> None:
     page = browser.new_page()
     calls: list[int] = []
 
-    def busy_once(route: Route) -> None:
+    def answer(route: Route) -> None:
         calls.append(1)
-        if len(calls) == 1:
-            route.fulfill(status=429, headers={"Retry-After": "2"}, json={"detail": "busy"})
+        if len(calls) <= busy:
+            headers = {"Retry-After": str(seconds)}
+            route.fulfill(status=status, headers=headers, json={"detail": "busy"})
         else:
             answer = Answer("They listen.", AnswerMode.GENERATED)
             stream(route, Started(answer.mode, ()), Finished(answer))
 
-    page.route("**/v1/chat", busy_once)
+    page.route("**/v1/chat", answer)
     page.clock.install()
     page.goto(site + PAGE)
     page.get_by_role("button", name="Ask this book").click()
     page.get_by_label("Your question").fill(QUESTION)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Asking again in")).to_be_visible()
-    page.clock.run_for(2_000)
-    expect(page.locator(".tbr-answer")).to_have_text("They listen.")
+    if seconds <= 10:
+        expect(page.get_by_text("Asking again in")).to_be_visible()
+        page.clock.run_for(1_000 * seconds)
+    expect(page.locator(".tbr-answer, .tbr-error").filter(has_text=shown)).to_be_visible()
     page.close()
 
 
@@ -388,6 +420,21 @@ def test_thumbs_send_a_rating_and_a_reason_where_the_server_takes_them(
         {"answer_id": "a1", "rating": "down", "reason": "too long"},
         {"answer_id": "a1", "rating": "none"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "notice"),
+    [("en", "The answer was cut off"), ("de", "abgeschnitten"), ("zh", "截断")],
+)
+def test_an_answer_that_was_cut_says_so(page: Page, site: str, language: str, notice: str) -> None:
+    page.add_init_script(
+        "new MutationObserver(() => document.documentElement.lang = "
+        f"'{language}').observe(document, {{childList: true}})"
+    )
+    cut = turn(answer="Owls hunt", degraded=["truncated"])
+    restore(page, f"{site}/docs/why-search", [cut, turn(answer="Owls hunt.")], BOOK)
+    expect(page.locator(".tbr-reply .tbr-note").filter(has_text=notice)).to_have_count(1)
+    expect(page.get_by_text("truncated")).to_have_count(0)
 
 
 def test_without_feedback_on_the_server_there_are_no_thumbs(page: Page, site: str) -> None:

@@ -31,10 +31,8 @@ from app.domain.errors import (
 )
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, Turn, Vector
-from app.services.analyse_question import AnalysedQuery
-from app.services.answer_question import SEARCHES_AT_ONCE, AnswerQuestion
-from app.services.generators import ExtractiveGenerator
-from app.services.retrieve import RetrievalResult
+from app.services.answer_question import AnswerQuestion
+from app.services.generators import ExtractiveGenerator, TextDiscarded
 from app.services.similarity import SimilarityEncoder
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
@@ -434,15 +432,55 @@ def test_outage_before_the_first_token_gives_the_extractive_answer_and_says_so(
 
 
 @pytest.mark.parametrize("error", OUTAGES, ids=lambda error: error.code)
-def test_outage_after_the_first_token_is_an_error(error: ProviderError) -> None:
-    with pytest.raises(type(error)):
-        ask(World((LIGHT,)).answering(FakeGenerator(["Plants ", error])))
+def test_outage_after_the_first_text_ends_the_answer_there_and_says_so(
+    error: ProviderError,
+) -> None:
+    told = "Photosynthesis turns light energy into chemical energy."
+    answer = ask(World((LIGHT,)).answering(FakeGenerator([f"{told} It ", error])))
+    assert (answer.mode, answer.degraded) == (AnswerMode.GENERATED, ("generator",))
+    assert answer.answer == f"{told} It "
+    assert [one.paragraph_id for one in answer.citations] == ["p-light"]
 
 
-def test_outage_is_never_told_as_not_in_the_book() -> None:
-    generator = FakeGenerator([ProviderUnavailable("down")])
+def test_outage_after_text_that_the_book_does_not_support_gives_quotations() -> None:
+    error = ProviderUnavailable("down")
+    answer = ask(World((LIGHT,)).answering(FakeGenerator(["Hockey is fun. ", error])))
+    assert (answer.mode, answer.degraded) == (AnswerMode.EXTRACTIVE, ("generator",))
+    assert answer.answer == ask(World((LIGHT,)).answering()).answer
+
+
+@pytest.mark.parametrize("before", [[], ["Ottawa won the cup. "]], ids=["silent", "unsupported"])
+def test_outage_is_never_told_as_not_in_the_book(before: list[str]) -> None:
+    generator = FakeGenerator([*before, ProviderUnavailable("down")])
     with pytest.raises(ProviderUnavailable):
         ask(World((LIGHT,)).answering(generator), "Hockey championship?")
+
+
+@pytest.mark.parametrize("text", ["   ", "\n", "![](https://evil.example/x.png)"])
+def test_text_of_which_nothing_is_left_is_replaced_by_quotations(text: str) -> None:
+    answer = ask(World((LIGHT,)).answering(FakeGenerator([text])))
+    assert answer.mode is AnswerMode.EXTRACTIVE
+    assert answer.answer.strip() == ask(World((LIGHT,)).answering()).answer
+
+
+def test_an_answer_that_reached_its_maximum_says_so() -> None:
+    told = "Photosynthesis turns light energy into chemical energy."
+    cut = FakeGenerator([told], degraded="truncated")
+    answer = ask(World((LIGHT,)).answering(cut))
+    assert (answer.mode, answer.degraded) == (AnswerMode.GENERATED, ("truncated",))
+    unsupported = FakeGenerator(["Hockey is fun."], degraded="truncated")
+    assert ask(World((LIGHT,)).answering(unsupported)).degraded == ("unsupported",)
+
+
+def test_text_that_turns_out_to_be_reasoning_is_dropped() -> None:
+    thought = "Okay, the user wants to hear about hockey in Ottawa. "
+    told = "Photosynthesis turns light energy into chemical energy."
+    cited = (len(thought), len(thought) + len(told) - 1, ("p-light",))
+    generator = FakeGenerator([thought, TextDiscarded(), told, cited])
+    answer = ask(World((LIGHT,)).answering(generator))
+    assert (answer.answer, answer.degraded) == (told, ())
+    (citation,) = answer.citations
+    assert told[citation.start : citation.end] == told[:-1]
 
 
 def test_a_refused_key_is_an_error_of_the_log_too(caplog: pytest.LogCaptureFixture) -> None:
@@ -452,8 +490,8 @@ def test_a_refused_key_is_an_error_of_the_log_too(caplog: pytest.LogCaptureFixtu
 
 
 def test_generator_that_stops_without_an_end_is_an_outage() -> None:
-    with pytest.raises(ProviderUnavailable):
-        ask(World((LIGHT,)).answering(FakeGenerator(["Plants"], ends=False)))
+    begun = FakeGenerator(["Photosynthesis turns light"], ends=False)
+    assert ask(World((LIGHT,)).answering(begun)).degraded == ("generator",)
     silent = FakeGenerator([], ends=False)
     assert ask(World((LIGHT,)).answering(silent)).degraded == ("generator",)
 
@@ -475,26 +513,3 @@ def test_reader_who_leaves_stops_the_generator_at_once() -> None:
 
     asyncio.run(leave())
     assert generator.closed
-
-
-def test_a_crowd_is_searched_for_in_turns() -> None:
-    world = World((LIGHT,))
-    underway, most = 0, 0
-
-    async def find(asked: AnalysedQuery) -> RetrievalResult:
-        nonlocal underway, most
-        underway += 1
-        most = max(most, underway)
-        await asyncio.sleep(0)
-        underway -= 1
-        return await world.retriever.retrieve.find(asked)
-
-    world.retriever.find = find  # type: ignore[method-assign]
-    use_case = world.answering()
-
-    async def crowd() -> list[Answer]:
-        asking = [use_case.answer(AskRequest(QUESTION)) for _ in range(3 * SEARCHES_AT_ONCE)]
-        return await asyncio.gather(*asking)
-
-    assert len({answer.answer for answer in asyncio.run(crowd())}) == 1
-    assert most == SEARCHES_AT_ONCE

@@ -21,6 +21,7 @@ from app.domain.cost import Bill, EmbedderLimits, Units, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected
 from app.domain.retrieval.query import Vector
 from app.services.provider_failures import require_vector
+from app.services.provider_stream import tokens_of
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, EmbedByTypeResponse
@@ -217,12 +218,12 @@ class CohereEmbedder:
             with provider_errors("embed"):
                 async with asyncio.timeout(self._timeout):
                     response = await self._send(texts=list(texts), input_type=input_type)
-            billed = _billed_tokens(response)
-            if billed is not None:
-                slot.tokens = billed
-                self.bill.add(Units(input_tokens=billed))
-                self._counted_tokens += tokens
-            return self._vectors(response, len(texts))
+                billed = _billed_tokens(response)
+                if billed is not None:
+                    slot.tokens = billed
+                    self.bill.add(Units(input_tokens=billed))
+                    self._counted_tokens += tokens
+                return self._vectors(response, len(texts))
 
         estimate = math.ceil(tokens * self._billed_per_counted())
         return await self._calls.run(send, policy, inputs=len(texts), tokens=estimate)
@@ -238,12 +239,8 @@ class CohereEmbedder:
         if len(rows) != expected:
             message = f"Cohere sent {len(rows)} vectors for {expected} texts"
             raise ProviderError(message)
-        try:
-            # A null becomes NaN; the caller checks the vectors and names the text.
-            return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
-        except TypeError as error:
-            message = f"the model {self.model} sent an invalid vector"
-            raise ProviderError(message) from error
+        # A null becomes NaN; the caller checks the vectors and names the text.
+        return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +282,7 @@ def _even_share(most: int, per_minute: int | None) -> int:
 def _billed_tokens(response: EmbedByTypeResponse) -> int | None:
     meta = getattr(response, "meta", None)
     units = getattr(meta, "billed_units", None)
-    tokens: float | None = getattr(units, "input_tokens", None)
-    return None if tokens is None else int(tokens)
+    return tokens_of(getattr(units, "input_tokens", None))
 
 
 def _beginning(text: str) -> str:

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import aiohttp
 import httpx
 
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected, ProviderUnavailable
-from app.services.provider_stream import refused_call
+from app.domain.generated_text.received_text import joined
+from app.services.provider_stream import refused_call, text_of
 
 if TYPE_CHECKING:
     from cohere.core import ApiError, ParsingError
@@ -28,6 +29,17 @@ _ABOUT_THE_TEXTS = re.compile(
     r"too (?:many|long|large|big)|\btokens?\b|\btexts?\b|\binputs?\b", re.I
 )
 _PER_MONTH = re.compile(r"/\s*month|per month|monthly", re.I)
+
+
+# The SDK does not validate responses, so reading an unexpected one can raise any of these.
+_UNEXPECTED = (
+    TypeError,
+    ValueError,
+    KeyError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 
 
 class TextsRefused(ProviderRejected):
@@ -44,9 +56,9 @@ def provider_errors(action: str) -> Iterator[None]:
     try:
         yield
     except api_error as error:
-        raise _from_response(action, error) from error
-    except (parsing_error, TypeError, ValueError, KeyError, AttributeError) as error:
-        # The SDK does not validate responses, so reading an unexpected one can raise any of these.
+        status = error.status_code or 0
+        raise refusal(action, status, error.headers, error.body) from error
+    except (parsing_error, *_UNEXPECTED) as error:
         message = f"Cohere could not {action}: its answer is invalid"
         raise ProviderUnavailable(message) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
@@ -76,12 +88,15 @@ def _transport_failure(error: Exception) -> str:
     return f"the connection broke ({type(cause).__name__})"
 
 
-def _from_response(action: str, error: ApiError) -> ProviderError:
-    status, said = error.status_code or 0, _message_of(error.body)
+def refusal(
+    action: str, status: int, headers: Mapping[str, str] | None, body: object
+) -> ProviderError:
+    """Return the error for a response without a result; `body` is its JSON or text."""
+    said = _message_of(body)
     if status == _TOO_MANY_REQUESTS and _PER_MONTH.search(said):
         wait: float | None = _seconds_to_next_month()
     else:
-        wait = retry_after(error.headers)
+        wait = retry_after(headers)
     failure = refused_call("Cohere", action, status, said, "CO_API_KEY", wait)
     about_texts = status == _ENTITY_TOO_LARGE or _ABOUT_THE_TEXTS.search(said)
     if isinstance(failure, ProviderRejected) and about_texts:
@@ -89,10 +104,10 @@ def _from_response(action: str, error: ApiError) -> ProviderError:
     return failure
 
 
-def _message_of(body: Any) -> str:  # noqa: ANN401 - whatever JSON the provider sent
+def _message_of(body: object) -> str:
     """The provider's message on one line, at most 300 characters."""
-    said = body.get("message") or body.get("detail") if isinstance(body, Mapping) else body
-    words = " ".join(str(said or "no reason given").split())
+    said = text_of(body, "message") or text_of(body, "detail") or text_of(body)
+    words = " ".join(joined(said or "no reason given").split())
     return words if len(words) <= 300 else words[:300] + "..."
 
 

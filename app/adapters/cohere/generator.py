@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, cast
 
-from app.adapters.cohere.client import request_options
-from app.adapters.cohere.errors import provider_errors
+import httpx
+
+from app.adapters.cohere.errors import provider_errors, refusal
 from app.adapters.cohere.limiter import Slot
 from app.adapters.cohere.retries import READER, Calls
-from app.adapters.cohere.stream import ChatReader, DocumentSet, usage_of
+from app.adapters.cohere.stream import ChatReader, DocumentSet
 from app.domain.answer import AnswerMode
-from app.domain.cost import Bill, Units
+from app.domain.cost import Bill
+from app.domain.errors import ProviderUnavailable
 from app.domain.prompts import (
     ANSWER_FROM_DOCUMENTS,
     MAX_QUESTION_TOKENS,
     ChatMessage,
     answer_messages,
     rewrite_messages,
-    rewritten,
 )
 from app.domain.retrieval.query import Turn
 from app.services.generators import GenerationRequest, GeneratorEvent
-from app.services.provider_stream import read_stream
-
-if TYPE_CHECKING:
-    from cohere import AsyncClientV2, ChatMessageV2, V2ChatStreamResponse
-
-_Events: TypeAlias = "AsyncGenerator[V2ChatStreamResponse, None]"
+from app.services.provider_stream import (
+    MAX_REWRITE_CHARACTERS,
+    Event,
+    ModelText,
+    read_events,
+    read_stream,
+    rewritten_by,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class CohereGenerator:
     """
 
     mode = AnswerMode.GENERATED
-    client: AsyncClientV2
+    client: httpx.AsyncClient
     calls: Calls
     model: str
     timeout_seconds: float = 30.0
@@ -59,88 +62,82 @@ class CohereGenerator:
         """
         documents = DocumentSet(request.context)
         messages = answer_messages(ANSWER_FROM_DOCUMENTS, request.question, request.history)
-
-        async def send(_slot: Slot) -> _Events:
-            return await self._open(messages, documents)
-
-        events = await self.calls.run(send, READER)
-        reader = ChatReader(documents)
-        answer = read_stream(
-            events, reader, partial(provider_errors, "answer"), lambda: self.timeout_seconds
-        )
-        async with aclosing(answer):
+        # command-a-03-2025 supports the citation modes FAST and OFF only.
+        options = {"documents": documents.documents(), "citation_options": {"mode": "FAST"}}
+        body = self._body(messages, self.max_tokens) | options
+        reader = ChatReader(documents, ModelText())
+        async with aclosing(self._answer("answer", body, reader)) as answer:
             async for item in answer:
                 yield item
-
-    async def _open(self, messages: Sequence[ChatMessage], documents: DocumentSet) -> _Events:
-        """Wait for the first event: until then nothing is shown, so the call can be retried."""
-        from cohere import CitationOptions  # noqa: PLC0415 - loaded when the client was opened
-
-        events = cast(
-            _Events,
-            self.client.chat_stream(
-                model=self.model,
-                messages=chat_messages(messages),
-                documents=documents.documents(),
-                # command-a-03-2025 supports FAST and OFF only.
-                citation_options=CitationOptions(mode="FAST"),
-                temperature=0.0,  # the most literal reading of the documents
-                max_tokens=self.max_tokens,
-                request_options=request_options(self.timeout_seconds),
-            ),
-        )
-        try:
-            with provider_errors("answer"):
-                async with asyncio.timeout(self.timeout_seconds):
-                    first = await anext(events, None)
-        except BaseException:
-            await events.aclose()
-            raise
-        return _until_end(first, events)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question. ProviderError if the call fails.
 
         `GuardedRewriter` limits the time of the whole call.
         """
-        messages = chat_messages(rewrite_messages(question, history))
-        return await self.calls.run(lambda _slot: self._ask(messages), READER)
+        body = self._body(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
+        reader = ChatReader(DocumentSet(()), ModelText(MAX_REWRITE_CHARACTERS))
+        return await rewritten_by(self._answer("rewrite the question", body, reader), self.rewrites)
 
-    async def _ask(self, messages: list[ChatMessageV2]) -> str:
-        with provider_errors("rewrite the question"):
-            response = await self.client.chat(
-                model=self.model,
-                messages=messages,
-                temperature=0.0,
-                max_tokens=MAX_QUESTION_TOKENS,
-                request_options=request_options(self.timeout_seconds),
-            )
-            used = usage_of(response.usage)
-            self.rewrites.add(Units(used.input_tokens, used.output_tokens))
-            content = response.message.content or []
-            return rewritten("".join(item.text for item in content if item.type == "text"))
+    def _body(self, messages: Sequence[ChatMessage], max_tokens: int) -> dict[str, object]:
+        return {
+            "model": self.model,
+            "messages": [{"role": one.role, "content": one.content} for one in messages],
+            "stream": True,
+            "temperature": 0.0,  # the most literal reading of the documents
+            "max_tokens": max_tokens,
+        }
+
+    async def _answer(
+        self, action: str, body: Mapping[str, object], reader: ChatReader
+    ) -> AsyncGenerator[GeneratorEvent, None]:
+        async def send(_slot: Slot) -> AsyncGenerator[Event, None]:
+            return await self._open(action, body)
+
+        events = await self.calls.run(send, READER)
+        errors = partial(provider_errors, action)
+        answer = read_stream(events, reader, errors, lambda: self.timeout_seconds)
+        async with aclosing(answer):
+            async for item in answer:
+                yield item
+
+    async def _open(self, action: str, body: Mapping[str, object]) -> AsyncGenerator[Event, None]:
+        """Wait for the first event: until then nothing is shown, so the call can be retried."""
+        events = self._events(action, body)
+        try:
+            with provider_errors(action):
+                async with asyncio.timeout(self.timeout_seconds):
+                    first = await anext(events, None)
+            if first is None:
+                message = f"Cohere could not {action}: it sent no event"
+                raise ProviderUnavailable(message)
+        except BaseException:
+            await events.aclose()
+            raise
+        return _with_first(first, events)
+
+    async def _events(self, action: str, body: Mapping[str, object]) -> AsyncGenerator[Event, None]:
+        async with self.client.stream("POST", "v2/chat", json=body) as response:
+            if response.status_code >= 400:
+                said = await response.aread()
+                raise refusal(action, response.status_code, response.headers, _parsed(said))
+            async with aclosing(read_events(response.aiter_raw(), "Cohere")) as events:
+                async for event in events:
+                    yield event
 
 
-async def _until_end(first: V2ChatStreamResponse | None, events: _Events) -> _Events:
-    """Yield `first` and the following events up to `message-end`."""
+async def _with_first(
+    first: Event, events: AsyncGenerator[Event, None]
+) -> AsyncGenerator[Event, None]:
     async with aclosing(events):
-        event = first
-        while event is not None:
+        yield first
+        async for event in events:
             yield event
-            event = None if event.type == "message-end" else await anext(events, None)
 
 
-def chat_messages(messages: Sequence[ChatMessage]) -> list[ChatMessageV2]:
-    """Build the SDK's message objects."""
-    from cohere import (  # noqa: PLC0415 - loaded when the client was opened
-        AssistantChatMessageV2,
-        SystemChatMessageV2,
-        UserChatMessageV2,
-    )
-
-    kinds: dict[str, Callable[..., ChatMessageV2]] = {
-        "system": SystemChatMessageV2,
-        "assistant": AssistantChatMessageV2,
-        "user": UserChatMessageV2,
-    }
-    return [kinds[message.role](content=message.content) for message in messages]
+def _parsed(body: bytes) -> object:
+    """Return the JSON of an error's body, or its text."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return body.decode("utf-8", errors="replace")

@@ -13,6 +13,7 @@ from app.adapters.cohere.retries import READER, Calls
 from app.domain.cost import Bill, Units
 from app.domain.errors import ProviderError
 from app.domain.prompts import visible
+from app.services.provider_stream import tokens_of
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, V2RerankResponse
@@ -38,24 +39,24 @@ class CohereReranker:
         if not texts or top_n < 1:
             return []
 
-        async def send(_slot: Slot) -> V2RerankResponse:
+        async def send(_slot: Slot) -> list[tuple[int, float]]:
             with provider_errors("rerank"):
-                return await self.client.rerank(
+                response = await self.client.rerank(
                     model=self.model,
                     query=visible(question),
                     documents=list(texts),
                     top_n=min(top_n, len(texts)),
                     request_options=request_options(self.timeout_seconds),
                 )
+                self.bill.add(_billed(response))
+                return _ranking(response, len(texts))
 
-        response = await self.calls.run(send, READER)
-        self.bill.add(_billed(response))
-        return _ranking(response, len(texts))[:top_n]
+        return (await self.calls.run(send, READER))[:top_n]
 
 
 def _billed(response: V2RerankResponse) -> Units:
     units = getattr(getattr(response, "meta", None), "billed_units", None)
-    return Units(searches=int(getattr(units, "search_units", None) or 0))
+    return Units(searches=tokens_of(getattr(units, "search_units", None)) or 0)
 
 
 def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:

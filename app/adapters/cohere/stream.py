@@ -5,19 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from app.domain.answer import Usage
 from app.domain.errors import ProviderError, ProviderUnavailable
-from app.domain.prompts import NoAnswerDetector, visible
+from app.domain.generated_text.received_text import joined
+from app.domain.prompts import visible
 from app.domain.retrieval.query import ContextPassage
-from app.services.generators import GeneratedCitation, GeneratedText, GeneratorEvent
-from app.services.provider_stream import generated_end
-
-if TYPE_CHECKING:
-    from cohere import Citation, CitationStartEventDelta, Document, V2ChatStreamResponse
-    from cohere import Usage as CohereUsage
-    from cohere.types.chat_message_end_event_delta import ChatMessageEndEventDelta
+from app.services.generators import (
+    GeneratedCitation,
+    GeneratedText,
+    GeneratorEvent,
+    TextDiscarded,
+)
+from app.services.provider_stream import Event, ModelText, field_of, text_of, usage_of
 
 logger = logging.getLogger(__name__)
 
@@ -36,17 +36,15 @@ class DocumentSet:
             name = paragraph_id if first else f"{paragraph_id}#{position}"
             self.paragraph_ids[name] = paragraph_id
 
-    def documents(self) -> list[Document]:
-        from cohere import Document  # noqa: PLC0415 - loaded when the client was opened
-
+    def documents(self) -> list[dict[str, object]]:
         return [
-            Document(
-                id=name,
-                data={
+            {
+                "id": name,
+                "data": {
                     "title": visible(" > ".join(item.passage.heading_path)),
                     "text": visible(item.passage.text),
                 },
-            )
+            }
             for name, item in zip(self.paragraph_ids, self._context, strict=True)
         ]
 
@@ -69,70 +67,61 @@ class ChatReader:
     which of the two comes first.
     """
 
-    def __init__(self, documents: DocumentSet) -> None:
+    def __init__(self, documents: DocumentSet, text: ModelText) -> None:
+        self.ended = False
         self._documents = documents
-        self._detector = NoAnswerDetector()
+        self._received_text = text
         self._text = ""
         self._blocks: dict[int, int] = {}
         self._received: list[_ReceivedCitation] = []
-        self._started = False
         self._usage = Usage()
-        self._reason: str | None = None
+        self._reason = ""
 
-    def feed(self, event: V2ChatStreamResponse) -> Iterator[GeneratorEvent]:
+    def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         """Raise ProviderError if the event reports that the generation failed."""
-        if event.type == "content-delta":
-            content = event.delta and event.delta.message and event.delta.message.content
-            yield from self._add_text(event.index or 0, (content and content.text) or "")
-        elif event.type == "citation-start":
-            self._add_citation(event.delta)
+        kind = event.get("type")
+        if kind == "content-delta":
+            # A block of the model's thinking has a field of its own.
+            text = text_of(event, "delta", "message", "content", "text")
+            self._blocks.setdefault(_offset(event, "index") or 0, len(self._text))
+            yield from self._shown(self._received_text.feed(text))
+            self.ended = self._received_text.full
+        elif kind == "citation-start":
+            self._add_citation(field_of(event, "delta", "message", "citations"))
             yield from self._placed()
-        elif event.type == "message-end":
-            self._end(event.delta)
-        elif event.type == "message-start":
-            self._start()
+        elif kind == "message-end":
+            self._end(event.get("delta"))
 
-    def _start(self) -> None:
-        if self._started:
-            # The SDK reports an event that it cannot parse as another `message-start`.
-            logger.warning("cohere.unreadable_event")
-        self._started = True
+    def _shown(self, pieces: Iterator[GeneratedText | TextDiscarded]) -> Iterator[GeneratorEvent]:
+        for piece in pieces:
+            yield piece
+            if isinstance(piece, GeneratedText):
+                self._text += piece.text
+                yield from self._placed()
 
-    def _add_text(self, block: int, text: str) -> Iterator[GeneratorEvent]:
-        if not text:
-            return
-        self._blocks.setdefault(block, len(self._text))
-        self._text += text
-        shown = self._detector.feed(text)
-        if shown:
-            yield GeneratedText(shown)
-            yield from self._placed()
-
-    def _add_citation(self, delta: CitationStartEventDelta | None) -> None:
-        citation = delta.message.citations if delta and delta.message else None
-        if citation is None or citation.type not in (None, "TEXT_CONTENT"):
+    def _add_citation(self, citation: object) -> None:
+        if field_of(citation, "type") not in (None, "TEXT_CONTENT"):
             return  # of the model's thinking or plan, which is not shown
-        paragraphs = self._cited_paragraphs(citation)
-        if not paragraphs or citation.start is None or citation.end is None:
+        paragraphs = self._cited_paragraphs(field_of(citation, "sources"))
+        start, end = _offset(citation, "start"), _offset(citation, "end")
+        if not paragraphs or start is None or end is None:
             return
-        self._received.append(
-            _ReceivedCitation(
-                citation.content_index or 0,
-                citation.start,
-                citation.end,
-                citation.text or "",
-                paragraphs,
-            )
-        )
+        block = _offset(citation, "content_index") or 0
+        words = joined(text_of(citation, "text"))
+        self._received.append(_ReceivedCitation(block, start, end, words, paragraphs))
 
-    def _cited_paragraphs(self, citation: Citation) -> tuple[str, ...]:
+    def _cited_paragraphs(self, sources: object) -> tuple[str, ...]:
         known = self._documents.paragraph_ids
-        sources = (source.id for source in citation.sources or () if source.type == "document")
-        return tuple(dict.fromkeys(known[name] for name in sources if name in known))
+        names = (
+            text_of(source, "id")
+            for source in (sources if isinstance(sources, list) else ())
+            if text_of(source, "type") == "document"
+        )
+        return tuple(dict.fromkeys(known[name] for name in names if name in known))
 
     def _placed(self) -> Iterator[GeneratedCitation]:
         """Yield and remove the citations whose text has arrived."""
-        if self._detector.holding:
+        if self._received_text.holding:
             return
         waiting: list[_ReceivedCitation] = []
         for one in self._received:
@@ -166,33 +155,30 @@ class ChatReader:
         place = min(places, key=lambda found: abs(found - start))
         return place, place + len(words)
 
-    def _end(self, delta: ChatMessageEndEventDelta | None) -> None:
-        reason = (delta and delta.finish_reason) or "COMPLETE"
+    def _end(self, delta: object) -> None:
+        reason = text_of(delta, "finish_reason") or "COMPLETE"
         if reason == "TIMEOUT":
             message = "Cohere could not answer: the generation took too long"
             raise ProviderUnavailable(message)
         if reason.startswith("ERROR"):
-            logger.warning("cohere.generation_failed", extra={"error": delta and delta.error})
+            error = joined(text_of(delta, "error")[:300])
+            logger.warning("cohere.generation_failed", extra={"error": error})
             message = "Cohere could not answer: the generation failed"
             raise ProviderError(message)
-        self._usage, self._reason = usage_of(delta.usage if delta else None), reason
+        # The billed tokens or, if they are missing, the used ones.
+        counts = field_of(delta, "usage", "billed_units") or field_of(delta, "usage", "tokens")
+        self._usage = usage_of(field_of(counts, "input_tokens"), field_of(counts, "output_tokens"))
+        self._reason, self.ended = reason, True
 
     def close(self) -> Iterator[GeneratorEvent]:
-        end = generated_end("Cohere", self._usage, self._reason, self._detector)
-        held = self._detector.close()
-        if held:
-            yield GeneratedText(held)
+        end = self._received_text.end("Cohere", self._usage, self._reason)
+        yield from self._shown(self._received_text.close())
         yield from self._placed()
-        if self._received and not self._detector.refused:
+        if self._received and not self._received_text.refused:
             logger.warning("cohere.citations_out_of_text", extra={"count": len(self._received)})
         yield end
 
 
-def usage_of(usage: CohereUsage | None) -> Usage:
-    """Return the billed tokens or, if they are missing, the used tokens."""
-    if usage is None:
-        return Usage()
-    counts = usage.billed_units or usage.tokens
-    if counts is None:
-        return Usage()
-    return Usage(int(counts.input_tokens or 0), int(counts.output_tokens or 0))
+def _offset(value: object, name: str) -> int | None:
+    found = field_of(value, name)
+    return found if isinstance(found, int) else None

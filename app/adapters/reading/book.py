@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from app.adapters.reading.blocks import page_drafts
@@ -19,6 +19,7 @@ from app.adapters.reading.markdown.sites import (
     SourcePage,
     SourceSite,
     has_configuration,
+    recognised,
     open_page,
     open_sources,
 )
@@ -41,6 +42,8 @@ _SAMPLE = 1_000
 """Paragraphs from which the language is detected."""
 _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
+_FOLDERS = 1_000
+"""Maximum folders below a given one that are searched for a site."""
 _WORD = re.compile(r"\w+")
 
 
@@ -92,10 +95,29 @@ def is_built_site(folder: Path) -> bool:
     )
 
 
+def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
+    """Return how a folder is read and why: as built pages, or as the Markdown of a generator."""
+    if site is None and is_built_site(folder):
+        return "built pages", "it holds HTML and no Markdown"
+    return recognised(SourceFiles(folder), site)
+
+
+def site_below(folder: Path) -> tuple[str, str] | None:
+    """Return the kind and the folder of the first site one or two levels below; None if none."""
+    below = islice(chain(folder.glob("[!.]*/"), folder.glob("[!.]*/[!.]*/")), _FOLDERS)
+    for path in sorted(below, key=lambda path: (len(path.parts), path)):
+        if path.is_dir() and has_configuration(SourceFiles(path)):
+            return detected_site(path)[0], path.relative_to(folder).as_posix()
+    return None
+
+
 def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edition, ...]:
     """Return the editions of a book's folder, the default one first. BookError if it is missing."""
     folder = _existing(folder)
-    if site is not None or not folder.is_dir() or not is_built_site(folder):
+    if site is not None or not folder.is_dir():
+        return (ONLY,)
+    if not is_built_site(folder):
+        open_sources(SourceFiles(folder), site, base_url)  # raises if there is nothing to read
         return (ONLY,)
     return tuple(one.edition for one in open_site_folder(folder, base_url))
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.api.asking import EventStream, streamed
 from app.api.events import MEDIA_TYPE, data_frame, json_frame
 from app.api.keys import BEARER
-from app.api.limits import answer_slot
+from app.api.limits import answer_place
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_request
 from app.api.quotas import answer_charged
@@ -23,6 +23,7 @@ from app.api.requests import BookName, ChatRequest
 from app.api.responses import CitationBody, answer_json
 from app.api.routes import Rag, problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
+from app.domain.printable import printable
 
 _TEXT_ID = "answer"
 _ABOUT = ("mode", "confidence", "refused", "degraded", "exercise", "follow_ups", "searched_for")
@@ -101,7 +102,7 @@ class UiMessageEvents:
             yield {"type": "start-step"}
             yield {"type": "text-start", "id": _TEXT_ID}
         elif isinstance(event, TextDelta):
-            yield {"type": "text-delta", "id": _TEXT_ID, "delta": event.text}
+            yield {"type": "text-delta", "id": _TEXT_ID, "delta": printable(event.text)}
         elif isinstance(event, CitationFound):
             yield from self._cited(event.citation)
         else:
@@ -112,13 +113,15 @@ class UiMessageEvents:
             passages = {"passages": answer["passages"], "sources": answer["sources"]}
             yield {"type": "data-passages", "data": passages, "transient": True}
             yield {"type": "finish-step"}
-            yield {"type": "finish", "finishReason": "stop"}
+            reason = "length" if event.answer.truncated else "stop"
+            yield {"type": "finish", "finishReason": reason}
 
     def _cited(self, citation: Citation) -> Iterator[dict[str, Any]]:
         source = f"{citation.book}/{citation.paragraph_id}"
         if source not in self._sources:
             self._sources.add(source)
-            found = {"sourceId": source, "url": citation.url, "title": citation.title}
+            title = printable(citation.title)
+            found = {"sourceId": source, "url": citation.url, "title": title}
             yield {"type": "source-url", **found}
         body = CitationBody.model_validate(citation, context={"public_url": self._public_url})
         yield {"type": "data-citation", "data": body.model_dump(mode="json", include=_CITATION)}
@@ -149,7 +152,7 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
         **problems(401, 403, 404, 409, 422, 502, 503),
     },
     response_class=StreamingResponse,  # only for the OpenAPI description
-    dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
+    dependencies=[Depends(BEARER), Depends(answer_place), Depends(_charged)],
 )
 async def ui_messages(asked: Asked, request: Request, rag: Rag) -> EventStream:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""

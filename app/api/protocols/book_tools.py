@@ -5,7 +5,7 @@ Each tool takes JSON arguments. It returns text for a model, and the same data a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
@@ -16,13 +16,14 @@ from app.api.protocols.linked_text import linked
 from app.api.requests import BookName, Question, RequestBody
 from app.api.responses import Body, HitBody
 from app.bootstrap.application import Application
-from app.domain.answer import AnswerMode, Confidence
+from app.domain.answer import AnswerEvent, AnswerMode, Confidence
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest, require_length
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.llms_text import short_text
 from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.services.answer_question import whole_answer
 from app.services.resilience import in_time
 
 MAX_PASSAGES = 20
@@ -46,6 +47,12 @@ class Admission(Protocol):
 
     def answering(self, book: BookId | None) -> AbstractAsyncContextManager[None]:
         """Count the answer that is generated in the block. Errors as in `searching`."""
+        ...
+
+    def searched(
+        self, events: AsyncGenerator[AnswerEvent, None]
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        """Return the events of an answer, whose search may wait for its place."""
         ...
 
 
@@ -172,9 +179,10 @@ async def _ask(rag: Application, admission: Admission, given: AskArguments) -> T
     )
     async with admission.answering(given.book):
         seconds = rag.settings.answer_timeout_seconds
-        answer = await in_time(rag.answer.answer(ask), seconds, "the answer")
-    written = linked(answer).text
-    result = AskResult.model_validate(answer)
+        answer = whole_answer(admission.searched(rag.answer.stream(ask)))
+        found = await in_time(answer, seconds, "the answer")
+    written = linked(found).text
+    result = AskResult.model_validate(found)
     result.answer = written
     cited = result.citations
     sources = {f"[{one.index}] {one.title} (paragraph {one.paragraph_id})" for one in cited}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.answer import Answer, Citation
+from app.domain.printable import printable
 
 _FENCE = re.compile(r"[ \t]*(?:[-*+>][ \t]+)?(`{3,}|~{3,})(.*)")
 _WORD = re.compile(r"\w")
@@ -49,6 +50,7 @@ class LinkedText:
 
     def write(self, text: str) -> Piece:
         """Add the answer's next text; return what to send."""
+        text = printable(text)
         self._answer += text
         known = (self._blank + text).rstrip()
         self._blank = (self._blank + text)[len(known) :]
@@ -62,7 +64,7 @@ class LinkedText:
 
     def cite(self, citation: Citation) -> Piece:
         """Add a citation of the text so far; return what to send."""
-        self._waiting.append(citation)
+        self._waiting.append(replace(citation, title=printable(citation.title)))
         if not _WORD.search(self._answer, citation.end) and not _open_fence(self.text):
             self._add_links()
         return self._unsent()

@@ -10,6 +10,7 @@ from fastapi.responses import PlainTextResponse
 from app.api.keys import BEARER, books_for
 from app.api.requests import BookName
 from app.api.routes import Rag, problems
+from app.domain.printable import printable
 
 router = APIRouter(
     tags=["protocols"],
@@ -34,8 +35,8 @@ async def full(book: BookName, request: Request, rag: Rag) -> Response:
 
 
 def _text(request: Request, text: str) -> Response:
-    content = text.encode(errors="replace")
-    headers = {"ETag": f'"{sha256(content).hexdigest()[:16]}"'}
+    content = printable(text).encode()
+    headers = {"ETag": f'"{sha256(content).hexdigest()[:16]}"', "Cache-Control": "no-cache"}
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return PlainTextResponse(content, headers=headers)

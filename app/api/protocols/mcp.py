@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
@@ -32,12 +32,10 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from app.api.answer_runs import AnswerRuns
-from app.api.asking import unless_disconnected
-from app.api.keys import books_for, key_of
-from app.api.limits import CHARGES, capacity_of, charge_address, client_slot
-from app.api.origins import allowed_origins, is_page_of_this_machine
+from app.api.asking import searched, unless_disconnected
+from app.api.keys import books_for
+from app.api.limits import CHARGES, capacity_of, charge_address, client_place
 from app.api.problems import (
-    Refused,
     error_event,
     invalid_fields,
     report,
@@ -48,7 +46,9 @@ from app.api.protocols.book_tools import INSTRUCTIONS, TOOLS, Admission
 from app.api.pseudonyms import reader_of
 from app.api.quotas import answer_charged, charge_search
 from app.bootstrap.application import Application
+from app.domain.answer import AnswerEvent
 from app.domain.book_id import BookId
+from app.domain.printable import printable
 from app.services.recording import current, recording
 
 _log = logging.getLogger(__name__)
@@ -73,6 +73,11 @@ class Owner:
 
     answering = searching
 
+    def searched(
+        self, events: AsyncGenerator[AnswerEvent, None]
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        return events
+
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
@@ -91,19 +96,22 @@ class Visitor:
     async def searching(self, book: BookId | None) -> AsyncIterator[None]:
         charge_address(self.request, CHARGES["/v1/search"])
         await charge_search(self.request, book)
-        with client_slot(capacity_of(self.request).searches, self.request):
+        async with client_place(capacity_of(self.request).searches, self.request):
             yield
 
     @asynccontextmanager
     async def answering(self, book: BookId | None) -> AsyncIterator[None]:
         charge_address(self.request, CHARGES["/v1/chat"])
-        capacity = capacity_of(self.request)
-        with (
-            client_slot(capacity.answers, self.request),
-            client_slot(capacity.searches, self.request),
+        async with (
+            client_place(capacity_of(self.request).answers, self.request),
+            answer_charged(self.request, book),
         ):
-            async with answer_charged(self.request, book):
-                yield
+            yield
+
+    def searched(
+        self, events: AsyncGenerator[AnswerEvent, None]
+    ) -> AsyncGenerator[AnswerEvent, None]:
+        return searched(events, self.request)
 
 
 def tool_server(caller: Caller) -> Server[dict[str, Any]]:
@@ -161,7 +169,7 @@ async def _called(
         where = f" (request {request_id()})" if logged else ""
         return _failed(f"{failure.message}{where} ({failure.code})")
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=result.text)],
+        content=[types.TextContent(type="text", text=printable(result.text))],
         structured_content=result.result.model_dump(mode="json"),
     )
 
@@ -195,21 +203,14 @@ async def serve_stdio(rag: Application) -> None:
 class McpEndpoint:
     """The ASGI application of `POST /v1/mcp`.
 
-    A call is cancelled when its client disconnects, and ends with 503 when the server stops. A page
-    of another origin is refused unless it sends a key or its origin is allowed. Otherwise any page
-    could call a server on the reader's machine through the browser.
+    A call is cancelled when its client disconnects, and ends with 503 when the server stops.
     """
 
-    def __init__(self, origins: str) -> None:
-        """`origins` is the value of `RAG_ALLOWED_ORIGINS`."""
-        self._origins = frozenset(allowed_origins(origins))
+    def __init__(self) -> None:
         self._server = tool_server(_visitor)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        if not self._is_welcome(request):
-            detail = "pages of this origin may not call the tools: RAG_ALLOWED_ORIGINS, or a key"
-            raise Refused(403, "origin_not_allowed", detail)
         runs: AnswerRuns = request.app.state.answer_runs
         work = runs.unless_closed(self._answer(scope, await request.body(), send))
         with suppress(ClientDisconnect):  # also raised after a complete response
@@ -220,12 +221,6 @@ class McpEndpoint:
         manager = StreamableHTTPSessionManager(self._server, json_response=True, stateless=True)
         async with manager.run():
             await manager.handle_request(scope, _once(body), send)
-
-    def _is_welcome(self, request: Request) -> bool:
-        origin = request.headers.get("origin")
-        if origin is None or key_of(request) is not None:
-            return True
-        return bool({origin, "*"} & self._origins) or is_page_of_this_machine(origin)
 
 
 def _visitor(context: Context) -> tuple[Application, Admission]:

@@ -11,12 +11,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.protocols import ai_sdk, llms_routes, openai
 from app.api.protocols.openai_errors import OpenAIErrors
-from app.settings import Settings
 
 MCP_PATH = "/v1/mcp"
 
 
-def protocols(app: FastAPI, settings: Settings) -> None:
+def protocols(app: FastAPI) -> None:
     """Add the routes of all protocols; called after `security.install`.
 
     The Model Context Protocol is added if its package is installed.
@@ -26,15 +25,13 @@ def protocols(app: FastAPI, settings: Settings) -> None:
     app.include_router(llms_routes.router)
     app.add_middleware(OpenAIErrors)
     if find_spec("mcp"):
-        endpoint = _McpWhenAsked(settings.allowed_origins)
-        app.router.routes.append(Route(MCP_PATH, endpoint, methods=["POST"]))
+        app.router.routes.append(Route(MCP_PATH, _McpWhenAsked(), methods=["POST"]))
 
 
 class _McpWhenAsked:
     """Imports the optional package at the first request: the import takes 0.3 s."""
 
-    def __init__(self, origins: str) -> None:
-        self._origins = origins
+    def __init__(self) -> None:
         self._endpoint: ASGIApp | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -45,4 +42,4 @@ class _McpWhenAsked:
     def _load(self) -> ASGIApp:
         from app.api.protocols.mcp import McpEndpoint  # noqa: PLC0415
 
-        return McpEndpoint(self._origins)
+        return McpEndpoint()

@@ -9,24 +9,34 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.asking import EventStream, answered, streamed
+from app.api.asking import answered, streamed
 from app.api.events import MEDIA_TYPE, data_frame, json_frame
 from app.api.keys import BEARER, books_for
-from app.api.limits import answer_slot
+from app.api.limits import answer_place
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_request
+from app.api.protocols.housekeeping import housekeeping_reply
 from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
 from app.api.protocols.openai_errors import errors, stream_error
 from app.api.quotas import answer_charged
 from app.api.requests import ChatRequest
 from app.api.routes import Rag
 from app.bootstrap.application import Application
-from app.domain.answer import AnswerEvent, CitationFound, Finished, Started, TextDelta, Usage
+from app.domain.answer import (
+    Answer,
+    AnswerEvent,
+    AnswerMode,
+    CitationFound,
+    Finished,
+    Started,
+    TextDelta,
+    Usage,
+)
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, InputError
 from app.services.ports import BookManifest
@@ -110,11 +120,14 @@ class AssistantMessage(BaseModel):
     annotations: list[Annotation]
 
 
+FinishReason: TypeAlias = Literal["stop", "length"]
+
+
 class Choice(BaseModel):
     index: int = 0
     message: AssistantMessage
     logprobs: None = None
-    finish_reason: Literal["stop"] = "stop"
+    finish_reason: FinishReason
 
 
 class CompletionUsage(BaseModel):
@@ -200,7 +213,7 @@ class CompletionEvents:
 
     def _end(self, event: Finished) -> Iterator[bytes]:
         yield from self._piece(self._text.close())
-        yield self._frame({}, "stop")
+        yield self._frame({}, _finish_reason(event.answer))
         if self._with_usage:
             usage = CompletionUsage.of(event.answer.usage)
             yield json_frame({**self._chunk, "choices": [], "usage": usage.model_dump()})
@@ -218,6 +231,10 @@ class CompletionEvents:
         return json_frame({**self._chunk, "choices": [choice]})
 
 
+def _finish_reason(answer: Answer) -> FinishReason:
+    return "length" if answer.truncated else "stop"
+
+
 def _identity(model: str) -> dict[str, Any]:
     created = int(datetime.now(UTC).timestamp())
     return {"id": f"chatcmpl-{token_hex(12)}", "created": created, "model": model}
@@ -226,11 +243,16 @@ def _identity(model: str) -> dict[str, Any]:
 router = APIRouter(tags=["protocols"])
 
 
-async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest:
-    """Dependency: the request converted to one of `POST /v1/chat`.
+async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest | str:
+    """Dependency: the request converted to one of `POST /v1/chat`, or the reply if it is none.
 
     Raises BookNotFound, BookNotAllowed, InputError and RequestValidationError.
     """
+    read = [(one.role, one.read()) for one in body.messages]
+    reply = housekeeping_reply(read)
+    if reply is not None:
+        await _book_of(body.model, request, rag)
+        return reply
     if (body.n or 1) > 1:
         message = "n: a book gives one answer; send 1"
         raise InputError(message)
@@ -238,8 +260,11 @@ async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatReq
         message = "response_format: the book's answer is text; leave it out"
         raise InputError(message)
     book = (await _book_of(body.model, request, rag)).book
-    read = [(one.role, one.read()) for one in body.messages if one.role in _TURNS]
-    turns = [(role, without_links(text) if role == "assistant" else text) for role, text in read]
+    turns = [
+        (role, without_links(text) if role == "assistant" else text)
+        for role, text in read
+        if role in _TURNS
+    ]
     return chat_request(turns, book, body)
 
 
@@ -255,10 +280,13 @@ async def _book_of(model: str, request: Request, rag: Application) -> BookManife
 
 
 _TURNS = ("user", "assistant")
-Asked = Annotated[ChatRequest, Depends(_asked)]
+Asked = Annotated[ChatRequest | str, Depends(_asked)]
 
 
 async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
+    if isinstance(asked, str):
+        yield
+        return
     async with answer_charged(request, asked.book):
         yield
 
@@ -274,24 +302,38 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
         },
         **errors(401, 403, 404, 409, 502, 503),
     },
-    dependencies=[Depends(BEARER), Depends(answer_slot), Depends(_charged)],
+    dependencies=[Depends(BEARER), Depends(answer_place), Depends(_charged)],
 )
 async def completions(
     body: CompletionRequest, asked: Asked, request: Request
-) -> EventStream | Completion:
-    """Answer the last message from the book; each citation is a link and an annotation."""
-    if body.stream:
-        with_usage = bool(body.stream_options and body.stream_options.include_usage)
-        events = CompletionEvents(body.model, with_usage=with_usage)
+) -> Response | Completion:
+    """Answer the last message from the book; each citation is a link and an annotation.
+
+    A front end's prompt for a title, tags or follow-ups gets a short reply without a search.
+    """
+    with_usage = bool(body.stream_options and body.stream_options.include_usage)
+    events = CompletionEvents(body.model, with_usage=with_usage)
+    if isinstance(asked, str):
+        answer = Answer(asked, AnswerMode.SMALL_TALK)
+        if body.stream:
+            return _whole(events, answer)
+    elif body.stream:
         return await streamed(asked, request, events)
-    answer = await answered(asked, request)
+    else:
+        answer = await answered(asked, request)
     written = linked(answer)
     message = AssistantMessage(content=written.text, annotations=_annotations(written.links))
     return Completion(
         **_identity(body.model),
-        choices=[Choice(message=message)],
+        choices=[Choice(message=message, finish_reason=_finish_reason(answer))],
         usage=CompletionUsage.of(answer.usage),
     )
+
+
+def _whole(events: CompletionEvents, answer: Answer) -> Response:
+    told = (Started(answer.mode, ()), TextDelta(answer.answer), Finished(answer))
+    frames = (frame for event in told for frame in events.frames(event, iter(())))
+    return Response(b"".join(frames), media_type=MEDIA_TYPE)
 
 
 @router.get(

@@ -4,7 +4,8 @@ import { t } from "./texts";
 import type { Question, Rating, WireEvent } from "./turn";
 
 const RETRIES = 5; // of a connection that breaks, after 1, 2, 4, 8 and 16 s
-const MAX_WAITS = 3; // for a server that says when to ask again
+const MAX_WAIT_SECONDS = 10; // for a server that says when to ask again
+const BUSY = new Set([429, 503]);
 
 /** The server's own word, or the site's: asking again would not help. */
 export class Refusal extends Error {}
@@ -43,6 +44,8 @@ export interface Listener {
   notice(text: string): void;
 }
 
+type Sent = Omit<RequestInit, "headers"> & { headers?: Record<string, string>; signal?: AbortSignal };
+
 export class Api {
   private blockedByPolicy = false;
 
@@ -56,22 +59,18 @@ export class Api {
   async chat(body: Question, lastId: string, signal: AbortSignal, listener: Listener): Promise<void> {
     let last = lastId;
     let failures = 0;
-    let waits = 0;
     for (;;) {
       let ended = false;
       try {
-        const wait = await this.chatOnce(body, last, signal, (event) => {
-          last = event.id || last;
-          failures = 0;
-          ended = event.name === "end" || event.name === "error";
-          listener.event(event);
+        await this.chatOnce(body, last, signal, {
+          notice: listener.notice,
+          event: (event) => {
+            last = event.id || last;
+            failures = 0;
+            ended = event.name === "end" || event.name === "error";
+            listener.event(event);
+          },
         });
-        if (wait !== null) {
-          waits += 1;
-          if (waits > MAX_WAITS) throw new Refusal(t("unreachable"));
-          await countdown(wait, signal, (seconds) => listener.notice(t("wait", { seconds })));
-          continue;
-        }
       } catch (error) {
         if (signal.aborted || error instanceof Refusal) throw error;
         if (!navigator.onLine) {
@@ -90,26 +89,22 @@ export class Api {
     }
   }
 
-  /** Return the seconds after which the server wants to be asked again, or null. */
-  private async chatOnce(body: Question, lastId: string, signal: AbortSignal, onEvent: (event: WireEvent) => void): Promise<number | null> {
-    const response = await this.post("/v1/chat", body, { Accept: "text/event-stream", ...(lastId ? { "Last-Event-ID": lastId } : {}) }, signal);
-    if (response.status === 429 || response.status === 503) {
-      const wait = Number(response.headers.get("Retry-After"));
-      if (wait > 0) return wait;
-    }
+  private async chatOnce(body: Question, lastId: string, signal: AbortSignal, listener: Listener): Promise<void> {
+    const headers = { Accept: "text/event-stream", ...(lastId ? { "Last-Event-ID": lastId } : {}) };
+    const response = await this.post("/v1/chat", body, { headers, signal }, listener.notice);
     if (!response.ok) throw await this.refusal(response);
-    if (!response.body) return null;
+    if (!response.body) return;
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let buffer = "";
     for (;;) {
       const { value, done } = await reader.read();
-      if (done) return null;
+      if (done) return;
       buffer += value;
       const blocks = buffer.split("\n\n");
       buffer = blocks.pop() ?? "";
       for (const block of blocks) {
         const event = parseEvent(block);
-        if (event) onEvent(event);
+        if (event) listener.event(event);
       }
     }
   }
@@ -117,7 +112,7 @@ export class Api {
   /** `page` decides which version and locale of the book is searched. */
   async search(question: string, page: string, signal: AbortSignal): Promise<Hit[]> {
     const body = { question, k: 20, page_url: page, ...(this.config.book ? { book: this.config.book } : {}) };
-    const found = await this.json(() => this.post("/v1/search", body, {}, signal), signal);
+    const found = await this.json(() => this.post("/v1/search", body, { signal }), signal);
     return (found as { hits: Hit[] } | null)?.hits ?? [];
   }
 
@@ -131,28 +126,38 @@ export class Api {
   /** The glossary's terms of the page; none where the book does not have the page. */
   async terms(page: string): Promise<Term[]> {
     const query = new URLSearchParams({ page, ...(this.config.book ? { book: this.config.book } : {}) });
-    const found = await this.json(() => fetch(`${this.config.api}/v1/glossary?${query}`, { headers: this.own() }));
+    const found = await this.json(() => this.fetch(`/v1/glossary?${query}`));
     return (found as { terms: Term[] } | null)?.terms ?? [];
   }
 
-  /** Headers of every request. */
-  private own(): Record<string, string> {
-    return this.config.key ? { Authorization: `Bearer ${this.config.key}` } : {};
+  /** Say that a citation, passage or source of the answer is opened; the page may be left at once. */
+  opened(answerId: string, paragraphId: string): void {
+    const { api, key } = this.config;
+    const query = key ? `?${new URLSearchParams({ key })}` : ""; // a beacon has no headers of its own
+    const body = { answer_id: answerId, citation: { paragraph_id: paragraphId, event: "clicked" } };
+    navigator.sendBeacon(`${api}/v1/feedback${query}`, JSON.stringify(body));
   }
 
-  private post(path: string, body: unknown, headers: Record<string, string> = {}, signal: AbortSignal | null = null): Promise<Response> {
-    return fetch(this.config.api + path, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", ...this.own(), ...headers },
-      body: JSON.stringify(body),
-      signal,
-    });
+  private post(path: string, body: unknown, { headers, signal }: Sent = {}, notice?: Listener["notice"]): Promise<Response> {
+    const sent = { method: "POST", headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) };
+    return this.fetch(path, { ...sent, ...(signal ? { signal } : {}) }, notice);
+  }
+
+  /** Fetch with the site's key; a busy server is asked once more, when it says so. */
+  private async fetch(path: string, { headers, ...rest }: Sent = {}, notice: Listener["notice"] = () => undefined): Promise<Response> {
+    const key: Record<string, string> = this.config.key ? { Authorization: `Bearer ${this.config.key}` } : {};
+    const ask = () => fetch(this.config.api + path, { ...rest, headers: { ...key, ...headers } });
+    const response = await ask();
+    const wait = BUSY.has(response.status) ? Number(response.headers.get("Retry-After")) : 0;
+    if (!(wait > 0 && wait <= MAX_WAIT_SECONDS)) return response;
+    await countdown(wait, rest.signal, (seconds) => notice(t("wait", { seconds })));
+    return ask();
   }
 
   /** Starter questions and exercises of the page; none where the book does not have the page. */
   async suggestions(page: string): Promise<Suggestions> {
     const query = new URLSearchParams({ page, ...(this.config.book ? { book: this.config.book } : {}) });
-    const found = await this.json(() => fetch(`${this.config.api}/v1/suggestions?${query}`, { headers: this.own() }));
+    const found = await this.json(() => this.fetch(`/v1/suggestions?${query}`));
     return (found as Suggestions | null) ?? { questions: [], exercises: [] };
   }
 
@@ -221,17 +226,17 @@ async function problem(response: Response): Promise<{ code: string; detail: stri
   }
 }
 
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener("abort", () => {
+    signal?.addEventListener("abort", () => {
       clearTimeout(timer);
       reject(signal.reason as Error);
     });
   });
 }
 
-async function countdown(seconds: number, signal: AbortSignal, show: (left: number) => void): Promise<void> {
+async function countdown(seconds: number, signal: AbortSignal | undefined, show: (left: number) => void): Promise<void> {
   for (let left = Math.ceil(seconds); left > 0; left--) {
     show(left);
     await pause(1000, signal);

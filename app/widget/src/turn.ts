@@ -95,6 +95,14 @@ const empty = (): Answer => ({
   answer_id: "",
 });
 
+const TRUNCATED = "truncated";
+
+/** Whether the model had to stop before its answer was complete. */
+export const isCut = (turn: Turn) => turn.degraded.includes(TRUNCATED);
+
+/** The steps that the answer was made without. */
+export const failedSteps = (turn: Turn) => turn.degraded.filter((step) => step !== TRUNCATED);
+
 export function newTurn(body: Question): Turn {
   return { ...empty(), body, lastId: "", done: false, error: "", notice: "", hints: 1 };
 }

@@ -6,7 +6,7 @@ import { dock } from "./dock";
 import { forget, land } from "./landing/land";
 import { App } from "./panel/panel";
 import { selected } from "./panel/floating";
-import { docks, Store } from "./panel/store";
+import { Store } from "./panel/store";
 import css from "./panel/style.css";
 import { keptTarget } from "./session";
 import { isShortcut } from "./shortcut";
@@ -33,7 +33,7 @@ class Widget extends HTMLElement {
     if (config.theme) this.dataset.theme = config.theme;
     else followTheme((theme) => (this.dataset.theme = theme));
     store.restore();
-    const place = () => dock(this, store.open && docks(), config.side);
+    const place = () => dock(this, store.open, config.side);
     store.subscribe(place);
     addEventListener("resize", place);
     place();

@@ -45,10 +45,9 @@ class SourcePage:
 
 @dataclass(frozen=True, slots=True)
 class SourceSite:
-    """A folder of Markdown as a site. `reason` says how its kind was recognised."""
+    """A folder of Markdown as a site."""
 
     site: Site
-    reason: str
     title: str
     base_url: str
     language: str
@@ -78,7 +77,7 @@ class _Facts:
 
 def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> SourceSite:
     """Open a folder. BookError, with what to do, if it has no page that can be read."""
-    site, config, reason = _recognised(files, site)
+    site, config, _ = _recognised(files, site)
     facts = _READERS[site](files, config)
     base = (base_url or facts.base_url).rstrip("/")
     found = sorted(page_names(files, facts.folder), key=lambda one: facts.order(one))
@@ -86,7 +85,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> Source
     if not pages:
         raise BookError(_nothing_found(files), str(files.root))
     title = facts.title or pages[0].title
-    return SourceSite(site, reason, title, base, facts.language, pages, orphans, _notes(files))
+    return SourceSite(site, title, base, facts.language, pages, orphans, _notes(files))
 
 
 def has_configuration(files: SourceFiles) -> bool:
@@ -97,7 +96,13 @@ def has_configuration(files: SourceFiles) -> bool:
 def open_page(name: str, site: Site | None, base_url: str) -> SourceSite:
     """Return a single file as a site; its URL is the base URL."""
     kind = site or (Site.DOCUSAURUS if name.endswith(".mdx") else Site.PLAIN)
-    return SourceSite(kind, "a single file", "", base_url, "", [SourcePage(name, base_url)])
+    return SourceSite(kind, "", base_url, "", [SourcePage(name, base_url)])
+
+
+def recognised(files: SourceFiles, site: Site | None) -> tuple[Site, str]:
+    """Return the generator of a folder's Markdown, and why."""
+    found, _, reason = _recognised(files, site)
+    return found, reason
 
 
 def _recognised(files: SourceFiles, site: Site | None) -> tuple[Site, str, str]:

@@ -6,7 +6,7 @@ import { indentLists } from "../answer/lists";
 import { units, type Chip, type Range } from "../answer/spans";
 import type { Target } from "../links";
 import { t, type TextKey } from "../texts";
-import type { Citation, Passage, Turn } from "../turn";
+import { failedSteps, isCut, type Citation, type Passage, type Turn } from "../turn";
 import { Icon } from "./icons";
 import type { Store } from "./store";
 import { citationTarget, passageTarget, sourceTarget } from "./targets";
@@ -17,17 +17,20 @@ const NEAREST: Record<string, TextKey> = { refused: "nearest", clarification: "c
 interface LinkProps {
   store: Store;
   target: Target;
+  /** The answer that the link is part of; "" if the server takes no feedback. */
+  answer?: string;
   class?: string;
   label?: string;
   children: ComponentChildren;
 }
 
 /** A link to a paragraph; text where it has no web address. */
-export function Link({ store, target, label, children, ...rest }: LinkProps): VNode {
+export function Link({ store, target, answer = "", label, children, ...rest }: LinkProps): VNode {
   const href = store.href(target);
   if (!href) return <span class={rest.class} dir="auto">{children}</span>;
+  const follow = (event: MouseEvent) => store.follow(event, target, answer);
   return (
-    <a href={href} rel="noopener" class={rest.class} dir="auto" aria-label={label} onClick={(event: MouseEvent) => store.follow(event, target)}>
+    <a href={href} rel="noopener" class={rest.class} dir="auto" aria-label={label} onClick={follow} onAuxClick={follow}>
       {children}
     </a>
   );
@@ -35,6 +38,7 @@ export function Link({ store, target, label, children, ...rest }: LinkProps): VN
 
 export function TurnView({ store, turn, last }: { store: Store; turn: Turn; last: boolean }): VNode {
   const nearest = NEAREST[turn.mode];
+  const failed = failedSteps(turn);
   const unsupported = turn.done && turn.statements.some((statement) => !statement.supported);
   return (
     <Fragment>
@@ -47,10 +51,11 @@ export function TurnView({ store, turn, last }: { store: Store; turn: Turn; last
         <Captions turn={turn} />
         {turn.passages.length ? <Passages store={store} turn={turn} /> : <Text store={store} turn={turn} />}
         {unsupported && <p class="tbr-note">{t("unsupported")}</p>}
-        {turn.degraded.length > 0 && <p class="tbr-note">{t("degraded", { steps: turn.degraded.join(", ") })}</p>}
+        {isCut(turn) && <p class="tbr-note">{t("truncated")}</p>}
+        {failed.length > 0 && <p class="tbr-note">{t("degraded", { steps: failed.join(", ") })}</p>}
         {turn.notice && <p class="tbr-note" role="status">{turn.notice}</p>}
         {turn.error && <p class="tbr-error">{turn.error}</p>}
-        {turn.citations.length > 0 && !turn.passages.length && <Sources store={store} citations={turn.citations} />}
+        {turn.citations.length > 0 && !turn.passages.length && <Sources store={store} turn={turn} />}
         {nearest && turn.sources.length > 0 && <Nearest store={store} turn={turn} title={nearest} />}
         {turn.done && <Actions store={store} turn={turn} />}
         {turn.done && last && turn.follow_ups.length > 0 && <FollowUps store={store} turn={turn} />}
@@ -95,16 +100,16 @@ function Text({ store, turn }: { store: Store; turn: Turn }): VNode {
   const notes: Annotations = {
     ranges,
     chips,
-    chip: ({ index }) => <CitationChip store={store} citation={byIndex.get(index)} />,
+    chip: ({ index }) => <CitationChip store={store} turn={turn} citation={byIndex.get(index)} />,
     link: (address, label) => answerLink(store, turn, address, label),
   };
   return <div class="tbr-answer" dir="auto">{renderMarkdown(turn.answer, notes, !turn.done)}</div>;
 }
 
-function CitationChip({ store, citation }: { store: Store; citation: Citation | undefined }): VNode | null {
+function CitationChip({ store, turn, citation }: { store: Store; turn: Turn; citation: Citation | undefined }): VNode | null {
   if (!citation) return null;
   const label = t("source", { index: citation.index, title: citation.title });
-  return <Link store={store} target={citationTarget(citation)} class="tbr-ref" label={label}>{`[${citation.index}]`}</Link>;
+  return <Link store={store} target={citationTarget(citation)} answer={turn.answer_id} class="tbr-ref" label={label}>{`[${citation.index}]`}</Link>;
 }
 
 /** A link of the text: only to a web address; to a consulted passage with what finds it there. */
@@ -112,19 +117,19 @@ function answerLink(store: Store, turn: Turn, address: string, label: ComponentC
   if (!/^https?:\/\//i.test(address)) return null;
   const source = turn.sources.find(({ url }) => url.split(":~:")[0] === address.split(":~:")[0]);
   const target = sourceTarget({ paragraph_id: source?.paragraph_id ?? "", url: address });
-  return <Link store={store} target={target}>{label}</Link>;
+  return <Link store={store} target={target} answer={turn.answer_id}>{label}</Link>;
 }
 
 /** Whole blocks of the book under the headings they stand under, what answers marked. */
 function Passages({ store, turn }: { store: Store; turn: Turn }): VNode {
   const shown = isHint(turn) ? turn.passages.slice(0, turn.hints) : turn.passages;
-  return <div class="tbr-answer">{shown.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} />)}</div>;
+  return <div class="tbr-answer">{shown.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} answer={turn.answer_id} />)}</div>;
 }
 
 /** The passages of a hint are shown one by one. */
 const isHint = (turn: Turn) => turn.body.solutions === "hint";
 
-export function PassageView({ store, passage }: { store: Store; passage: Passage }): VNode {
+export function PassageView({ store, passage, answer = "" }: { store: Store; passage: Passage; answer?: string }): VNode {
   const shown = indentLists(passage.text);
   const unit = units(passage.text);
   const at = (point: number) => shown.at(unit(point));
@@ -133,7 +138,7 @@ export function PassageView({ store, passage }: { store: Store; passage: Passage
   return (
     <div class="tbr-passage">
       <div class="tbr-passage-head">
-        <Link store={store} target={target} class="tbr-section">{passage.heading_path.join(" › ")}</Link>
+        <Link store={store} target={target} answer={answer} class="tbr-section">{passage.heading_path.join(" › ")}</Link>
         <Share store={store} permalink={passage.permalink} />
       </div>
       <div dir="auto">{renderMarkdown(shown.text, { ranges, chips: [], chip: () => <Fragment />, link: (address, label) => answerLink(store, emptySources, address, label) })}</div>
@@ -145,9 +150,9 @@ const emptySources = { sources: [] } as unknown as Turn;
 
 // --- what follows an answer -----------------------------------------------------------------
 
-function Sources({ store, citations }: { store: Store; citations: Citation[] }): VNode {
+function Sources({ store, turn }: { store: Store; turn: Turn }): VNode {
   const first = new Map<number, Citation>();
-  for (const citation of citations) if (!first.has(citation.index)) first.set(citation.index, citation);
+  for (const citation of turn.citations) if (!first.has(citation.index)) first.set(citation.index, citation);
   const listed = [...first.values()].sort((a, b) => a.index - b.index);
   return (
     <Fragment>
@@ -155,7 +160,7 @@ function Sources({ store, citations }: { store: Store; citations: Citation[] }):
       <ol class="tbr-citations">
         {listed.map((citation) => (
           <li key={citation.index}>
-            <Link store={store} target={citationTarget(citation)} class="tbr-card">
+            <Link store={store} target={citationTarget(citation)} answer={turn.answer_id} class="tbr-card">
               <span class="tbr-section">{`[${citation.index}] ${citation.title}`}</span>
               <span class="tbr-quote" dir="auto">{renderMarkdown(citation.quote, QUOTED)}</span>
             </Link>
@@ -176,7 +181,7 @@ function Nearest({ store, turn, title }: { store: Store; turn: Turn; title: Text
       <ul class="tbr-citations">
         {turn.sources.map((source) => (
           <li key={source.paragraph_id}>
-            <Link store={store} target={sourceTarget(source)} class="tbr-card">
+            <Link store={store} target={sourceTarget(source)} answer={turn.answer_id} class="tbr-card">
               <span class="tbr-section">{source.title}</span>
               <span class="tbr-quote">{source.heading_path.join(" › ")}</span>
             </Link>

@@ -1,6 +1,7 @@
 // The button and the panel.
 import { Fragment, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isComposing } from "../shortcut";
 import { t, type TextKey } from "../texts";
 import { BlockButton } from "./blocks";
 import { AskAbout, TermCard } from "./floating";
@@ -39,7 +40,7 @@ export function App({ store }: { store: Store }): VNode {
   });
 
   return (
-    <div class={classes("tbr", store.config.side === "left" && "tbr-left")} onKeyDown={(event) => event.key === "Escape" && store.open && setOpen(false)}>
+    <div class={classes("tbr", store.config.side === "left" && "tbr-left")} onKeyDown={(event) => event.key === "Escape" && !isComposing(event) && store.open && setOpen(false)}>
       <button ref={launch} type="button" class="tbr-launch" hidden={store.open} aria-expanded={store.open} aria-controls="tbr-panel" onClick={() => setOpen(true)}>
         {store.config.logo ? <img src={store.config.logo} alt="" width="20" height="20" /> : <Icon name="book" />}
         {label}
@@ -124,7 +125,7 @@ function Composer({ store, input }: { store: Store; input: { current: HTMLTextAr
     else send();
   };
   const enter = (event: KeyboardEvent) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
     event.preventDefault();
     send();
   };

@@ -16,15 +16,18 @@ interface Card {
   /** A term to explain, and the glossary's entry. */
   term?: { question: string; entry: Citation };
   missed: boolean;
+  /** The answer that it comes from. */
+  answer: string;
 }
 
 /** An exercise each; on a page without one a term each, whose glossary entries are cited. */
 function cardsOf(turn: Turn): Card[] {
-  if (turn.passages.length) return turn.passages.map((passage) => ({ passage, missed: false }));
+  const answer = turn.answer_id;
+  if (turn.passages.length) return turn.passages.map((passage) => ({ passage, missed: false, answer }));
   const points = Array.from(turn.answer);
   return turn.citations.map((entry) => {
     const question = points.slice(entry.start, entry.end).join("").replace(/^[-*\s]+/, "");
-    return { term: { question, entry }, missed: false };
+    return { term: { question, entry }, missed: false, answer };
   });
 }
 
@@ -79,12 +82,12 @@ export function Quiz({ store }: { store: Store }): VNode {
       {card && (
         <Fragment>
           <p class="tbr-note">{t("quizLeft", { left: cards.length })}</p>
-          {card.passage && <PassageView store={store} passage={card.passage} />}
+          {card.passage && <PassageView store={store} passage={card.passage} answer={card.answer} />}
           {card.term && <p class="tbr-passage">{card.term.question}</p>}
           {!solution && <button type="button" class="tbr-chip tbr-main" onClick={() => void reveal()}>{t("quizShow")}</button>}
           {solution && (
             <div class="tbr-solution">
-              {solution.passages.length ? solution.passages.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} />) : <div class="tbr-passage">{renderMarkdown(solution.answer, QUOTED)} {card.term && <Link store={store} target={citationTarget(card.term.entry)}>{t("defined")}</Link>}</div>}
+              {solution.passages.length ? solution.passages.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} answer={solution.answer_id} />) : <div class="tbr-passage">{renderMarkdown(solution.answer, QUOTED)} {card.term && <Link store={store} target={citationTarget(card.term.entry)} answer={card.answer}>{t("defined")}</Link>}</div>}
             </div>
           )}
           {solution && (

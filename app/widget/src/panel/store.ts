@@ -1,11 +1,12 @@
 // The panel's state and what can be done in it.
 import { Api, Refusal, type Suggestions, type Term } from "../api";
 import type { Config } from "../config";
+import { docked } from "../dock";
 import { forget, land } from "../landing/land";
 import { isThisPage, targetHref, type Target } from "../links";
 import { keepTarget, Session } from "../session";
 import { t } from "../texts";
-import { apply, newTurn, type Question, type Rating, type Turn } from "../turn";
+import { apply, isCut, newTurn, type Question, type Rating, type Turn } from "../turn";
 
 export type View = "ask" | "find" | "terms" | "quiz";
 export type Scope = "book" | "page" | "so_far";
@@ -18,7 +19,6 @@ export interface Selection {
 const HISTORY_QUESTIONS = 3;
 const MAX_TURN_CHARS = 4_000;
 const MAX_SELECTION_CHARS = 4_000;
-const DOCKED_FROM = 1_100; // pixels
 
 export class Store {
   open = false;
@@ -209,12 +209,14 @@ export class Store {
   }
 
   /** Follow a link to a paragraph: on this page it is shown at once, else the page changes. */
-  follow(event: MouseEvent, target: Target): void {
+  follow(event: MouseEvent, target: Target, answerId: string): void {
+    if (event.button === 2) return;
+    if (answerId && target.id) this.api.opened(answerId, target.id);
     keepTarget(target);
     this.session.save();
     const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
     if (!plain) return;
-    if (!docks()) this.setOpen(false);
+    if (!docked()) this.setOpen(false);
     if (!isThisPage(this.href(target))) return;
     event.preventDefault();
     void this.goTo(target);
@@ -225,13 +227,12 @@ export class Store {
     const result = await land(target);
     this.landing = result === "changed" ? t("changed") : "";
     this.status = result === "landed" ? t("landed") : this.landing;
-    if (this.landing && docks()) this.open = true;
     this.changed();
   }
 
   /** Where the panel would cover the text, it closes for the paragraph. */
   private makeWay(): void {
-    if (this.open && !docks()) this.setOpen(false);
+    if (this.open && !docked()) this.setOpen(false);
   }
 }
 
@@ -240,10 +241,5 @@ function spoken(turn: Turn): string {
   const answer = turn.body.solutions === "hint" ? (turn.passages[0]?.text ?? turn.answer) : turn.answer;
   const text = answer.replace(/\]\([^)]*\)/g, "").replace(/[*_`#>|[\]$]+/g, " ");
   const titles = new Set(turn.citations.map(({ index, title }) => t("source", { index, title })));
-  return [text, ...titles].join("\n").replace(/[^\S\n]+/g, " ").trim();
-}
-
-/** Whether the window has room for the panel beside the text. */
-export function docks(): boolean {
-  return innerWidth >= DOCKED_FROM;
+  return [text, ...titles, isCut(turn) ? t("truncated") : ""].join("\n").replace(/[^\S\n]+/g, " ").trim();
 }

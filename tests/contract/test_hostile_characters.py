@@ -1,0 +1,157 @@
+"""No text of a reader or a book controls a terminal or reverses text where people look at it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.api.report_formats import report_csv
+from app.bootstrap.logs import formatter
+from app.domain.owner_report import QuestionCluster, owner_report
+from app.domain.printable import printable
+from tests.command_line import Run
+from tests.owl_server import QUESTION
+from tests.serving import offline_settings, serving
+
+HOSTILE = [chr(7), chr(27), chr(0x7F), chr(0x9B), chr(0x202E), chr(0x2066)]
+TITLE = "Owls" + "".join(HOSTILE) + "!"
+TEXT = f"""\
+# {TITLE}
+
+## Silent flight {"".join(HOSTILE)}
+
+The feathers of an owl{chr(27)}[2J end in a soft{chr(0x202E)} fringe, so the flight makes no sound.
+"""
+
+
+def assert_clean(text: str) -> None:
+    assert text
+    assert [char for char in HOSTILE if char in text] == []
+
+
+@pytest.mark.parametrize("char", [*HOSTILE, "\r", "\x00", "\ud83d"])
+def test_a_character_is_replaced_one_by_one(char: str) -> None:
+    assert printable(f"a{char}b") == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_ordinary_text_stays_as_it_is() -> None:
+    text = "Zeile\r\n\tتقویم\u200f שלום\u200d 🦉\N{NO-BREAK SPACE}\n"
+    assert printable(text) == text
+
+
+@pytest.fixture
+def book(run: Run, home: Path) -> Path:
+    folder = home / "owls"
+    folder.mkdir()
+    (folder / "owls.md").write_text(TEXT, "utf-8")
+    assert run("ingest", folder, "--site", "plain", "--base-url", "https://owls.example").code == 0
+    return home / "state"
+
+
+COMMANDS = [
+    ("ask", QUESTION),
+    ("ask", QUESTION, "--json"),
+    ("ask", f"\x1b[2J{QUESTION}\u202e"),
+    ("search", "feathers"),
+    ("search", "feathers", "--json"),
+    ("books",),
+    ("books", "--json"),
+    ("llms", "owls"),
+    ("llms", "owls", "--full"),
+    ("chunks", "owls"),
+]
+
+
+@pytest.mark.usefixtures("book")
+def test_commands_print_no_character_that_controls_a_terminal(run: Run) -> None:
+    for command in COMMANDS:
+        found = run(*command)
+        assert found.code == 0
+        assert_clean(found.out)
+        assert_clean(found.err + " ")
+    refused = run("llms", "ow\x1b[2Jls")
+    assert refused.code == 2
+    assert_clean(refused.err)
+
+
+def texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from texts(one)
+    elif isinstance(value, str):
+        yield value
+
+
+def test_answers_of_the_api_are_clean_and_their_positions_valid(book: Path) -> None:
+    asked = {"question": QUESTION}
+    message = {"id": "1", "role": "user", "parts": [{"type": "text", "text": QUESTION}]}
+    completion = {"model": "owls", "messages": [{"role": "user", "content": QUESTION}]}
+    with (
+        serving(offline_settings(book)) as address,
+        httpx.Client(base_url=address, timeout=30) as client,
+    ):
+        answer = client.post("/v1/chat", json=asked).json()
+        bodies = [
+            answer,
+            client.post("/v1/search", json=asked).json(),
+            client.get("/v1/books").json(),
+            client.get("/v1/suggestions", params={"page": "/owls"}).json(),
+            client.post("/v1/chat/completions", json=completion).json(),
+            *(
+                json.loads(line.removeprefix("data: "))
+                for path, body in (
+                    ("/v1/chat", {**asked, "stream": True}),
+                    ("/v1/ai-sdk", {"messages": [message]}),
+                    ("/v1/chat/completions", {**completion, "stream": True}),
+                )
+                for line in client.post(path, json=body).text.splitlines()
+                if line.startswith("data: {")
+            ),
+        ]
+        assert_clean(client.get("/v1/books/owls/llms-full.txt").text)
+    assert_clean("".join(texts(bodies)))
+    (citation, *_) = answer["citations"]
+    claim = answer["answer"][citation["start"] : citation["end"]]
+    assert claim.startswith("The feathers")
+    assert claim.endswith("no sound.")
+
+
+CELLS = {
+    "=1+1": "'=1+1",
+    "@SUM(1)": "'@SUM(1)",
+    "\t=1": "'\t=1",
+    ' "-1': "' \"-1",
+    "an owl;=1+1": "an owl;'=1+1",
+    "an owl; +1": "an owl;' +1",
+    "an owl\n-1": "an owl\n'-1",
+    "a=1;b-c": "a=1;b-c",
+    "\r=1": "\N{REPLACEMENT CHARACTER}=1",
+}
+
+
+@pytest.mark.parametrize(("question", "cell"), CELLS.items())
+def test_no_cell_of_a_table_begins_a_formula(question: str, cell: str) -> None:
+    cluster = QuestionCluster(question, (), 1, 1, 0, 0, 0, None, (), (), 0, ())
+    now = datetime(2026, 1, 31, tzinfo=UTC)
+    report = replace(owner_report("owls", now, now, [], []), most_asked=(cluster,))
+    rows = csv.reader(io.StringIO(report_csv(report), newline=""))
+    assert [row[0] for row in rows] == ["question", cell]
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_line_of_the_log_has_no_hostile_character(*, as_json: bool) -> None:
+    fields = {"name": "app", "msg": "asked %s", "question": TITLE, "args": (TITLE,)}
+    line = formatter(as_json=as_json).format(logging.makeLogRecord(fields))
+    assert "Owls" in line
+    assert_clean(line)

@@ -1,0 +1,384 @@
+"""Whatever a provider sends, in either protocol, is data: a served answer and never a failure."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import itertools
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.adapters.cohere.client import open_client
+from app.adapters.cohere.embedder import CohereEmbedder
+from app.adapters.cohere.reranker import CohereReranker
+from app.domain.errors import ProviderError, ProviderUnavailable
+from app.services import provider_stream
+from tests.cohere_world import count_words, unlimited
+from tests.openai_double import OpenAIDouble
+from tests.owl_server import QUESTION
+from tests.serving import offline_settings, serving
+
+CLAIM = "The feathers of an owl end in a soft fringe that breaks up the air."
+
+
+class OpenAI:
+    """A stream of OpenAI's protocol; `usage` and `raw` texts are JSON as they are sent."""
+
+    truncated = "length"
+
+    def text(self, text: str, **other: object) -> str:
+        return self.raw(json.dumps({"choices": [{"delta": {"content": text, **other}}]}))
+
+    def end(self, reason: str = "stop", usage: str = "1") -> str:
+        choices = json.dumps([{"delta": {}, "finish_reason": reason}])
+        counts = f'{{"prompt_tokens": {usage}, "completion_tokens": 2}}'
+        return self.raw(f'{{"choices": {choices}, "usage": {counts}}}') + "data: [DONE]\n\n"
+
+    def error(self) -> str:
+        return self.raw('{"error": {"message": "node \\ud800 7"}}')
+
+    def raw(self, event: str) -> str:
+        return f"data: {event}\n\n"
+
+
+class Cohere(OpenAI):
+    """A stream of Cohere's protocol."""
+
+    truncated = "MAX_TOKENS"
+
+    def text(self, text: str, **other: object) -> str:
+        content = {"text": text, **other}
+        delta = {"message": {"content": content}}
+        return self.raw(json.dumps({"type": "content-delta", "index": 0, "delta": delta}))
+
+    def end(self, reason: str = "COMPLETE", usage: str = "1") -> str:
+        units = f'{{"billed_units": {{"input_tokens": {usage}, "output_tokens": 2}}}}'
+        delta = f'{{"finish_reason": "{reason}", "usage": {units}}}'
+        return self.raw(f'{{"type": "message-end", "delta": {delta}}}')
+
+    def error(self) -> str:
+        delta = '{"finish_reason": "ERROR", "error": "node \\ud800 7"}'
+        return self.raw(f'{{"type": "message-end", "delta": {delta}}}')
+
+
+@pytest.fixture(scope="module")
+def double() -> Iterator[OpenAIDouble]:
+    served = OpenAIDouble()
+    ranking = '{"results": [{"index": 0, "relevance_score": 0.9}]}'
+    served.answering = lambda body: [ranking] if "top_n" in body else served.stream
+    with served:
+        yield served
+
+
+@pytest.fixture(scope="module", params=[OpenAI(), Cohere()], ids=["openai", "cohere"])
+def wire(request: pytest.FixtureRequest) -> OpenAI:
+    protocol: OpenAI = request.param
+    return protocol
+
+
+@pytest.fixture(scope="module")
+def reader(
+    wire: OpenAI, double: OpenAIDouble, owl_home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx.Client]:
+    """A client of a server whose answers the double writes."""
+    home = Path(shutil.copytree(owl_home, tmp_path_factory.mktemp("home") / "rag"))
+    changes: dict[str, object] = {"breaker_failures": 1_000}
+    if isinstance(wire, Cohere):
+        changes |= {"cohere_api_key": "key", "cohere_base_url": double.url.removesuffix("/v1")}
+        changes |= {"generator": "cohere", "cohere_tier": "production"}
+    else:
+        changes |= {"generator": "openai", "openai_base_url": double.url}
+    with (
+        serving(offline_settings(home, **changes)) as address,
+        httpx.Client(base_url=address, timeout=60) as client,
+    ):
+        yield client
+
+
+def ask(reader: httpx.Client, double: OpenAIDouble, *stream: str) -> dict[str, Any]:
+    double.stream = stream
+    return asked(reader)
+
+
+def asked(reader: httpx.Client) -> dict[str, Any]:
+    response = reader.post("/v1/chat", json={"question": QUESTION})
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+USAGES = [
+    *("Infinity", "-Infinity", "NaN", "1e400", '"many"', "[1]", '{"a": 1}', "null", "true"),
+    *("-3", "9" * 4_000),
+]
+
+
+@pytest.mark.parametrize("usage", USAGES, ids=lambda usage: usage[:12])
+def test_odd_usage_is_unknown(
+    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble, usage: str
+) -> None:
+    answer = ask(reader, double, wire.text(CLAIM), wire.end(usage=usage))
+    assert (answer["mode"], answer["degraded"]) == ("generated", [])
+    assert answer["usage"] == {"input_tokens": 0, "output_tokens": 0}
+
+
+BROKEN: list[Callable[[OpenAI], str]] = [
+    lambda wire: wire.error(),
+    lambda wire: wire.raw("[" * 100_000),
+    lambda wire: wire.raw('{"a":' * 100_000),
+    lambda wire: wire.raw("{no json"),
+    lambda wire: wire.raw('"text"'),
+    lambda wire: wire.raw("9" * 5_000),
+    lambda wire: "data: " + "x" * 1_100_000,
+    lambda wire: "",
+]
+NAMES = ["error", "deep list", "deep object", "no json", "text", "digits", "long line", "end"]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=NAMES)
+def test_a_broken_stream_gives_passages_or_ends_what_was_shown(
+    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble, broken: Callable[[OpenAI], str]
+) -> None:
+    answer = ask(reader, double, broken(wire), wire.text(CLAIM), wire.end())
+    if broken(wire):
+        assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
+        assert answer["passages"]
+    answer = ask(reader, double, wire.text(CLAIM + " They"), broken(wire))
+    assert (answer["mode"], answer["degraded"]) == ("generated", ["generator"])
+    assert answer["answer"].startswith(CLAIM)
+
+
+def test_fields_of_other_types_are_absent(
+    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble
+) -> None:
+    odd = ["1", "[]", "{}", '"x"', "null", "[[1]]", "true"]
+    paths = [
+        *('{"choices": %s}', '{"choices": [%s]}', '{"choices": [{"delta": %s}]}'),
+        *('{"choices": [{"delta": {"content": %s}}]}', '{"usage": %s}', '{"type": %s}'),
+        '{"usage": {"prompt_tokens_details": %s}}',
+        '{"type": "content-delta", "index": %s}',
+        *(f'{{"type": "{kind}", "delta": %s}}' for kind in ("content-delta", "citation-start")),
+        '{"type": "content-delta", "delta": {"message": {"content": {"text": %s}}}}',
+        '{"type": "citation-start", "delta": {"message": {"citations": {"sources": %s}}}}',
+    ]
+    events = [wire.raw(path % one) for path in paths for one in odd if one != '"x"']
+    answer = ask(reader, double, *events, wire.text(CLAIM), wire.end())
+    assert (answer["answer"], answer["degraded"]) == (CLAIM, [])
+
+
+@pytest.mark.parametrize(
+    ("pieces", "read"),
+    [(["\ud83e", "\udd89"], "\U0001f989"), (["\ud83e", ""], "\ufffd"), (["\udd89"], "\ufffd")],
+)
+def test_halves_of_an_emoji_are_joined_or_replaced(
+    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble, pieces: list[str], read: str
+) -> None:
+    sent = [wire.text(piece) for piece in (CLAIM[:-1] + " ", *pieces, ".")]
+    assert ask(reader, double, *sent, wire.end())["answer"] == f"{CLAIM[:-1]} {read}."
+
+
+REASONING = [
+    f"<think>Hockey in Ottawa? No.</think>\n\n{CLAIM}",
+    f"<think></think>{CLAIM}",
+    f"Okay, the user wants hockey in Ottawa.\nLet me think.</think>\n\n{CLAIM}",
+    f"{CLAIM}<think>Hockey in Ottawa? And then",
+]
+
+
+@pytest.mark.parametrize("sent", REASONING, ids=["closed", "empty", "lone", "unclosed"])
+@pytest.mark.parametrize("size", [3, 1_000])
+def test_reasoning_reaches_no_reader(
+    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble, sent: str, size: int
+) -> None:
+    pieces = [wire.text(sent[at : at + size]) for at in range(0, len(sent), size)]
+    hidden = wire.text("", reasoning_content="Hockey", reasoning="Hockey", thinking="Hockey")
+    answer = ask(reader, double, hidden, *pieces, wire.end())
+    assert (answer["answer"], answer["degraded"]) == (CLAIM, [])
+
+
+def test_only_reasoning_is_no_answer(
+    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble
+) -> None:
+    answer = ask(reader, double, wire.text(f"<think>{CLAIM}"), wire.end(wire.truncated))
+    assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
+
+
+def test_a_cut_answer_says_so_in_each_protocol(
+    wire: OpenAI, reader: httpx.Client, double: OpenAIDouble
+) -> None:
+    stream = [wire.text(CLAIM), wire.end(wire.truncated)]
+    assert ask(reader, double, *stream)["degraded"] == ["truncated"]
+    question = [{"role": "user", "content": QUESTION}]
+    body = {"model": "owls", "messages": question}
+    whole = reader.post("/v1/chat/completions", json=body).json()
+    assert whole["choices"][0]["finish_reason"] == "length"
+    streamed = reader.post("/v1/chat/completions", json={**body, "stream": True}).text
+    assert '"finish_reason": "length"' in streamed
+    parts = [{"role": "user", "parts": [{"type": "text", "text": QUESTION}]}]
+    assert '"finishReason": "length"' in reader.post("/v1/ai-sdk", json={"messages": parts}).text
+
+
+class Endless:
+    """Repeats a piece until the client closes; counts the bytes."""
+
+    def __init__(self, *first: str, then: str) -> None:
+        self.first, self.then = first, then
+        self.sent = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for piece in itertools.chain(self.first, itertools.repeat(self.then)):
+            self.sent += len(piece)
+            yield piece
+
+
+ENDLESS: list[tuple[Callable[[OpenAI], str], str]] = [
+    (lambda wire: wire.text("and more "), "generated"),
+    (lambda wire: wire.text(""), "extractive"),
+    (lambda wire: wire.text("<think>"), "extractive"),
+    (lambda wire: ": ping\n\n" * 1_000, "extractive"),
+    (lambda wire: "\n" * 8_192, "extractive"),
+    (lambda wire: "x" * 65_536, "extractive"),
+]
+
+
+@pytest.mark.parametrize(
+    ("piece", "mode"), ENDLESS, ids=["text", "empty", "reasoning", "comments", "lines", "one line"]
+)
+def test_an_endless_stream_is_cut_and_stalls_nobody(
+    wire: OpenAI,
+    reader: httpx.Client,
+    double: OpenAIDouble,
+    piece: Callable[[OpenAI], str],
+    mode: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = [wire.text(f"{CLAIM} ")] if mode == "generated" else []
+    double.stream = endless = Endless(*first, then=piece(wire))
+    monkeypatch.setattr(provider_stream, "MAX_LINES", 10_000)
+    beats = 0
+    with ThreadPoolExecutor(1) as pool, httpx.Client(base_url=reader.base_url) as other:
+        answer = pool.submit(asked, reader)
+        while not answer.done():
+            beats += other.get("/healthz", timeout=30).is_success
+    found = answer.result()
+    assert beats
+    assert found["mode"] == mode
+    assert found["degraded"] == ["truncated" if mode == "generated" else "generator"]
+    assert len(found["answer"]) <= 32_000
+    assert endless.sent < 40 * 2**20  # with what buffers hold
+    assert double.disconnected.wait(10)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({}, Endless(then="out of memory " * 1_000)),
+        ({"Content-Encoding": "gzip"}, [gzip.compress(bytes(30_000_000))]),
+        ({}, ["[" * 100_000]),
+        ({}, [b"\xff\xfe\x00", '"\\ud800"']),
+    ],
+    ids=["endless", "gzip", "deep", "binary"],
+)
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_the_body_of_an_error_is_not_read_whole(
+    wire: OpenAI,
+    reader: httpx.Client,
+    double: OpenAIDouble,
+    headers: dict[str, str],
+    body: Iterable[str | bytes],
+    status: int,
+) -> None:
+    double.status, double.sent_headers, double.stream = status, headers, body
+    try:
+        answer = asked(reader)
+    finally:
+        double.status, double.sent_headers = 200, {}
+    assert (answer["mode"], answer["degraded"][-1]) == ("extractive", "generator")
+    assert double.headers[-1].get("Accept-Encoding", double.headers[-1].get("accept-encoding")) == (
+        "identity"
+    )
+
+
+ODD_RESULTS = [
+    *("5", "[]", '"x"', "null", "[" * 100_000, "{", "9" * 5_000, '{"embeddings": 5, "results": 5}'),
+    '{"embeddings": {"float": 5}, "results": {"a": 1}}',
+    '{"embeddings": {"float": [5]}, "results": ["x"]}',
+    '{"embeddings": {"float": [["x"]]}, "results": [{"index": [], "relevance_score": 1}]}',
+    f'{{"embeddings": {{"float": [[{"9" * 4_000}]]}}, "results": [{{"index": {"9" * 4_000}}}]}}',
+    '{"embeddings": {"float": [["1"]]}, "results": [{"index": 0, "relevance_score": "1"}]}',
+]
+
+
+def with_cohere(double: OpenAIDouble, use: Callable[[Any], Any]) -> Any:
+    async def run() -> Any:
+        async with open_client("key", double.url.removesuffix("/v1"), 10.0) as client:
+            return await use(client.sdk)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("body", ODD_RESULTS, ids=lambda body: body[:50])
+def test_odd_vectors_and_rankings_are_provider_errors(double: OpenAIDouble, body: str) -> None:
+    double.stream, double.sent_headers = [body], {"Content-Type": "application/json"}
+
+    async def embed(sdk: Any) -> None:
+        await embedder(sdk).embed_query("owl")
+
+    async def rerank(sdk: Any) -> None:
+        await CohereReranker(sdk, unlimited(), "rerank-v3.5").rerank("owl", ["a"], 1)
+
+    answering, double.answering = double.answering, None
+    for use in (embed, rerank):
+        with pytest.raises(ProviderError):
+            with_cohere(double, use)
+    double.sent_headers, double.answering = {}, answering
+
+
+def embedder(sdk: Any) -> CohereEmbedder:
+    return CohereEmbedder(
+        sdk,
+        unlimited(),
+        count_words,
+        model="embed-v4.0",
+        dimension=256,
+        timeout_seconds=30.0,
+        batch_tokens=1_000,
+    )
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_an_endless_vector_is_cut(double: OpenAIDouble, status: int) -> None:
+    double.stream = endless = Endless('{"embeddings": {"float": [[', then="0.25, " * 10_000)
+    double.status = status
+    with pytest.raises(ProviderUnavailable):
+        with_cohere(double, lambda sdk: embedder(sdk).embed_query("owl"))
+    double.status = 200
+    assert endless.sent < 80 * 2**20
+
+
+@pytest.mark.parametrize(
+    "billed", ["Infinity", "NaN", '"x"', "9" * 4_000, "[]"], ids=lambda x: x[:9]
+)
+def test_odd_billing_of_vectors_is_unknown(double: OpenAIDouble, billed: str) -> None:
+    vector = json.dumps([[1.0] * 256])
+    meta = f'{{"billed_units": {{"input_tokens": {billed}, "search_units": {billed}}}}}'
+    ranking = '"results": [{"index": 0, "relevance_score": 0.5}]'
+    double.stream = [f'{{"embeddings": {{"float": {vector}}}, {ranking}, "meta": {meta}}}']
+    double.sent_headers = {"Content-Type": "application/json"}
+    answering, double.answering = double.answering, None
+
+    async def use(sdk: Any) -> tuple[int, int]:
+        own, other = embedder(sdk), CohereReranker(sdk, unlimited(), "rerank-v3.5")
+        await own.embed_query("owl")
+        assert await other.rerank("owl", ["a"], 1) == [(0, 0.5)]
+        return own.billed_tokens, other.bill.total.searches
+
+    assert with_cohere(double, use) == (0, 0)
+    double.sent_headers, double.answering = {}, answering
