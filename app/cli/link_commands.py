@@ -57,10 +57,7 @@ async def _links(arguments: argparse.Namespace, settings: Settings) -> tuple[str
         request = IngestRequest(
             Path(arguments.book), site=arguments.site, base_url=arguments.base_url
         )
-        books = [
-            await read_identified(one, settings)
-            for one in requests_by_edition(request)
-        ]
+        books = [await read_identified(one, settings) for one in requests_by_edition(request)]
         return books[0].base_url, [link for book in books for link in _links_of_source(book)]
     try:
         asked = BookId(arguments.book)

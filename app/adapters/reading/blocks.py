@@ -16,8 +16,8 @@ from app.adapters.reading.listings import code_language, code_text, code_title
 from app.adapters.reading.lists import read_list
 from app.adapters.reading.tables import read_table
 from app.adapters.reading.tree import Tree
-from app.domain.errors import FileRefused
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Span
+from app.domain.errors import FileRefused
 
 SPAN = "data-span"
 """Attribute with the source span of an element that is rendered from Markdown: "start:end"."""
@@ -32,6 +32,8 @@ _BLOCK_TAGS = frozenset(
 _BLOCK_ROLES = (
     "code", "admonition", "exercise", "solution", "tab_set", "tab_panel", "footnote", "reference",
 )  # fmt: skip
+_WHOLE = {"footnote": BlockKind.FOOTNOTE, "reference": BlockKind.REFERENCE}
+"""Roles of elements that are one block."""
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _NO_TEXT = f"{RUN_BOUNDARY}{RUN_GLUE} \n.,;"
 _MATH = {"$$": BlockKind.MATH}
@@ -80,7 +82,11 @@ class _Blocks:
         drafts = self._read(element)
         if element.tag != MARK and element.get(SPAN) is not None:
             self._span = before
-        if len(drafts) == 1 and not drafts[0].element_id and drafts[0].kind is not BlockKind.HEADING:
+        if (
+            len(drafts) == 1
+            and not drafts[0].element_id
+            and drafts[0].kind is not BlockKind.HEADING
+        ):
             drafts[0].element_id = _own_id(element)
         for draft in drafts:
             if draft.span == NO_SPAN:
@@ -99,15 +105,14 @@ class _Blocks:
             return self._code(element)
         if has("tab_set", element):
             return self._tabs(element)
-        if has("footnote", element):
-            return self._whole(BlockKind.FOOTNOTE, element)
-        if has("reference", element):
-            return self._whole(BlockKind.REFERENCE, element)
-        if kind := self._container_kind(element):
-            return self._container(element, kind)
+        for role, kind in _WHOLE.items():
+            if has(role, element):
+                return self._whole(kind, element)
+        if container := self._container_kind(element):
+            return self._container(element, container)
         return self._by_tag(element)
 
-    def _by_tag(self, element: HtmlElement) -> list[Draft]:
+    def _by_tag(self, element: HtmlElement) -> list[Draft]:  # noqa: PLR0911 - a table of tags
         tag = element.tag
         if tag in ("ul", "ol") and not self._holds_role(element, ("footnote", "reference")):
             return _kept(read_list(element, self.of, self._span_of))
@@ -282,11 +287,11 @@ def _holders(tree: Tree) -> set[HtmlElement]:
     """Return the block-level elements and all elements that hold one."""
     holders: set[HtmlElement] = set()
     blocks = set().union(*(tree.roles[role] for role in _BLOCK_ROLES))
-    for element in tree.elements:
-        if element.tag in _BLOCK_TAGS or element in blocks:
-            while element is not None and element not in holders:
-                holders.add(element)
-                element = element.getparent()  # noqa: PLW2901 - goes up
+    for block in tree.elements:
+        element = block if block.tag in _BLOCK_TAGS or block in blocks else None
+        while element is not None and element not in holders:
+            holders.add(element)
+            element = element.getparent()
     return holders
 
 

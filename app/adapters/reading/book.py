@@ -19,9 +19,9 @@ from app.adapters.reading.markdown.sites import (
     SourcePage,
     SourceSite,
     has_configuration,
-    recognised,
     open_page,
     open_sources,
+    recognised,
 )
 from app.adapters.reading.prompt_injections import prompt_injections
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, BuiltSite, open_site_folder
@@ -72,7 +72,11 @@ def read_book(
     if site is None and is_built_site(folder):
         return _built_book(own_id, folder, base_url, edition, reading)
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
-    opened = open_sources(files, site, base_url) if folder.is_dir() else open_page(folder.name, site, base_url)
+    opened = (
+        open_sources(files, site, base_url)
+        if folder.is_dir()
+        else open_page(folder.name, site, base_url)
+    )
     drafts = list(reading.source_pages(files, opened))
     if not drafts:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
@@ -262,7 +266,11 @@ class _Reading:
             self.warnings.append(SourceWarning(message, info.file, 0))
         words = Counter(_WORD.findall(tree.content.text_content()))
         draft = draft_page(info, page_drafts(tree, info.file), source)
-        return replace(draft, words=words.total(), unread=_unread(words, draft)) if draft.drafts else None
+        return (
+            replace(draft, words=words.total(), unread=_unread(words, draft))
+            if draft.drafts
+            else None
+        )
 
     def _warn_of_injections(self, text: str, file: str) -> None:
         for line, meaning in prompt_injections(text):
@@ -275,9 +283,8 @@ class _Reading:
             return self.warnings
         first, count = self.unknown[0], len(self.unknown)
         places = "1 place needs" if count == 1 else f"{count:,} places need"
-        message = (
-            f"{places} the built site (first: `{first.message[:80]}`): build it and ingest its folder"
-        )
+        shown = f"first: `{first.message[:80]}`"
+        message = f"{places} the built site ({shown}): build it and ingest its folder"
         return [SourceWarning(message, first.file, first.line), *self.warnings]
 
 

@@ -71,9 +71,7 @@ def _author_id(draft: Draft) -> str:
     return "" if draft.kind is BlockKind.HEADING else draft.element_id
 
 
-def build_document(
-    page: PageDraft, position: int, ids: Iterator[str], language: str
-) -> Document:
+def build_document(page: PageDraft, position: int, ids: Iterator[str], language: str) -> Document:
     """Make the document; `ids` yields the paragraph id of each of its blocks."""
     info = page.info
     source = page.source if page.source is not None else GAP.join(d.text for d in page.drafts)

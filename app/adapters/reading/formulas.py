@@ -16,6 +16,8 @@ _DELIMITED = re.compile(
 _WHOLE = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]", re.DOTALL
 )
+
+
 def mark_formulas(content: HtmlElement, formulas: Iterable[HtmlElement]) -> None:
     """Replace each of the formulas below `content` by an element `TAG` with its TeX."""
     done: set[HtmlElement] = set()
@@ -57,8 +59,17 @@ def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
     return tex, display or found["a"] is not None or found["b"] is not None
 
 
+def parent_of(element: HtmlElement) -> HtmlElement:
+    """Return the element around one that is not the root."""
+    parent = element.getparent()
+    if parent is None:
+        message = "the root of a tree has no parent"
+        raise ValueError(message)
+    return parent
+
+
 def _replace(element: HtmlElement, tex: str, display: bool) -> None:
-    tail, parent = element.tail, element.getparent()
+    tail, parent = element.tail, parent_of(element)
     formula = parent.makeelement(TAG, {"display": "1" if display else "0"})
     formula.text, formula.tail = " ".join(tex.split()), tail
     if ident := element.get("id") or parent.get("id"):
@@ -134,7 +145,7 @@ def _mark_text(node: HtmlElement) -> None:
 
 def _mark_tail(child: HtmlElement) -> None:
     if child.tail and _has_delimiters(child.tail):
-        parent = child.getparent()
+        parent = parent_of(child)
         before, formulas = _split(parent, child.tail)
         child.tail = before
         at = parent.index(child) + 1
@@ -160,4 +171,3 @@ def _split(parent: HtmlElement, text: str) -> tuple[str, list[HtmlElement]]:
     if formulas:
         formulas[-1].tail = text[at:]
     return before, formulas
-

@@ -18,7 +18,8 @@ _EXERCISE = re.compile(
 
 def titled_kind(title: str) -> BlockKind:
     """Return the kind of an admonition or of details: the title may make it an exercise, or a
-    solution, which is hidden from answers like a hint."""
+    solution, which is hidden from answers like a hint.
+    """
     if _SOLUTION.match(title):
         return BlockKind.SOLUTION
     return BlockKind.EXERCISE if _EXERCISE.match(title) else BlockKind.ADMONITION

@@ -55,8 +55,8 @@ def code_language(pre: HtmlElement) -> str:
     near = [pre, *([code] if code is not None else []), *pre.iterancestors()]
     for element in near[: _ANCESTORS + 1]:
         named = element.get("data-lang") or element.get("data-language") or ""
-        for name in (named, *_class_names(element)):
-            name = _OTHER_NAMES.get(name.lower(), name.lower())
+        for given in (named, *_class_names(element)):
+            name = _OTHER_NAMES.get(given.lower(), given.lower())
             if name and name not in _NO_LANGUAGE:
                 return name
     return ""

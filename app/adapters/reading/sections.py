@@ -1,5 +1,6 @@
 """Kinds of blocks that follow from their section's heading: exercises, solutions, glossary
-entries, references."""
+entries, references.
+"""
 
 from __future__ import annotations
 

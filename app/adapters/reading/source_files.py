@@ -89,7 +89,9 @@ class SourceFiles:
         """
         if name not in self._texts:
             data = self.data(name)
-            self._texts[name] = markdown_of(data, name) if is_notebook(name) else _decoded(data, name)
+            self._texts[name] = (
+                markdown_of(data, name) if is_notebook(name) else _decoded(data, name)
+            )
         return self._texts[name]
 
     def settings(self, name: str) -> str:

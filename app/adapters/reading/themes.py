@@ -63,7 +63,7 @@ class ElementIndex:
         self._by_class: dict[str, list[HtmlElement]] = defaultdict(list)
         self._by_attribute: dict[str, list[HtmlElement]] = defaultdict(list)
         for one in self.elements:
-            self._by_tag[one.tag].append(one)
+            self._by_tag[str(one.tag)].append(one)
             for name in (one.get("class") or "").split():
                 self._by_class[name].append(one)
             for name in _NAMING:
@@ -118,9 +118,9 @@ def _theme(table: dict[str, object], common: dict[str, list[str]]) -> Theme:
     generator, marker = table.get("generator"), table.get("marker", "")
     lists = {key: value for key, value in table.items() if isinstance(value, list)}
     content = lists.pop("content", common["content"])
-    selectors = {
-        key: (*common.get(key, ()), *lists.get(key, ())) for key in (*common, *lists)
-    } | {"content": tuple(content)}
+    selectors = {key: (*common.get(key, ()), *lists.get(key, ())) for key in (*common, *lists)} | {
+        "content": tuple(content)
+    }
     return Theme(
         str(table["name"]),
         re.compile(str(generator), re.IGNORECASE) if generator else None,

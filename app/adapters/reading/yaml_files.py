@@ -51,11 +51,11 @@ def yaml_settings(text: str, file: str) -> dict[str, object]:
     return loaded if isinstance(loaded, dict) else {}
 
 
-class _Lenient(LOADER):  # type: ignore[misc, valid-type] - chosen at run time
+class _Lenient(yaml.SafeLoader):
     """A safe loader for which a tag it does not know has no value."""
 
 
-_Lenient.add_multi_constructor("", lambda loader, suffix, node: None)
+_Lenient.add_multi_constructor("", lambda *_: None)
 
 
 @dataclass(slots=True)

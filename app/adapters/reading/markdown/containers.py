@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -24,7 +23,7 @@ _INDENT = 4
 def containers_plugin(md: MarkdownIt) -> None:
     """Render containers as elements that the builder of blocks knows."""
 
-    def render(_: Any, tokens: Sequence[Token], index: int, *_rest: Any) -> str:
+    def render(_: object, tokens: Sequence[Token], index: int, *_rest: object) -> str:
         token = tokens[index]
         found = _CONTAINER.match(token.info)
         name = found["name"].lower() if found else ""
@@ -37,7 +36,10 @@ def containers_plugin(md: MarkdownIt) -> None:
         md, "any", validate=lambda params, *_: bool(_CONTAINER.match(params)), render=render
     )
     md.block.ruler.before(
-        "fence", "content_tab", _content_tab, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+        "fence",
+        "content_tab",
+        _content_tab,
+        {"alt": ["paragraph", "reference", "blockquote", "list"]},
     )
 
 

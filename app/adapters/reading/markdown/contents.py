@@ -58,10 +58,9 @@ def _items(
 ) -> Iterator[Entry]:
     for position, item in enumerate(node.children, 1):
         number = 0 if count is None else count + (position if not depth else 0)
-        links = [one for child in item.children if child.type == "paragraph" for one in _links(child)]
-        label = links[0][1] if links else " ".join(
-            _plain(child) for child in item.children if child.type == "paragraph"
-        )  # fmt: skip
+        paragraphs = [child for child in item.children if child.type == "paragraph"]
+        links = [one for child in paragraphs for one in _links(child)]
+        label = links[0][1] if links else " ".join(map(_plain, paragraphs))
         labels = (*above, label)
         if links and links[0][0]:
             yield Entry(links[0][0], labels, number)
@@ -127,4 +126,3 @@ def _target(table: Mapping[str, object]) -> str:
         return str(table.get("id") or "")
     target = _first(table, _FILE_KEYS)
     return "" if "://" in target or table.get("type") in ("link", "html") else target
-

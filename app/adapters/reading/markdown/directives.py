@@ -54,7 +54,9 @@ def _replaced(tokens: list[Token], state: StateCore, depth: int) -> list[Token]:
         if found is None or token.map is None or depth > _DEPTH:
             result.append(token)
         else:
-            result += _tokens(_directive(found["name"], found["argument"], token), token, state, depth)
+            result += _tokens(
+                _directive(found["name"], found["argument"], token), token, state, depth
+            )
     return result
 
 
@@ -107,7 +109,9 @@ def _nested(body: str, line: int, state: StateCore, depth: int) -> list[Token]:
 
 def _glossary(body: str) -> str:
     """Return a glossary's terms and indented definitions as a definition list of Markdown."""
-    lines = (f":{line[1:]}" if line[:2] == "  " and line.strip() else line for line in body.split("\n"))
+    lines = (
+        f":{line[1:]}" if line[:2] == "  " and line.strip() else line for line in body.split("\n")
+    )
     return "\n".join(lines)
 
 
@@ -136,9 +140,11 @@ def _opening(one: Directive, state: StateCore) -> str:
         return f"<{_ELEMENTS[one.name]}{_id(one)}>{head}"
     if one.name in ("table", "list-table", "csv-table"):
         return f"<div{_id(one)}>" + (f"<p>{title}</p>" if title else "")
-    head = f'<p class="admonition-title">{title}</p>' if title and "solution" not in one.name else ""
-    kind = "" if one.name in _TRANSPARENT - {"sidebar", "margin", "aside"} and not title else "admonition "
-    return f'<div class="{kind}{escape(one.name)} {escape(one.options.get("class", ""))}"{_id(one)}>{head}'
+    shown = title if "solution" not in one.name else ""  # it names the exercise
+    head = f'<p class="admonition-title">{shown}</p>' if shown else ""
+    kind = "" if one.name in _TRANSPARENT and not title else "admonition"
+    classes = escape(f"{kind} {one.name} {one.options.get('class', '')}".strip())
+    return f'<div class="{classes}"{_id(one)}>{head}'
 
 
 def _closing(one: Directive) -> str:

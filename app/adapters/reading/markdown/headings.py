@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 from markdown_it.token import Token
@@ -46,7 +47,7 @@ def python_markdown_slug(text: str) -> str:
 
 
 def docutils_slug(text: str) -> str:
-    """docutils' `make_id`: ASCII letters and digits, other runs are one `-`."""
+    """Docutils' `make_id`: ASCII letters and digits, other runs are one `-`."""
     folded = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
     return _NOT_ID.sub("-", folded).strip("-").lstrip("0123456789-")
 
@@ -109,7 +110,7 @@ class Slugger:
 def heading_ids(tokens: Sequence[Token], slugger: Slugger) -> None:
     """Set the id of each heading, and remove the author's own from its text."""
     target = ""
-    for opening, inline in zip(tokens, tokens[1:], strict=False):
+    for opening, inline in pairwise(tokens):
         if opening.type == "myst_target":
             target = str(opening.content)
         if opening.type != "heading_open":

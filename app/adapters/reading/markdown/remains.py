@@ -17,7 +17,8 @@ _ATTRIBUTES = re.compile(r"\{:[^{}\n]{0,400}\}")
 _EXPRESSION = re.compile(r"\{[^{}\n]{0,400}\}")
 _BLANK = re.compile(r"\{\s*(['\"`])\s*\1\s*\}")
 _LINE = re.compile(
-    r"(?:\{\{[^{}]*\}\}|\{%.*%\}|-{1,2}8<-{1,2} .*|\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\[TOC\]|\[\[toc\]\]|\^)\s*$",
+    r"(?:\{\{[^{}]*\}\}|\{%.*%\}|-{1,2}8<-{1,2} .*|\{[#:/@](?:if|else|each|key|await|html)\b.*\}"
+    r"|\[TOC\]|\[\[toc\]\]|\^)\s*$",
     re.IGNORECASE,
 )
 _SILENT = re.compile(r"\{[#:/@]|\[\[?toc|\^|\{% *(?:raw|endraw|comment|endcomment)", re.IGNORECASE)
@@ -55,7 +56,7 @@ def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return False
     if not silent:
         while start < end and not state.isEmpty(start):
-            start += 1  # noqa: PLW2901
+            start += 1
         state.line = start
     return True
 

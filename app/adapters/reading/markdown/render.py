@@ -13,6 +13,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
+from markdown_it.utils import EnvType
 from mdit_py_plugins.admon import admon_plugin
 from mdit_py_plugins.amsmath import amsmath_plugin
 from mdit_py_plugins.attrs import attrs_block_plugin, attrs_plugin
@@ -73,7 +74,8 @@ def render(
     starts = [0, *accumulate(len(line) for line in _lines(source))]
     _set_spans(tokens, source, starts, origins)
     html = md.renderer.render(tokens, md.options, env)
-    return Rendered(html, [_placed(*one, text, origins) for one in env["unknown"]])
+    unknown = [_placed(line, what, text, origins) for line, what in env["unknown"]]
+    return Rendered(html, unknown)
 
 
 def _placed(line: int, what: str, text: str, origins: Sequence[int]) -> tuple[int, str]:
@@ -129,15 +131,20 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
         md.use(admon_plugin)
     md.use(containers_plugin).use(directives_plugin)
     for name, rule in _RULES.items():
-        md.renderer.rules[name] = rule
+        md.add_render_rule(name, _method(rule))
     return md
+
+
+def _method(rule: Callable[..., str]) -> Callable[..., str]:
+    """Return the rule as a method of the renderer, which it does not need."""
+    return lambda _renderer, *arguments: rule(*arguments)
 
 
 def _attributes(token: Token) -> str:
     return RendererHTML.renderAttrs(token)
 
 
-def _fence(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
+def _fence(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
     token = tokens[index]
     info = token.info.strip()
     found = _INFO.match(info)
@@ -154,22 +161,23 @@ def _fence(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
 
 
 def _formula(display: bool) -> Callable[..., str]:
-    def rule(tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    def rule(tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
         token = tokens[index]
         shown = "1" if display else "0"
         token.attrs.pop("class", None)
-        return f'<{FORMULA} display="{shown}"{_attributes(token)}>{escape(token.content.strip())}</{FORMULA}>'
+        tex = escape(token.content.strip())
+        return f'<{FORMULA} display="{shown}"{_attributes(token)}>{tex}</{FORMULA}>'
 
     return rule
 
 
-def _html_block(tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+def _html_block(tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
     token = tokens[index]
     start, _, end = str(token.attrs.get(SPAN, "")).partition(":")
     return (mark(int(start), int(end)) if end else "") + token.content
 
 
-def _role(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
+def _role(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
     """Render a MyST role: its text, or what it names if it has a title of its own."""
     token = tokens[index]
     name, text = str(token.meta.get("name", "")), token.content

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from posixpath import join, normpath
+from typing import Any
 
 from app.adapters.reading.markdown.contents import Entry, summary_entries, yaml_entries
 from app.adapters.reading.source_files import SourceFiles, front_matter_of, page_names
@@ -28,7 +29,16 @@ _UNREAD = {
     ".qmd": "Quarto", ".rst": "reStructuredText", ".rmd": "R Markdown", ".adoc": "AsciiDoc",
     ".asciidoc": "AsciiDoc", ".ptx": "PreTeXt",
 }  # fmt: skip
-_BUILDS = ("build", "site", "book", "_build/html", "_site", "public", "dist", "docs/.vitepress/dist")
+_BUILDS = (
+    "build",
+    "site",
+    "book",
+    "_build/html",
+    "_site",
+    "public",
+    "dist",
+    "docs/.vitepress/dist",
+)
 """Where generators put the built site beside its sources."""
 
 
@@ -72,7 +82,7 @@ class _Facts:
     """A page's file below `folder` -> its path below the base URL."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Other names of pages, such as Docusaurus's ids -> their files below `folder`."""
-    order: Callable[[str], object] = str
+    order: Callable[[str], Any] = str
 
 
 def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> SourceSite:
@@ -80,7 +90,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> Source
     site, config, _ = _recognised(files, site)
     facts = _READERS[site](files, config)
     base = (base_url or facts.base_url).rstrip("/")
-    found = sorted(page_names(files, facts.folder), key=lambda one: facts.order(one))
+    found = sorted(page_names(files, facts.folder), key=facts.order)
     pages, orphans = _pages(files, facts, found, base)
     if not pages:
         raise BookError(_nothing_found(files), str(files.root))
@@ -187,8 +197,9 @@ def _mdbook(files: SourceFiles, config: str) -> _Facts:
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", summary)
     entries = summary_entries(files.settings(summary), numbered=True)
     url = str(html.get("site-url") or "")
-    return _Facts(folder, entries, str(book.get("title") or ""), str(book.get("language") or ""),
-                  url if "://" in url else f"/{url.strip('/')}".rstrip("/"), _html_path)  # fmt: skip
+    base = url if "://" in url else f"/{url.strip('/')}".rstrip("/")
+    title, language = str(book.get("title") or ""), str(book.get("language") or "")
+    return _Facts(folder, entries, title, language, base, _html_path)
 
 
 def _mkdocs(files: SourceFiles, config: str) -> _Facts:
@@ -213,7 +224,11 @@ def _myst(files: SourceFiles, config: str) -> _Facts:
     settings = yaml_settings(files.settings(config), config) if config else {}
     project = _table(settings, "project") or settings
     toc = project.get("toc") or settings.get("parts") or settings.get("chapters")
-    book = yaml_settings(files.settings("_config.yml"), "_config.yml") if files.has("_config.yml") else {}
+    book = (
+        yaml_settings(files.settings("_config.yml"), "_config.yml")
+        if files.has("_config.yml")
+        else {}
+    )
     title = str(project.get("title") or book.get("title") or "")
     listed = settings if config == "_toc.yml" else {"toc": toc} if toc else None
     path_of = _bare_path if config == "myst.yml" else _html_path
@@ -224,15 +239,26 @@ def _myst(files: SourceFiles, config: str) -> _Facts:
 def _plain(files: SourceFiles, config: str) -> _Facts:
     if config.endswith("_toctree.yml"):
         folder = config.rpartition("/")[0]
-        entries = list(yaml_entries(yaml_list(files, config)))
+        listed = list(yaml_entries(yaml_list(files, config)))
         locale = folder.rpartition("/")[2]
-        return _Facts(folder, entries, path_of=lambda name: join(locale, _bare_path(name)))
+        return _Facts(folder, listed, path_of=lambda name: join(locale, _bare_path(name)))
     summary = next((one for one in ("SUMMARY.md", "src/SUMMARY.md") if files.has(one)), "")
-    book = yaml_settings(files.settings("_config.yml"), "_config.yml") if files.has("_config.yml") else {}
+    book = (
+        yaml_settings(files.settings("_config.yml"), "_config.yml")
+        if files.has("_config.yml")
+        else {}
+    )
     entries = summary_entries(files.settings(summary)) if summary else None
     folder = summary.rpartition("/")[0]
     return _Facts(folder, entries, str(book.get("title") or ""), path_of=_html_path,
                   order=_index_first)  # fmt: skip
+
+
+def _config_yml(files: SourceFiles) -> dict[str, object]:
+    """Return the settings of a Jupyter Book or Jekyll site; {} without the file."""
+    if not files.has("_config.yml"):
+        return {}
+    return yaml_settings(files.settings("_config.yml"), "_config.yml")
 
 
 def yaml_list(files: SourceFiles, config: str) -> object:
@@ -249,10 +275,8 @@ def _docusaurus(files: SourceFiles, config: str) -> _Facts:
     folder = normpath(join(root, _literal(text, "path") or "docs"))
     folder = folder if files.has_folder(folder) else ("docs" if files.has_folder("docs") else "")
     docs = [_doc(files, folder, name) for name in page_names(files, folder)]
-    sidebars = next((one for one in ("sidebars.json", "sidebars.js") if files.has(join(root, one))), "")
-    entries = None
-    if sidebars.endswith(".json"):
-        entries = list(_sidebar_entries(files.settings(join(root, sidebars)), sidebars, docs))
+    sidebars = join(root, "sidebars.json")
+    entries = list(_sidebar_entries(files, sidebars)) if files.has(sidebars) else None
     base = f"{_literal(text, 'url').rstrip('/')}/{_literal(text, 'baseUrl').strip('/')}".rstrip("/")
     route = _literal(text, "routeBasePath") if "routeBasePath" in text else "docs" if text else ""
     paths = {doc.name: f"{route.strip('/')}/{doc.path}" for doc in docs}
@@ -278,7 +302,7 @@ class _Doc:
 
 
 def _doc(files: SourceFiles, folder: str, name: str) -> _Doc:
-    """Return a doc's id, path and place: number prefixes are dropped from both, front matter wins."""
+    """Return a doc's id, path and place: without number prefixes, unless front matter says so."""
     front = front_matter_of(files, join(folder, name))
     *above, last = PurePosixPath(name).with_suffix("").parts
     clean = [_NUMBER.sub("", one) for one in above]
@@ -301,22 +325,21 @@ def _number(name: str) -> float:
     return float(found.group()) if found and _NUMBER.match(name) else math.inf
 
 
-def _sidebar_entries(text: str, file: str, docs: Sequence[_Doc]) -> Iterable[Entry]:
+def _sidebar_entries(files: SourceFiles, file: str) -> Iterator[Entry]:
     try:
-        sidebars = json.loads(text)
+        sidebars = json.loads(files.settings(file))
     except (ValueError, RecursionError) as error:
         raise BookError(f"is not JSON: {error}", file) from error
     for sidebar in sidebars.values() if isinstance(sidebars, dict) else ():
-        for entry in yaml_entries(sidebar):
-            yield entry
+        yield from yaml_entries(sidebar)
 
 
-def _index_first(name: str) -> object:
+def _index_first(name: str) -> list[tuple[float, str]]:
     """Sort key: by folders, numbers before the names as numbers, a folder's index first."""
     parts = PurePosixPath(name).with_suffix("").parts
     keys = [(_leading(one), one.lower()) for one in parts]
     is_index = parts[-1].lower() in ("index", "readme", "intro")
-    return ([*keys[:-1], (-1.0, "")] if is_index else keys)
+    return [*keys[:-1], (-1.0, "")] if is_index else keys
 
 
 def _leading(name: str) -> float:

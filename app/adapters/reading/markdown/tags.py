@@ -49,7 +49,7 @@ class Tag:
 def scan_tag(source: str, at: int) -> Tag | None:
     """Read the tag that begins at an offset; None if there is none.
 
-    Attributes in braces are kept if they are a text; a component that closes itself gets an end tag.
+    Attributes in braces are kept if they are a text. A component that closes itself gets an end.
     """
     begin = _NAME.match(source, at)
     if begin is None:
