@@ -111,6 +111,34 @@ def test_collapsed_sidebars_are_put_together_from_the_pages_that_open_them(
     assert [*site.left_out] == ["not of the book, such as a blog"]
 
 
+def test_sections_that_are_links_only_where_they_are_closed_keep_their_place(
+    tmp_path: Path,
+) -> None:
+    """MkDocs Material with `navigation.prune`; a page may also have the title of a section."""
+    sections = {"Eyes": ("pupil", "iris"), "Ears": ("tufts", "lobes"), "End": ("end", "last")}
+
+    def menu(opened: str) -> str:
+        shown = [item("Eyes", "/eyes.html")]
+        for title, (first, second) in sections.items():
+            inside = item(first, f"/{first}.html") + item(second, f"/{second}.html")
+            label = f'<li><label class="md-nav__link">{title}</label><ul>{inside}</ul></li>'
+            shown.append(label if opened == title else item(title, f"/{first}.html"))
+        return f'<nav class="md-nav--primary" data-md-component="n"><ul>{"".join(shown)}</ul></nav>'
+
+    pages = {f"{one}.html": page(menu(title)) for title, own in sections.items() for one in own}
+    pages["eyes.html"] = page(menu(""))
+    site = only(write_site(tmp_path, pages), "https://owls.example")
+    assert [(one.file, one.chapter) for one in site.pages] == [
+        ("eyes.html", "Eyes"),
+        ("pupil.html", "Eyes"),
+        ("iris.html", "Eyes"),
+        ("tufts.html", "Ears"),
+        ("lobes.html", "Ears"),
+        ("end.html", "End"),
+        ("last.html", "End"),
+    ]
+
+
 def test_versions_and_locales_are_editions(tmp_path: Path) -> None:
     sidebar = "".join(item(f"Page {name}", name) for name in ("eyes", "ears"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import NamedTuple
 
 from app.adapters.reading.page_facts import Entry
@@ -18,15 +19,30 @@ class _Node:
     number: str = ""
     file: str = ""
     children: list[_Node] = field(default_factory=list)
-    known: dict[tuple[str, str], _Node] = field(default_factory=dict)
+    by_title: dict[str, list[_Node]] = field(default_factory=dict)
+
+    def find(self, title: str, file: str, opens: bool) -> _Node | None:
+        """Return the line below with this title and page.
+
+        A section without a page of its own may link its first page where it is closed; `opens` says
+        that lines follow below it.
+        """
+        same = self.by_title.get(title, [])
+        closed = same[:1] if opens and not file else []
+        opened = [one for one in same if not one.file and one.opens_with(file)]
+        return next(iter([*(one for one in same if one.file == file), *closed, *opened]), None)
+
+    def opens_with(self, file: str) -> bool:
+        """Whether the first page below is this one."""
+        first = self.children[0] if self.children else None
+        while first is not None and first.file != file:
+            first = first.children[0] if first.children else None
+        return first is not None
 
     @property
     def own_file(self) -> str:
-        """The node's page; "" if the link only opens the first page below, as Docusaurus's do."""
-        first = self.children[0] if self.children else None
-        while first is not None and first.file != self.file:
-            first = first.children[0] if first.children else None
-        return "" if first is not None else self.file
+        """The page; "" if the link only opens the first page below."""
+        return "" if self.opens_with(self.file) else self.file
 
     @property
     def is_part(self) -> bool:
@@ -63,17 +79,18 @@ class TableOfContents:
         self._seen.add(navigation)
         above: list[tuple[int, _Node]] = [(-1, self._root)]
         last: dict[int, _Node] = {}
-        for entry in navigation:
-            file = file_of(entry.target) if entry.target else ""
+        for entry, following in zip_longest(navigation, navigation[1:]):
+            file = file_of(entry.target)
             if entry.target and not file:
                 continue
             while above[-1][0] >= entry.depth:
                 above.pop()
             parent = above[-1][1]
-            node = parent.known.get((entry.title, file))
+            opens = following is not None and following.depth > entry.depth
+            node = parent.find(entry.title, file, opens)
             if node is None:
                 node = _Node(entry.title, entry.number, file)
-                parent.known[entry.title, file] = node
+                parent.by_title.setdefault(entry.title, []).append(node)
                 _insert_after(parent.children, last.get(id(parent)), node)
             last[id(parent)] = node
             above.append((entry.depth, node))
