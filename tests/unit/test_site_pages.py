@@ -168,6 +168,17 @@ def test_versions_and_locales_are_editions(tmp_path: Path) -> None:
     assert [one.language for one in found] == ["en", "fr", "en"]
 
 
+def test_the_newest_version_is_the_default_if_none_is_at_the_root(tmp_path: Path) -> None:
+    """As `mike` builds MkDocs: the root forwards to a version."""
+    pages = {f"{name}/index.html": page("", canonical(f"{name}/")) for name in ("2.9", "2.10")}
+    pages["index.html"] = page(head='<meta http-equiv="refresh" content="0; url=2.10/">')
+    found = open_site_folder(write_site(tmp_path, pages))
+    assert [(one.edition.in_id, one.base_url) for one in found] == [
+        (("", ""), f"{BASE}2.10"),
+        (("2.9", ""), f"{BASE}2.9"),
+    ]
+
+
 def test_chapters_in_folders_named_like_versions_are_no_editions(tmp_path: Path) -> None:
     menu = f"<nav><ul>{item('Eyes', '/1.1/text.html')}{item('Ears', '/1.2/text.html')}</ul></nav>"
     pages = {
