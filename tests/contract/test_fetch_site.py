@@ -365,6 +365,14 @@ def test_only_web_addresses_are_fetched(tmp_path: Path, address: str) -> None:
         asyncio.run(fetch_site(address, tmp_path))
 
 
+def test_addresses_that_are_none_do_not_end_the_run(server: Server, tmp_path: Path) -> None:
+    server.answers |= {
+        "/book/": Answer(page(links("http://[x", "//[", "b%zz", "eyes.html", "x" * 70_000))),
+        "/book/eyes.html": Answer("", 302, {"Location": "http://[x"}),
+    }
+    assert stored(fetch(server, tmp_path)) == ["index.html"]
+
+
 def test_names_that_lead_out_of_the_folder_are_not_stored(server: Server, tmp_path: Path) -> None:
     server.answers |= {
         "/book/": Answer(

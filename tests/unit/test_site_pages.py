@@ -320,9 +320,14 @@ def test_pages_in_other_encodings_and_broken_html_are_read(tmp_path: Path) -> No
     latin = '<meta charset="iso-8859-1"><title>Käuze</title><a href="b.html">weiter'
     (tmp_path / "index.html").write_bytes(latin.encode("latin-1"))
     (tmp_path / "b.html").write_bytes(b"<div>" * 100_000)
-    (tmp_path / "c.html").write_bytes(b"")
+    for name, data in {
+        "c": b"",
+        "d": b"<!-- never closed",
+        "e": b"\0\xff\xfe<a href='http://[x'>",
+    }.items():
+        (tmp_path / f"{name}.html").write_bytes(data)
     site = only(tmp_path)
-    assert files(site) == ["index.html", "b.html", "c.html"]
+    assert files(site) == ["index.html", "b.html", "c.html", "d.html", "e.html"]
     assert site.title == "Käuze"
 
 

@@ -23,6 +23,7 @@ from app.adapters.reading.polite_requests import (
     PageFailed,
     PoliteRequests,
     Sleep,
+    joined,
 )
 from app.adapters.reading.public_transport import AddressRefused, PublicTransport
 from app.adapters.reading.site_addresses import SITEMAP_BYTES, sitemap_urls
@@ -241,7 +242,7 @@ class _Crawl:
 
     def _url(self, target: str) -> str:
         is_path = not target.startswith(("/", "http://", "https://"))
-        return encoded_url(urljoin(self.root, encoded_path(target) if is_path else target))
+        return encoded_url(joined(self.root, encoded_path(target) if is_path else target))
 
     def _leave_out(self, reason: str, url: str) -> list[str]:
         self.site.left_out.setdefault(reason, []).append(url)

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from lxml import html
 from lxml.cssselect import CSSSelector
+from lxml.etree import ParserError
 from lxml.html import HtmlElement
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
@@ -104,7 +105,10 @@ def parse_page(data: bytes) -> HtmlElement:
             continue
     parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True)
     source = text.strip().encode() or b"<html></html>"
-    return html.document_fromstring(source, parser=parser, ensure_head_body=True)
+    try:
+        return html.document_fromstring(source, parser=parser, ensure_head_body=True)
+    except ParserError:  # the page has no element
+        return html.document_fromstring(b"<html></html>", parser=parser, ensure_head_body=True)
 
 
 @lru_cache(1 << 16)
