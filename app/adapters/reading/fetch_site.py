@@ -71,9 +71,8 @@ async def fetch_site(
     InputError if the address is not http(s), not public, not allowed by robots.txt or has no page.
     FileRefused for a page of more than `PAGE_BYTES`. ProviderUnavailable if the server fails.
     """
-    transport = httpx.AsyncHTTPTransport()
     async with httpx.AsyncClient(
-        transport=transport if allow_private else PublicTransport(transport),
+        transport=None if allow_private else PublicTransport(),
         headers={"User-Agent": AGENT, "Accept": "text/html,application/xhtml+xml"},
         timeout=limits.seconds,
         trust_env=False,
