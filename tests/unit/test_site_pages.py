@@ -12,6 +12,8 @@ from app.domain.edition import Edition
 from app.domain.errors import BookError, FileRefused, InputError
 from tests.built_pages import BASE, canonical, docusaurus_page, item, links, page, write_site
 
+FIXTURES = Path(__file__).parents[1] / "fixtures/sites"
+
 
 def only(folder: Path, base_url: str = BASE) -> BuiltSite:
     (site,) = open_site_folder(folder, base_url)
@@ -329,6 +331,45 @@ def test_pages_in_other_encodings_and_broken_html_are_read(tmp_path: Path) -> No
     site = only(tmp_path)
     assert files(site) == ["index.html", "b.html", "c.html", "d.html", "e.html"]
     assert site.title == "Käuze"
+
+
+def test_a_small_site_that_docusaurus_built() -> None:
+    """Three editions; a group of groups is no chapter, and links its first page where closed."""
+    default, french, following = open_site_folder(FIXTURES / "docusaurus")
+    assert [
+        (one.url.removeprefix("https://owls.example/book/"), one.chapter) for one in default.pages
+    ] == [
+        ("docs/intro", "Introduction"),
+        ("docs/senses/eyes", "Eyes"),
+        ("docs/senses/hearing/ears", "Hearing"),
+        ("docs/senses/hearing/discs", "Hearing"),
+        ("docs/life", "Life"),
+        ("docs/nests", "Life"),
+    ]
+    assert default.title == "The Owl Book"
+    unlisted = ["index.html", "docs/unlisted/index.html"]
+    assert default.left_out["not in the table of contents"] == unlisted
+    assert default.edition == Edition("1.0", "en", ("", ""))
+    assert following.edition == Edition("next", "en", ("next", ""))
+    assert following.base_url == "https://owls.example/book/docs/next"
+    assert french.edition == Edition("1.0", "fr", ("", "fr"))
+    assert [len(french.pages), len(following.pages)] == [6, 6]
+    (listed, *_) = open_site_folder(FIXTURES / "docusaurus", include_unlisted=True)
+    assert listed.pages[-1].file == "docs/unlisted/index.html"
+
+
+def test_versions_that_mike_built() -> None:
+    newest, oldest = open_site_folder(FIXTURES / "mkdocs-material")
+    assert [(one.edition.version, one.edition.in_id) for one in (newest, oldest)] == [
+        ("2.0", ("", "")),
+        ("1.0", ("1.0", "")),
+    ]
+    assert [(one.title, one.chapter) for one in newest.pages] == [
+        ("Home", "Home"),
+        ("Eyes", "Guide"),
+        ("Ears", "Guide"),
+    ]
+    assert newest.base_url == "https://owls.example/book/2.0"
 
 
 @pytest.mark.parametrize(

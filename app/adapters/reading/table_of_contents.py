@@ -132,7 +132,9 @@ class TableOfContents:
                     file, node.title, named.title, int(number if number.isdecimal() else 0)
                 )
                 # A page that is listed twice shows the pages below it in only one of its places.
-                twins = (twin.children for twin in self._of_file[file] if twin.children)
+                twins = (
+                    one.children for one in self._of_file[file] if one.own_file and one.children
+                )
                 below = below or next(twins, [])
             pending += [(one, chapter) for one in reversed(below)]
 
