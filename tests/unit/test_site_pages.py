@@ -227,6 +227,21 @@ def test_next_links_alone_give_the_order(tmp_path: Path) -> None:
     assert files(only(write_site(tmp_path, pages))) == ["index.html", "c.html", "b.html"]
 
 
+def test_the_page_before_the_first_of_the_contents_opens_the_book(tmp_path: Path) -> None:
+    """Sphinx lists no root page; a page that no other leads on to is not one."""
+
+    def sphinx(head: str) -> str:
+        menu = f'<div class="sidebar-tree"><ul>{item("Eyes", "eyes.html")}</ul></div>'
+        return page(menu, head).replace("<html", '<html data-content_root="./"')
+
+    onward = sphinx('<link rel="next" href="eyes.html">')
+    eyes = sphinx('<link rel="prev" href="index.html">')
+    pages = {"index.html": onward, "eyes.html": eyes, "draft.html": onward}
+    site = only(write_site(tmp_path, pages))
+    assert files(site) == ["index.html", "eyes.html"]
+    assert site.left_out == {"not in the table of contents": ["draft.html"]}
+
+
 def test_copies_redirects_and_pages_hidden_from_robots_are_left_out(tmp_path: Path) -> None:
     pages = {
         "index.html": page(links("a/", "copy.html", "old.html", "secret.html"), canonical("")),

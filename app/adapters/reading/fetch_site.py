@@ -66,7 +66,8 @@ async def fetch_site(
     """Fetch the pages of the site below an address into `folder/pages`.
 
     They are those of its sitemap or, without one, those that its links lead to. Pages of an
-    earlier run are asked for only if they have changed; an interrupted run is continued.
+    earlier run are asked for only if they have changed; an interrupted run is continued. So the
+    folder must belong to this address.
 
     InputError if the address is not http(s), not public, not allowed by robots.txt or has no page.
     FileRefused for a page of more than `PAGE_BYTES`. ProviderUnavailable if the server fails.

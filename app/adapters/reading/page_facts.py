@@ -19,7 +19,7 @@ from lxml.html import HtmlElement
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
 _REFRESH = re.compile(r"\s*\d*\s*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.I)
-_NUMBER = re.compile(r"(\d+(?:\.\d+)*)\.\s+(?=\S)")
+_NUMBER = re.compile(r"(\d{1,4}(?:\.\d{1,4})*)\.\s+(?=\S)")
 _LISTS = ("ul", "ol")
 _FALLBACK = ("nav", "[role=navigation]", "aside")
 _FURNITURE = ("footer", "header", "main", "article")
@@ -71,6 +71,7 @@ class PageFacts:
     """False if the theme says that it is not a page of the book."""
     version: str
     next: str
+    previous: str
     alternates: tuple[tuple[str, str], ...]
     """Language tag and address of the page's translations."""
     navigation: tuple[Entry, ...]
@@ -160,7 +161,8 @@ def read_facts(data: bytes, file: str, likely: str = "") -> PageFacts:
         not {"noindex", "none"} & set(re.split(r"[\s,]+", metas.get("robots", "").lower())),
         not _all(root, theme.no_page),
         versions[0].get("content", "") if versions else "",
-        _next(root, theme, rels, folder),
+        _linked(rels, "next", folder) or _next(root, theme, folder),
+        _linked(rels, "prev", folder) or _linked(rels, "previous", folder),
         tuple(
             (one.get("hreflang", ""), resolved(one.get("href", ""), folder))
             for rel, one in rels
@@ -263,13 +265,14 @@ def _numbered(element: HtmlElement, numbers: set[HtmlElement]) -> tuple[str, str
     return (found[1], text[found.end() :]) if found else ("", text)
 
 
-def _next(
-    root: HtmlElement, theme: Theme, rels: list[tuple[list[str], HtmlElement]], folder: str
-) -> str:
-    marked = [one for rel, one in rels if "next" in rel]
-    marked += _all(root, theme.next or "a[rel~=next]")
-    targets = (resolved(one.get("href") or "", folder) for one in marked)
-    return next(filter(None, targets), "")
+def _linked(rels: list[tuple[list[str], HtmlElement]], name: str, folder: str) -> str:
+    links = (resolved(one.get("href") or "", folder) for rel, one in rels if name in rel)
+    return next(links, "")
+
+
+def _next(root: HtmlElement, theme: Theme, folder: str) -> str:
+    links = _all(root, theme.next or "a[rel~=next]")
+    return next((resolved(one.get("href") or "", folder) for one in links), "")
 
 
 def _links(root: HtmlElement, folder: str, known: set[str]) -> tuple[str, ...]:

@@ -164,10 +164,11 @@ def _site(
     listed = {one.file: one for one in contents.pages()}
     left_out = _left_out([files[file] for file in visited], listed, own)
     after = {file: own(page.next) for file, page in files.items()}
-    order = [*_with_next([*listed], after)]
+    before = {file: own(page.previous) for file, page in files.items()}
+    order = [*_with_next([*listed], after, before)]
     others = [file for file in visited if file not in {*order, *left_out}]
     if include_unlisted or not any(files[file].theme for file in listed):
-        order += _with_next(others, after)
+        order += _with_next(others, after, {})
     else:
         left_out |= dict.fromkeys(others, "not in the table of contents")
     read = [file for file in order if file not in left_out]
@@ -229,10 +230,11 @@ def _left_out(
     return found
 
 
-def _with_next(order: Sequence[str], after: Mapping[str, str]) -> Iterator[str]:
-    """Yield the files in this order, and where they belong others that only next links show."""
+def _with_next(
+    order: Sequence[str], after: Mapping[str, str], before: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the files in this order, and where they belong others that only neighbours show."""
     known, seen = {*order, ""}, set[str]()
-    before = {following: file for file, following in after.items()}
     opening: dict[str, None] = {}
     first = before.get(order[0], "") if order else ""
     while first not in known and first not in opening:

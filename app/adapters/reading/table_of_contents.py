@@ -64,6 +64,12 @@ class _Node:
         return "" if self.opens_with(self.file) else self.file
 
     @property
+    def first_number(self) -> int:
+        """The 3 of 3.1; 0 if there is none."""
+        number = re.match(r"\d{1,4}(?!\d)", self.number)
+        return int(number[0]) if number else 0
+
+    @property
     def is_part(self) -> bool:
         """Whether it groups chapters, or is named as a part, so that it is no chapter itself."""
         has_chapters = any(one.children for one in self.children)
@@ -127,15 +133,10 @@ class TableOfContents:
             if file and file not in seen:
                 seen.add(file)
                 named = chapter or node
-                number = named.number.partition(".")[0]
-                yield Listed(
-                    file, node.title, named.title, int(number if number.isdecimal() else 0)
-                )
+                yield Listed(file, node.title, named.title, named.first_number)
                 # A page that is listed twice shows the pages below it in only one of its places.
-                twins = (
-                    one.children for one in self._of_file[file] if one.own_file and one.children
-                )
-                below = below or next(twins, [])
+                twins = (one.children for one in self._of_file[file] if one.own_file)
+                below = below or next(filter(None, twins), [])
             pending += [(one, chapter) for one in reversed(below)]
 
     def _top(self) -> Sequence[_Node]:
