@@ -12,6 +12,8 @@ from app.domain.edition import Edition
 from app.domain.errors import BookError, FileRefused, InputError
 from tests.built_pages import BASE, canonical, docusaurus_page, item, links, page, write_site
 
+FIXTURES = Path(__file__).parents[1] / "fixtures/sites"
+
 
 def only(folder: Path, base_url: str = BASE) -> BuiltSite:
     (site,) = open_site_folder(folder, base_url)
@@ -111,6 +113,34 @@ def test_collapsed_sidebars_are_put_together_from_the_pages_that_open_them(
     assert [*site.left_out] == ["not of the book, such as a blog"]
 
 
+def test_sections_that_are_links_only_where_they_are_closed_keep_their_place(
+    tmp_path: Path,
+) -> None:
+    """MkDocs Material with `navigation.prune`; a page may also have the title of a section."""
+    sections = {"Eyes": ("pupil", "iris"), "Ears": ("tufts", "lobes"), "End": ("end", "last")}
+
+    def menu(opened: str) -> str:
+        shown = [item("Eyes", "/eyes.html")]
+        for title, (first, second) in sections.items():
+            inside = item(first, f"/{first}.html") + item(second, f"/{second}.html")
+            label = f'<li><label class="md-nav__link">{title}</label><ul>{inside}</ul></li>'
+            shown.append(label if opened == title else item(title, f"/{first}.html"))
+        return f'<nav class="md-nav--primary" data-md-component="n"><ul>{"".join(shown)}</ul></nav>'
+
+    pages = {f"{one}.html": page(menu(title)) for title, own in sections.items() for one in own}
+    pages["eyes.html"] = page(menu(""))
+    site = only(write_site(tmp_path, pages), "https://owls.example")
+    assert [(one.file, one.chapter) for one in site.pages] == [
+        ("eyes.html", "Eyes"),
+        ("pupil.html", "Eyes"),
+        ("iris.html", "Eyes"),
+        ("tufts.html", "Ears"),
+        ("lobes.html", "Ears"),
+        ("end.html", "End"),
+        ("last.html", "End"),
+    ]
+
+
 def test_versions_and_locales_are_editions(tmp_path: Path) -> None:
     sidebar = "".join(item(f"Page {name}", name) for name in ("eyes", "ears"))
 
@@ -138,6 +168,17 @@ def test_versions_and_locales_are_editions(tmp_path: Path) -> None:
         ),
     ]
     assert [one.language for one in found] == ["en", "fr", "en"]
+
+
+def test_the_newest_version_is_the_default_if_none_is_at_the_root(tmp_path: Path) -> None:
+    """As `mike` builds MkDocs: the root forwards to a version."""
+    pages = {f"{name}/index.html": page("", canonical(f"{name}/")) for name in ("2.9", "2.10")}
+    pages["index.html"] = page(head='<meta http-equiv="refresh" content="0; url=2.10/">')
+    found = open_site_folder(write_site(tmp_path, pages))
+    assert [(one.edition.in_id, one.base_url) for one in found] == [
+        (("", ""), f"{BASE}2.10"),
+        (("2.9", ""), f"{BASE}2.9"),
+    ]
 
 
 def test_chapters_in_folders_named_like_versions_are_no_editions(tmp_path: Path) -> None:
@@ -184,6 +225,21 @@ def test_next_links_alone_give_the_order(tmp_path: Path) -> None:
 
     pages = {"index.html": chained("c.html"), "c.html": chained("b.html"), "b.html": chained("")}
     assert files(only(write_site(tmp_path, pages))) == ["index.html", "c.html", "b.html"]
+
+
+def test_the_page_before_the_first_of_the_contents_opens_the_book(tmp_path: Path) -> None:
+    """Sphinx lists no root page; a page that no other leads on to is not one."""
+
+    def sphinx(head: str) -> str:
+        menu = f'<div class="sidebar-tree"><ul>{item("Eyes", "eyes.html")}</ul></div>'
+        return page(menu, head).replace("<html", '<html data-content_root="./"')
+
+    onward = sphinx('<link rel="next" href="eyes.html">')
+    eyes = sphinx('<link rel="prev" href="index.html">')
+    pages = {"index.html": onward, "eyes.html": eyes, "draft.html": onward}
+    site = only(write_site(tmp_path, pages))
+    assert files(site) == ["index.html", "eyes.html"]
+    assert site.left_out == {"not in the table of contents": ["draft.html"]}
 
 
 def test_copies_redirects_and_pages_hidden_from_robots_are_left_out(tmp_path: Path) -> None:
@@ -263,12 +319,13 @@ def test_a_page_that_is_too_large_is_refused_by_name(
     assert site.left_out == {"too large": ["big.html"]}
 
 
-def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
+def test_files_outside_the_folder_are_not_read(tmp_path: Path) -> None:
     secret = write_site(tmp_path / "outside", {"secret.html": page()})
     folder = write_site(tmp_path / "site", {"index.html": page(links("../outside/secret.html"))})
     (folder / "link.html").symlink_to(secret / "secret.html")
-    with pytest.raises(BookError, match="outside"):
-        open_site_folder(folder, BASE)
+    site = only(folder)
+    assert files(site) == ["index.html"]
+    assert [*site.left_out.values()] == [["link.html"]]
 
 
 def test_a_folder_without_pages_is_an_error(tmp_path: Path) -> None:
@@ -280,10 +337,54 @@ def test_pages_in_other_encodings_and_broken_html_are_read(tmp_path: Path) -> No
     latin = '<meta charset="iso-8859-1"><title>Käuze</title><a href="b.html">weiter'
     (tmp_path / "index.html").write_bytes(latin.encode("latin-1"))
     (tmp_path / "b.html").write_bytes(b"<div>" * 100_000)
-    (tmp_path / "c.html").write_bytes(b"")
+    for name, data in {
+        "c": b"",
+        "d": b"<!-- never closed",
+        "e": b"\0\xff\xfe<a href='http://[x'>",
+    }.items():
+        (tmp_path / f"{name}.html").write_bytes(data)
     site = only(tmp_path)
-    assert files(site) == ["index.html", "b.html", "c.html"]
+    assert files(site) == ["index.html", "b.html", "c.html", "d.html", "e.html"]
     assert site.title == "Käuze"
+
+
+def test_a_small_site_that_docusaurus_built() -> None:
+    """Three editions; a group of groups is no chapter, and links its first page where closed."""
+    default, french, following = open_site_folder(FIXTURES / "docusaurus")
+    assert [
+        (one.url.removeprefix("https://owls.example/book/"), one.chapter) for one in default.pages
+    ] == [
+        ("docs/intro", "Introduction"),
+        ("docs/senses/eyes", "Eyes"),
+        ("docs/senses/hearing/ears", "Hearing"),
+        ("docs/senses/hearing/discs", "Hearing"),
+        ("docs/life", "Life"),
+        ("docs/nests", "Life"),
+    ]
+    assert default.title == "The Owl Book"
+    unlisted = ["index.html", "docs/unlisted/index.html"]
+    assert default.left_out["not in the table of contents"] == unlisted
+    assert default.edition == Edition("1.0", "en", ("", ""))
+    assert following.edition == Edition("next", "en", ("next", ""))
+    assert following.base_url == "https://owls.example/book/docs/next"
+    assert french.edition == Edition("1.0", "fr", ("", "fr"))
+    assert [len(french.pages), len(following.pages)] == [6, 6]
+    (listed, *_) = open_site_folder(FIXTURES / "docusaurus", include_unlisted=True)
+    assert listed.pages[-1].file == "docs/unlisted/index.html"
+
+
+def test_versions_that_mike_built() -> None:
+    newest, oldest = open_site_folder(FIXTURES / "mkdocs-material")
+    assert [(one.edition.version, one.edition.in_id) for one in (newest, oldest)] == [
+        ("2.0", ("", "")),
+        ("1.0", ("1.0", "")),
+    ]
+    assert [(one.title, one.chapter) for one in newest.pages] == [
+        ("Home", "Home"),
+        ("Eyes", "Guide"),
+        ("Ears", "Guide"),
+    ]
+    assert newest.base_url == "https://owls.example/book/2.0"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from app.adapters.reading.polite_requests import (
     PageFailed,
     PoliteRequests,
     Sleep,
+    joined,
 )
 from app.adapters.reading.public_transport import AddressRefused, PublicTransport
 from app.adapters.reading.site_addresses import SITEMAP_BYTES, sitemap_urls
@@ -65,14 +66,14 @@ async def fetch_site(
     """Fetch the pages of the site below an address into `folder/pages`.
 
     They are those of its sitemap or, without one, those that its links lead to. Pages of an
-    earlier run are asked for only if they have changed; an interrupted run is continued.
+    earlier run are asked for only if they have changed; an interrupted run is continued. So the
+    folder must belong to this address.
 
     InputError if the address is not http(s), not public, not allowed by robots.txt or has no page.
     FileRefused for a page of more than `PAGE_BYTES`. ProviderUnavailable if the server fails.
     """
-    transport = httpx.AsyncHTTPTransport()
     async with httpx.AsyncClient(
-        transport=transport if allow_private else PublicTransport(transport),
+        transport=None if allow_private else PublicTransport(),
         headers={"User-Agent": AGENT, "Accept": "text/html,application/xhtml+xml"},
         timeout=limits.seconds,
         trust_env=False,
@@ -241,7 +242,7 @@ class _Crawl:
 
     def _url(self, target: str) -> str:
         is_path = not target.startswith(("/", "http://", "https://"))
-        return encoded_url(urljoin(self.root, encoded_path(target) if is_path else target))
+        return encoded_url(joined(self.root, encoded_path(target) if is_path else target))
 
     def _leave_out(self, reason: str, url: str) -> list[str]:
         self.site.left_out.setdefault(reason, []).append(url)

@@ -18,7 +18,7 @@ from lxml.html import HtmlElement
 from app.adapters.reading.tree import parse
 
 _REFRESH = re.compile(r"\s*\d*\s*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.I)
-_NUMBER = re.compile(r"(\d+(?:\.\d+)*)\.\s+(?=\S)")
+_NUMBER = re.compile(r"(\d{1,4}(?:\.\d{1,4})*)\.\s+(?=\S)")
 _LISTS = ("ul", "ol")
 _FALLBACK = ("nav", "[role=navigation]", "aside")
 _FURNITURE = ("footer", "header", "main", "article")
@@ -70,6 +70,7 @@ class PageFacts:
     """False if the theme says that it is not a page of the book."""
     version: str
     next: str
+    previous: str
     alternates: tuple[tuple[str, str], ...]
     """Language tag and address of the page's translations."""
     navigation: tuple[Entry, ...]
@@ -113,15 +114,18 @@ def resolved(href: str, folder: str) -> str:
     return f"{path}/" if is_folder else "./" if path == "." else path
 
 
-def read_facts(data: bytes, file: str) -> PageFacts:
-    """Read what the page in this file, relative to the site's folder, says."""
+def read_facts(data: bytes, file: str, likely: str = "") -> PageFacts:
+    """Read what the page in this file, relative to the site's folder, says.
+
+    `likely` is the name of the theme that is tried first: that of the site's other pages.
+    """
     root = parse(data, file)
     base = next((one.get("href", "") for one in root.iter("base") if one.get("href")), "")
     folder = posixpath.dirname(file)
     folder = resolved(base, folder) if base and "://" not in base else folder
     metas = {_meta_name(one): one.get("content") or "" for one in root.iter("meta")}
     rels = [(_tokens(one, "rel"), one) for one in root.iter("link")]
-    theme = _theme(root, metas.get("generator", ""))
+    theme = _theme(root, metas.get("generator", ""), likely)
     navigation = tuple(_navigation(root, theme, file, folder))
     refresh = _REFRESH.match(metas.get("refresh", ""))
     versions = _all(root, theme.version)
@@ -131,14 +135,17 @@ def read_facts(data: bytes, file: str) -> PageFacts:
         " ".join((root.findtext(".//head/title") or "").split()),
         metas.get("og:site_name", "").strip(),
         (root.get("lang") or root.get("xml:lang") or "").strip(),
-        next((one.get("href", "").strip() for rel, one in rels if "canonical" in rel), ""),
+        next(
+            (resolved(one.get("href", ""), folder) for rel, one in rels if "canonical" in rel), ""
+        ),
         resolved(refresh[1], folder) if refresh else "",
         not {"noindex", "none"} & set(re.split(r"[\s,]+", metas.get("robots", "").lower())),
         not _all(root, theme.no_page),
         versions[0].get("content", "") if versions else "",
-        _next(root, theme, rels, folder),
+        _linked(rels, "next", folder) or _next(root, theme, folder),
+        _linked(rels, "prev", folder) or _linked(rels, "previous", folder),
         tuple(
-            (one.get("hreflang", ""), one.get("href", "").strip())
+            (one.get("hreflang", ""), resolved(one.get("href", ""), folder))
             for rel, one in rels
             if "alternate" in rel and one.get("hreflang")
         ),
@@ -160,10 +167,11 @@ def _classes(link: HtmlElement) -> list[str]:
     return [name for one in (link, *link.xpath("parent::li")) for name in _tokens(one, "class")]
 
 
-def _theme(root: HtmlElement, generator: str) -> Theme:
+def _theme(root: HtmlElement, generator: str, likely: str) -> Theme:
     """Return the theme by its marker; by the generator's name only if no marker is there."""
     named = [one for one in themes() if one.generator and re.search(one.generator, generator, re.I)]
-    marked = (one for one in (*named, *themes()) if _all(root, one.marker))
+    first = [one for one in themes() if one.name == likely]
+    marked = (one for one in (*named, *first, *themes()) if _all(root, one.marker))
     return next(marked, named[0] if named else Theme(""))
 
 
@@ -211,8 +219,8 @@ def _entries(menu: HtmlElement, theme: Theme, file: str, folder: str) -> Iterato
         if element.tag == "a" or element in labels:
             target = _target(element, file, folder)
             number, title = _numbered(element, numbers)
-            is_label = any(map(str.isalnum, title)) and (element.get("href") or "#") == "#"
-            if title and (target or is_label):
+            is_label = not target and (element.get("href") or "#") == "#"
+            if title and (target or (is_label and any(map(str.isalnum, title)))):
                 yield Entry(depth, title, number, target)
             continue
         deeper = depth + (element.tag in _LISTS or element in nests)
@@ -229,8 +237,8 @@ def _target(link: HtmlElement, file: str, folder: str) -> str:
 
 def _numbered(element: HtmlElement, numbers: set[HtmlElement]) -> tuple[str, str]:
     """Return the number and the title that an entry shows."""
-    text = " ".join(element.text_content().split())
-    shown = next((one for one in element.iter() if one in numbers), None)
+    text = " ".join((element.text_content() if len(element) else element.text or "").split())
+    shown = next((one for one in element.iter() if one in numbers), None) if numbers else None
     if shown is not None:
         number = " ".join(shown.text_content().split())
         return number.rstrip("."), text.removeprefix(number).strip()
@@ -238,13 +246,14 @@ def _numbered(element: HtmlElement, numbers: set[HtmlElement]) -> tuple[str, str
     return (found[1], text[found.end() :]) if found else ("", text)
 
 
-def _next(
-    root: HtmlElement, theme: Theme, rels: list[tuple[list[str], HtmlElement]], folder: str
-) -> str:
-    marked = [one for rel, one in rels if "next" in rel]
-    marked += _all(root, theme.next) or [a for a in root.iter("a") if "next" in _tokens(a, "rel")]
-    targets = (resolved(one.get("href") or "", folder) for one in marked)
-    return next(filter(None, targets), "")
+def _linked(rels: list[tuple[list[str], HtmlElement]], name: str, folder: str) -> str:
+    links = (resolved(one.get("href") or "", folder) for rel, one in rels if name in rel)
+    return next(links, "")
+
+
+def _next(root: HtmlElement, theme: Theme, folder: str) -> str:
+    links = _all(root, theme.next or "a[rel~=next]")
+    return next((resolved(one.get("href") or "", folder) for one in links), "")
 
 
 def _links(root: HtmlElement, folder: str, known: set[str]) -> tuple[str, ...]:

@@ -57,9 +57,16 @@ class Answer:
     @property
     def target(self) -> str:
         """The address that a redirect leads to; "" of any other answer."""
-        location = self.headers.get("location", "")
         is_redirect = self.status in (301, 302, 303, 307, 308)
-        return urldefrag(urljoin(self.url, location)).url if is_redirect and location else ""
+        return joined(self.url, self.headers.get("location", "")) if is_redirect else ""
+
+
+def joined(base: str, link: str) -> str:
+    """Return the absolute address of a link, without fragment; "" if it is none."""
+    try:
+        return urldefrag(urljoin(base, link)).url if link else ""
+    except ValueError:
+        return ""
 
 
 class PageFailed(Exception):
@@ -110,7 +117,7 @@ class PoliteRequests:
             try:
                 async with asyncio.timeout(self.limits.seconds):
                     answer = await self._get(url, most, headers)
-            except (httpx.TransportError, httpx.DecodingError, TimeoutError) as error:
+            except (httpx.RequestError, httpx.InvalidURL, TimeoutError) as error:
                 reason = str(error) or type(error).__name__
                 continue
             if answer.status in (429, 503):

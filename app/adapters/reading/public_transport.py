@@ -21,11 +21,12 @@ class AddressRefused(InputError):
 class PublicTransport(httpx.AsyncBaseTransport):
     """Resolves each host itself, and connects to the very address that it has checked.
 
-    So a name that resolves to another address a moment later (DNS rebinding) is of no use.
+    So a name that resolves to another address a moment later (DNS rebinding) is of no use. Each
+    host has connections of its own, since a certificate is checked for one host.
     """
 
-    def __init__(self, inner: httpx.AsyncBaseTransport | None = None) -> None:
-        self._inner = inner or httpx.AsyncHTTPTransport()
+    def __init__(self) -> None:
+        self._by_host: dict[str, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request. AddressRefused unless every address of the host is public."""
@@ -38,10 +39,13 @@ class PublicTransport(httpx.AsyncBaseTransport):
             stream=request.stream,
             extensions={**request.extensions, "sni_hostname": host},
         )
-        return await self._inner.handle_async_request(checked)
+        if host not in self._by_host:
+            self._by_host[host] = httpx.AsyncHTTPTransport()
+        return await self._by_host[host].handle_async_request(checked)
 
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        for transport in self._by_host.values():
+            await transport.aclose()
 
 
 async def public_address(host: str, port: int) -> str:

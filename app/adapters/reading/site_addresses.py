@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import zlib
 from collections import Counter
@@ -29,7 +28,7 @@ def sitemap_urls(data: bytes) -> tuple[list[str], list[str]]:
     if data.startswith(b"\x1f\x8b"):
         try:
             data = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(data, SITEMAP_BYTES)
-        except (zlib.error, gzip.BadGzipFile):
+        except zlib.error:
             return [], []
     text = data[:SITEMAP_BYTES].decode("utf-8", "replace")
     found = [unescape(loc).strip() for loc in _LOC.findall(text)]
@@ -38,8 +37,8 @@ def sitemap_urls(data: bytes) -> tuple[list[str], list[str]]:
 
 def read_sitemaps(folder: Path) -> list[str]:
     """Return the pages of the sitemaps in a site's folder, with those that an index names."""
-    found = [*folder.glob("sitemap*.xml"), *folder.glob("sitemap*.xml.gz")]
-    return [url for file in sorted(found) for url in sitemap_urls(file.read_bytes())[0]]
+    found = (file for file in sorted(folder.glob("sitemap*.xml*")) if file.is_file())
+    return [url for file in found for url in sitemap_urls(file.read_bytes())[0]]
 
 
 def paths_of(file: str) -> list[str]:
@@ -132,7 +131,7 @@ def _files_by_path(files: Iterable[str]) -> dict[str, str]:
 def _by_canonical(pages: Iterable[PageFacts]) -> str:
     votes: Counter[str] = Counter()
     for page in pages:
-        canonical = unquote(page.canonical.partition("#")[0])
+        canonical = unquote(page.canonical)
         if not canonical.startswith(("http://", "https://")):
             continue
         for path in paths_of(page.file):
@@ -146,17 +145,12 @@ def _by_canonical(pages: Iterable[PageFacts]) -> str:
 
 def _by_sitemap(sitemap: Sequence[str], by_path: Mapping[str, str]) -> str:
     """Return the URL below which most of the sitemap's pages are files of the folder."""
-    if not sitemap:
-        return ""
-    first = min(sitemap, key=len)
-    parts = first.split("/")
-    above = ["/".join(parts[:count]) + "/" for count in range(3, len(parts) + 1)]
-    hits = {
-        base: sum(
-            unquote(url[len(base) :]) in by_path for url in sitemap if f"{url}/".startswith(base)
-        )
-        for base in above
-        if len(base.rstrip("/")) > len("https://")
-    }
-    best = max(hits, key=lambda base: hits[base], default="")
-    return encoded_url(best) if best and hits[best] else ""
+    parts = min(sitemap, key=len, default="").split("/")
+    hits: Counter[str] = Counter()
+    for count in range(3, len(parts) + 1):
+        base = "/".join(parts[:count]).rstrip("/") + "/"
+        below = (f"{url}/" if f"{url}/" == base else url for url in sitemap)
+        paths = (unquote(url.removeprefix(base)) for url in below if url.startswith(base))
+        hits[base] = sum(path in by_path for path in paths)
+    best, count = max(hits.items(), key=lambda one: one[1], default=("", 0))
+    return encoded_url(best) if count else ""

@@ -42,8 +42,9 @@ def find_editions(
     for page in pages:
         folder, version = versions.get(page.file, (within[page.file], ""))
         found[Root(folder, version, locales.get(within[page.file], ""))].append(page)
-    newest = max((root.version for root in found), key=_newness, default="")
-    has_versions = len({root.version for root in found}) > 1
+    # A root without pages of its own only forwards to the newest version.
+    held = {root.version for root, own in found.items() if not all(one.redirect for one in own)}
+    newest, has_versions = max(held, key=_newness, default=""), len(held) > 1
     default = _default_locale(pages, locales)
     editions: dict[Root, tuple[Edition, list[PageFacts]]] = {}
     for root, own in found.items():

@@ -104,13 +104,18 @@ def open_site_folder(
 def _facts(
     folder: Path, left_out: Mapping[str, list[str]], *, skip_refused: bool
 ) -> Iterator[PageFacts]:
+    theme = ""
     for file in _html_files(folder):
         try:
-            yield read_facts(_read(folder, file), file)
+            facts = read_facts(_read(folder, file), file, theme)
+            theme = facts.theme or theme
+            yield facts
         except FileRefused:
             if not skip_refused:
                 raise
             left_out["too large"].append(file)
+        except BookError as error:
+            left_out[error.problem].append(file)
 
 
 def _html_files(folder: Path) -> list[str]:
@@ -159,13 +164,15 @@ def _site(
     listed = {one.file: one for one in contents.pages()}
     left_out = _left_out([files[file] for file in visited], listed, own)
     after = {file: own(page.next) for file, page in files.items()}
-    order = [*_with_next([*listed], after)]
+    before = {file: own(page.previous) for file, page in files.items()}
+    order = [*_with_next([*listed], after, before)]
     others = [file for file in visited if file not in {*order, *left_out}]
     if include_unlisted or not any(files[file].theme for file in listed):
-        order += _with_next(others, after)
+        order += _with_next(others, after, {})
     else:
         left_out |= dict.fromkeys(others, "not in the table of contents")
-    pages = [_page(files[file], addresses, listed) for file in order if file not in left_out]
+    read = [file for file in order if file not in left_out]
+    pages = [_page(files[one.file], addresses, one) for one in _in_chapters(read, listed)]
     reasons: dict[str, list[str]] = defaultdict(list)
     for file, reason in left_out.items():
         reasons[reason].append(file)
@@ -223,16 +230,17 @@ def _left_out(
     return found
 
 
-def _with_next(order: Sequence[str], after: Mapping[str, str]) -> Iterator[str]:
-    """Yield the files in this order, and where they belong others that only next links show."""
+def _with_next(
+    order: Sequence[str], after: Mapping[str, str], before: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield the files in this order, and where they belong others that only neighbours show."""
     known, seen = {*order, ""}, set[str]()
-    before = {following: file for file, following in after.items()}
-    opening: list[str] = []
+    opening: dict[str, None] = {}
     first = before.get(order[0], "") if order else ""
     while first not in known and first not in opening:
-        opening.insert(0, first)
+        opening[first] = None
         first = before.get(first, "")
-    for start in (*opening, *order):
+    for start in (*reversed(opening), *order):
         file = start
         while file not in seen and (file == start or file not in known):
             seen.add(file)
@@ -240,11 +248,28 @@ def _with_next(order: Sequence[str], after: Mapping[str, str]) -> Iterator[str]:
             file = after.get(file, "")
 
 
-def _page(page: PageFacts, addresses: Addresses, listed: Mapping[str, Listed]) -> SitePage:
-    found = listed.get(page.file, Listed(page.file, "", "", 0))
+def _in_chapters(order: Sequence[str], listed: Mapping[str, Listed]) -> Iterator[Listed]:
+    """Yield the pages with their chapters.
+
+    A page that is not listed is in the chapter of the page before it if it is in its folder.
+    """
+    before = Listed("", "", "", 0)
+    for file in order:
+        above = _place(file).rpartition("/")[0]
+        own = above and above in (_place(before.file), _place(before.file).rpartition("/")[0])
+        inherited = before._replace(file=file, title="") if own else Listed(file, "", "", 0)
+        before = listed.get(file, inherited)
+        yield before
+
+
+def _place(file: str) -> str:
+    return file.removesuffix("/index.html")
+
+
+def _page(page: PageFacts, addresses: Addresses, listed: Listed) -> SitePage:
+    url = addresses.url_of(page.file)
     return SitePage(
-        *(page.file, addresses.url_of(page.file), found.title),
-        *(found.chapter, found.chapter_number, page.language),
+        page.file, url, listed.title, listed.chapter, listed.chapter_number, page.language
     )
 
 

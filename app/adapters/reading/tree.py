@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 import lxml.html
+from lxml.etree import ParserError
 from lxml.html import HtmlElement
 
 from app.adapters.reading.formulas import mark_formulas
@@ -57,23 +58,24 @@ def parse(html: bytes, file: str) -> HtmlElement:
     parser = lxml.html.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
     )
-    text = _as_utf8(html).lstrip(b"\xef\xbb\xbf \t\r\n\f\0") or b"<html></html>"
-    root = lxml.html.document_fromstring(text, parser=parser, ensure_head_body=True)
+    text = _decoded(html).strip().encode("utf-8", "replace") or b"<html></html>"
+    try:
+        root = lxml.html.document_fromstring(text, parser=parser, ensure_head_body=True)
+    except ParserError:  # the page has no element
+        root = lxml.html.document_fromstring(b"<html></html>", ensure_head_body=True)
     if any("xcessive depth" in one.message for one in parser.error_log):
         raise FileRefused("its elements are nested over 256 deep", file)
     return root
 
 
-def _as_utf8(html: bytes) -> bytes:
-    try:
-        html.decode()
-    except UnicodeDecodeError:
-        declared = _CHARSET.search(html, 0, 4096)
+def _decoded(html: bytes) -> str:
+    declared = _CHARSET.search(html, 0, 4096)
+    for encoding in ("utf-8-sig", declared[1].decode() if declared else "cp1252"):
         try:
-            return html.decode(declared[1].decode() if declared else "cp1252", "replace").encode()
-        except LookupError:
-            return html.decode("cp1252", "replace").encode()
-    return html
+            return html.decode(encoding)
+        except (LookupError, UnicodeError):
+            continue
+    return html.decode("latin-1")
 
 
 def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:
