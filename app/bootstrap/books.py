@@ -9,12 +9,15 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TypeAlias
+from urllib.parse import urlsplit
 
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
-from app.adapters.reading.book import detected_site, editions_of, read_book, site_below
+from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book, site_below
+from app.adapters.reading.fetch_site import Progress, fetch_site
 from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -56,6 +59,27 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         edition=request.edition,
         advance=advance,
     )
+
+
+async def fetched(
+    address: str, settings: Settings, *, allow_private: bool, progress: Progress
+) -> tuple[Path, str]:
+    """Fetch a site's pages into `RAG_HOME`; return their folder and the site's address.
+
+    Pages that an earlier run fetched are asked for only if they have changed. InputError if the
+    address is refused or has no page.
+    """
+    name = sha256(address.rstrip("/").encode()).hexdigest()[:16]
+    found = await fetch_site(
+        address, settings.home / "sites" / name, allow_private=allow_private, progress=progress
+    )
+    return found.folder, found.base_url
+
+
+def book_at(address: str) -> BookId:
+    """Return the id of the book at an address: made of its host and path."""
+    parts = urlsplit(address)
+    return book_id_of(f"{parts.hostname or ''}{parts.path}".removesuffix(".html"))
 
 
 def site_remarks(request: IngestRequest) -> Iterator[str]:

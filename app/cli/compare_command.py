@@ -46,7 +46,7 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     questions = read_questions(arguments.questions)
     # One embedder for all strategies, so that the comparison is of strategies alone.
     embedded_for = StrategyName.LATE if StrategyName.LATE in arguments.strategies else ""
-    request = ingest_request(arguments, settings)
+    request = await ingest_request(arguments, settings)
 
     @asynccontextmanager
     async def workbench() -> AsyncIterator[tuple[IngestBook, Evaluate]]:

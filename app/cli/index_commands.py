@@ -29,7 +29,7 @@ _NAMED_FAULTS = 5
 
 
 async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
-    request = ingest_request(arguments, settings)
+    request = await ingest_request(arguments, settings)
     requests = requests_by_edition(request)
     async with application(settings, requests[0].strategy) as app:
         if not arguments.quiet:

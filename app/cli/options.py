@@ -46,15 +46,22 @@ def repeatable(
 
 
 def source_arguments(command: argparse.ArgumentParser, name: str) -> None:
-    command.add_argument("path", type=Path, metavar=name, help="a book's folder, or one file")
+    what = "a folder of Markdown or built pages, one file, or a site's address"
+    command.add_argument("path", type=_place, metavar=name, help=what)
     command.add_argument("--site", type=one_of(Site), choices=Site, help="detected from the folder")
     base_url_option(command, "where the site is served")
+    flag(command, "--allow-private", "fetch from addresses of a private network or this machine")
     flag(
         command,
         "--skip-refused",
         "leave out files over the reading budget, not UTF-8 or broken notebooks with a warning",
     )
     json_option(command)
+
+
+def _place(text: str) -> Path | str:
+    """Return a path, or an address as it is given."""
+    return text if "://" in text else Path(text)
 
 
 def base_url_option(command: argparse.ArgumentParser, help: str) -> None:

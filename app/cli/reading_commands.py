@@ -6,10 +6,13 @@ import argparse
 import asyncio
 from collections.abc import Iterable
 from dataclasses import asdict
+from time import monotonic
 
 from app.bootstrap.books import (
+    book_at,
     chunk_book,
     chunk_report,
+    fetched,
     read_identified,
     strategy_of,
 )
@@ -24,14 +27,31 @@ from app.services.ingest import IngestRequest
 from app.services.phases import ignore
 from app.settings import Settings
 
+_SAID_EVERY = 5.0
+"""Seconds between two lines of progress."""
 
-def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
-    """Build the request of a command that takes a book's folder."""
+
+async def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
+    """Build the request of a command that takes a book's folder or address.
+
+    The pages of an address are fetched first.
+    """
+    book, base_url = getattr(arguments, "book", None), arguments.base_url
+    if isinstance(arguments.path, str):
+        address = arguments.path
+        book = book or book_at(address)
+        arguments.path, found = await fetched(
+            address,
+            settings,
+            allow_private=arguments.allow_private,
+            progress=_Fetching(quiet=getattr(arguments, "quiet", False)),
+        )
+        base_url = base_url or found
     return IngestRequest(
         folder=arguments.path,
-        book=getattr(arguments, "book", None),
+        book=book,
         site=arguments.site,
-        base_url=arguments.base_url,
+        base_url=base_url,
         strategy=getattr(arguments, "strategy", None) or strategy_of(arguments.path, settings),
         overlap_scope=settings.overlap_scope,
         exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
@@ -42,8 +62,21 @@ def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestR
     )
 
 
+class _Fetching:
+    """Says from time to time how many pages of a site are fetched."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._said = monotonic()
+
+    def __call__(self, done: int, known: int, seconds_left: float) -> None:
+        if not self._quiet and monotonic() - self._said >= _SAID_EVERY:
+            self._said = monotonic()
+            remark(f"fetched {done:,} of {known:,} pages, about {seconds_left:,.0f} s left")
+
+
 async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:
-    book = await read_identified(ingest_request(arguments, settings), settings)
+    book = await read_identified(await ingest_request(arguments, settings), settings)
     _remark_on(book)
     if arguments.source:
         for document in book.documents:
@@ -75,7 +108,7 @@ def _block(block: Block) -> dict[str, object]:
 
 
 async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
-    request = ingest_request(arguments, settings)
+    request = await ingest_request(arguments, settings)
     book = await read_identified(request, settings)
     _remark_on(book)
     made = await _chunk(book, request, settings)

@@ -139,6 +139,9 @@ def _built_book(
         SourceWarning(f"{len(files):,} pages left out: {reason}", files[0], 0)
         for reason, files in site.left_out.items()
     ]
+    if not site.base_url:
+        message = "the pages do not say their address: links are paths, unless --base-url is given"
+        reading.warnings.append(SourceWarning(message, site.pages[0].file, 0))
     return replace(_book(book_id, facts, drafts, {}), warnings=(*reading.notes(), *left_out))
 
 

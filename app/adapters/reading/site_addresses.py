@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from app.adapters.reading.page_facts import PageFacts
-from app.domain.errors import BookError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
 
 _LOC = re.compile(r"<loc>(?:\s*<!\[CDATA\[)?([^<\]]*)")
@@ -98,17 +97,13 @@ class Addresses:
 def site_addresses(pages: Sequence[PageFacts], sitemap: Sequence[str], base_url: str) -> Addresses:
     """Find the addresses of the files by canonical links, sitemap and the given base URL.
 
-    BookError if none of them tells the site's address.
+    If none of them tells the site's address, the addresses are paths from the site's root.
     """
     by_path = _files_by_path([page.file for page in pages])
     given = f"{checked_base_url(base_url).rstrip('/')}/" if base_url else ""
     built = _by_canonical(pages) or _by_sitemap(sitemap, by_path)
     if not (given or built):
-        message = (
-            "the pages do not say their address: no canonical link, no sitemap.xml. Pass the URL "
-            "of this folder, such as --base-url https://book.example/docs"
-        )
-        raise BookError(message)
+        given = "/"  # links are paths
     part = given.removeprefix(built) if built and given.startswith(built) else ""
     if not any(page.file.startswith(part) for page in pages):
         part = ""

@@ -75,7 +75,7 @@ def open_site_folder(
     `base_url` is the address of the folder, or of a part of the site: then only its pages are
     read. With `include_unlisted` pages outside the table of contents follow at the end.
 
-    BookError if there are no pages, or if neither they nor `base_url` tell their addresses.
+    BookError if there are no pages.
     FileRefused for a page of more than `PAGE_BYTES`; with `skip_refused` it is left out instead.
     """
     left_out: dict[str, list[str]] = defaultdict(list)
