@@ -73,7 +73,6 @@ def chunk(book: str, number: int, passages: Sequence[Passage] = (), version: str
         deep_link_url=f"https://book/docs/{number % 5}.html#:~:text=text",
         language="en" if number % 2 else "es",
         passages=held,
-        context=((0, 3),),
         chapter_number=number % 4,
     )
 

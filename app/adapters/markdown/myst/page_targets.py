@@ -5,13 +5,13 @@ Pages are scanned line by line before any is parsed, because a role may show a l
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from app.adapters.markdown.myst.directives import CODE, PROOFS, inline_options
 from app.adapters.markdown.myst.roles import INLINE_OPTIONS
-from app.domain.chunking.inline_markup import reader_text
 
 _OPENING = re.compile(
     r"(?P<fence>`{3,}|~{3,}|:{3,})[ \t]*"
@@ -22,6 +22,12 @@ _LABEL = re.compile(r"\((?P<label>[^()]+)\)=$")
 _HEADING = re.compile(r"(?P<marks>#{1,6})[ \t]+(?P<title>.*)")
 _FORMULA_LABEL = re.compile(r"\$\$[ \t]*\((?P<label>[^()\s]+)\)$")
 _ROLE = re.compile(r"\{[A-Za-z][\w:+-]*\}(?=`)")
+_LINK = re.compile(
+    r"!?\[((?:\\.|[^\[\]\\]){0,400})\](?:\([^()]{0,400}(?:\([^()]{0,200}\)[^()]{0,200})?\)|\[[^\[\]]{0,200}\])"
+)
+_TAG = re.compile(r"<[^<>]{0,400}>|\{:[^{}\n]{0,300}\}")
+_EMPHASIS = re.compile(r"(?<![\\\w])[*_]{1,3}(?=\S)|(?<=[^\s\\])[*_]{1,3}(?!\w)|`+")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 SECTION, FIGURE, TABLE, LISTING, EQUATION = "section", "figure", "table", "listing", "equation"
 EXERCISE = "exercise"
@@ -174,4 +180,6 @@ class _Scanner:
 
 def _plain_title(source: str) -> str:
     """Return what a reader sees of a title's inline source."""
-    return reader_text(_ROLE.sub("", source))
+    text = _TAG.sub("", _LINK.sub(r"\1", _ROLE.sub("", source)))
+    text = _ESCAPE.sub(r"\1", _EMPHASIS.sub("", text))
+    return " ".join(html.unescape(text).split())
