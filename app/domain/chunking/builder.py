@@ -123,7 +123,7 @@ def shown_pieces(pieces: Sequence[Piece], path: tuple[str, ...]) -> Sequence[Pie
     Pieces that are all headings are all shown.
     """
     if _body(pieces) is not pieces:
-        pieces = [piece for piece in pieces if not _is_above(piece, path)]
+        pieces = [piece for piece in pieces if not is_above(piece, path)]
     head = pieces[0].head
     return [head, *pieces] if head and head.block is not pieces[0].block else pieces
 
@@ -154,7 +154,7 @@ def _texts(run: Sequence[Piece]) -> tuple[str, str, str]:
     return lead, text, f"\n{closing}" if closing else ""
 
 
-def _is_above(heading: Piece, path: tuple[str, ...]) -> bool:
+def is_above(heading: Piece, path: tuple[str, ...]) -> bool:
     """Whether this is a heading that is part of the heading path."""
     own = heading.block.heading_path
     return heading.block.kind is BlockKind.HEADING and bool(own) and path[: len(own)] == own
@@ -163,8 +163,6 @@ def _is_above(heading: Piece, path: tuple[str, ...]) -> bool:
 def common_path(pieces: Sequence[Piece]) -> tuple[str, ...]:
     """Return the headings that all pieces are below."""
     paths = {piece.block.heading_path for piece in _body(pieces)}
-    if len(paths) == 1:
-        return paths.pop()
     shared = takewhile(lambda names: len(set(names)) == 1, zip(*paths, strict=False))
     return tuple(names[0] for names in shared)
 

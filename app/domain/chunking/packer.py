@@ -52,10 +52,7 @@ def pack(items: Sequence[PackItem], config: StructureConfig, slack: int = 0) -> 
         best, choice, size = float("inf"), end - 1, 0
         for start in range(end - 1, -1, -1):
             size += tokens[start]
-            if size + heads[start] > limit:
-                if start == end - 1:
-                    best = total[start]
-                    continue
+            if size + heads[start] > limit and start < end - 1:
                 if size > limit:
                     break
                 continue

@@ -24,14 +24,11 @@ def chunk_semantic(
     sizes = config.semantic
     pieces = list(sentence_pieces(BlockSplitter(document, tools, sizes.maximum), config.exclude))
     texts = [piece.text for piece in pieces]
-    vectors = tools.embed(_windows(texts, sizes.window)) if texts else []
+    # Each with its neighbours, because vectors of longer texts vary less.
+    ranges = [slice(max(at - sizes.window, 0), at + sizes.window + 1) for at in range(len(texts))]
+    vectors = tools.embed([" ".join(texts[one]) for one in ranges]) if texts else []
     builder = ChunkBuilder(document, book, StrategyName.SEMANTIC, config, tools)
     return builder.build([ChunkDraft(group) for group in _grouped(pieces, vectors, sizes)])
-
-
-def _windows(texts: Sequence[str], window: int) -> list[str]:
-    """Join each text with its neighbours, because vectors of longer texts vary less."""
-    return [" ".join(texts[max(at - window, 0) : at + window + 1]) for at in range(len(texts))]
 
 
 def _grouped(

@@ -10,6 +10,7 @@ from app.domain.chunking.builder import (
     ChunkBuilder,
     ChunkDraft,
     common_path,
+    is_above,
     shown_pieces,
     text_of,
 )
@@ -148,9 +149,12 @@ class _FilePacking:
     def _glued_to_headings(self, headings: Sequence[Block], body: list[Piece]) -> list[Piece]:
         """Return the pieces of the headings and the body, each glued to the heading before it.
 
-        A heading above the next piece is in the heading path, so its tokens do not count.
+        A heading above the next piece is in the heading path, so its tokens do not count, and it is
+        left out if it is longer than a chunk.
         """
-        heads = list(chain.from_iterable(map(self.splitter.pieces, headings)))
+        path = body[0].block.heading_path if body else ()
+        found = chain.from_iterable(map(self.splitter.pieces, headings))
+        heads = [one for one in found if one.whole or not is_above(one, path)]
         pieces = [*heads, *body]
         for at, heading in enumerate(heads[: len(pieces) - 1]):
             following = pieces[at + 1]
