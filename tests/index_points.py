@@ -45,6 +45,7 @@ def passage(paragraph_id: str, text: str, start: int = 0) -> Passage:
         url=f"https://book/#{paragraph_id}",
         heading_path=("Chapter", "Section"),
         terms=("term",),
+        offset=start,
     )
 
 
