@@ -97,7 +97,7 @@ def _table(random: Random, size: int, language: str) -> Made:
     cells = [f"{sentence(random, 4, language)[:-1]} | {random.randrange(99)}" for _ in range(size)]
     header = Part(BlockKind.TABLE, 0, 12, "Term | Count", header=True)
     made = _listing(BlockKind.TABLE, cells, "Term | Count\n--- | ---\n")
-    return replace(made, parts=(header, *made.parts))
+    return replace(made, text=f"Term | Count\n{made.text}", parts=(header, *made.parts))
 
 
 def _code(random: Random, size: int, language: str) -> Made:
@@ -124,6 +124,19 @@ def _quote(random: Random, size: int, language: str) -> Made:
     return replace(made, parts=parts)
 
 
+def _admonition(random: Random, size: int, language: str) -> Made:
+    """A title, prose and code in a fence, which may be longer than a chunk."""
+    prose, code = paragraph(random, 2, language), _code(random, size * 4, language).text
+    texts = {BlockKind.PARAGRAPH: prose, BlockKind.CODE: f"```python\n{code}\n```"}
+    text = "\n\n".join(["Title", *texts.values()])
+    parts = (
+        Part(kind, at, at + len(one), one)
+        for kind, one in texts.items()
+        if (at := text.index(one)) >= 0
+    )
+    return Made(BlockKind.ADMONITION, text, text, tuple(parts))
+
+
 _Maker = Callable[[Random, int, str], Made]
 MAKERS: dict[BlockKind, _Maker] = {
     BlockKind.HEADING: _heading,
@@ -132,6 +145,7 @@ MAKERS: dict[BlockKind, _Maker] = {
     BlockKind.CODE: _code,
     BlockKind.TABLE: _table,
     BlockKind.QUOTE: _quote,
+    BlockKind.ADMONITION: _admonition,
     BlockKind.MATH: _plain(BlockKind.MATH, "$$\n", "\n$$"),
     BlockKind.FIGURE: _plain(BlockKind.FIGURE, "![", "](a.png)"),
     BlockKind.GLOSSARY_ENTRY: _plain(BlockKind.GLOSSARY_ENTRY),

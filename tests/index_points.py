@@ -45,6 +45,7 @@ def passage(paragraph_id: str, text: str, start: int = 0) -> Passage:
         url=f"https://book/#{paragraph_id}",
         heading_path=("Chapter", "Section"),
         terms=("term",),
+        offset=start,
     )
 
 
@@ -73,7 +74,6 @@ def chunk(book: str, number: int, passages: Sequence[Passage] = (), version: str
         deep_link_url=f"https://book/docs/{number % 5}.html#:~:text=text",
         language="en" if number % 2 else "es",
         passages=held,
-        context=((0, 3),),
         chapter_number=number % 4,
     )
 

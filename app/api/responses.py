@@ -271,7 +271,7 @@ class HitBody(Body):
             score=hit.score,
             dense_score=hit.dense_score,
             sparse_score=hit.sparse_score,
-            text=chunk.reader_text,
+            text=chunk.text_content,
             url=chunk.deep_link_url,
             chapter=chunk.chapter,
             section=chunk.section,

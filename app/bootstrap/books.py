@@ -28,16 +28,16 @@ from app.domain.chunking.config import (
     ChunkingConfig,
     RecursiveConfig,
     StructureConfig,
-    script_scale,
     strategy_name,
 )
-from app.domain.chunking.report import Report, guarantee_report
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Book, Document, Site, Span
 from app.domain.errors import RagError
+from app.domain.evaluation.chunking_report import Report, chunking_report
 from app.domain.identity import keep_ids
 from app.domain.page_links import page_links
+from app.domain.script_scale import script_scale
 from app.services.gc_control import paused_gc
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
@@ -244,8 +244,8 @@ def _linking(tools: ChunkingTools, document: Document) -> ChunkingTools:
 
 
 def chunk_report(book: Book, chunks: Sequence[Chunk], request: IngestRequest) -> Report:
-    """Check the chunks against all guarantees of the strategy `structure`."""
+    """Measure the chunks against the sizes of the strategy `structure`."""
     tools = ChunkingTools(count_tokens=token_counter(), split_sentences=split_sentences)
     config = _config(request)
     config = replace(config, scale=_scale(book, config, tools.count_tokens)).scaled()
-    return guarantee_report(book, chunks, tools, config.structure, config.exclude)
+    return chunking_report(book, chunks, tools, config.structure)

@@ -106,7 +106,7 @@ def _reading(commands: Commands) -> None:
     )
     source_arguments(chunks, "PATH")
     _chunking_options(chunks)
-    flag(chunks, "--report", "print the guarantee report instead")
+    flag(chunks, "--report", "print sizes, overlap and broken blocks instead")
 
 
 def _chunking_options(command: argparse.ArgumentParser) -> None:

@@ -34,7 +34,7 @@ async def search(arguments: argparse.Namespace, settings: Settings) -> None:
     for rank, hit in enumerate(result.hits, 1):
         print(f"{rank}. {hit.score:.3f}  {' > '.join(hit.chunk.heading_path)}")
         print(f"   {hit.chunk.deep_link_url}")
-        print(f"   {' '.join(hit.chunk.reader_text.split())[:240]}")
+        print(f"   {' '.join(hit.chunk.text_content.split())[:240]}")
     if not result.hits:
         remark("nothing found")
 

@@ -20,7 +20,6 @@ from app.cli.output import print_json
 from app.cli.printing import remark
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
-from app.domain.chunking.report import Report
 from app.domain.document import Block, Book
 from app.domain.edition import ONLY
 from app.services.ingest import IngestRequest
@@ -113,7 +112,7 @@ async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
     _remark_on(book)
     made = await _chunk(book, request, settings)
     if arguments.report:
-        print_json(_report(chunk_report(book, list(made), request)))
+        print_json(asdict(chunk_report(book, list(made), request)))
         return
     for chunk in made:
         print_json(_fields(chunk))
@@ -132,20 +131,10 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
         return await asyncio.to_thread(lambda: [*app.ingest.chunk_book(book, request, ignore)])
 
 
-def _report(report: Report) -> dict[str, object]:
-    """Return counts; then, per guarantee, the number of violations and the first locations."""
-    counts = asdict(report)
-    breaches: dict[str, list[str]] = counts.pop("breaches")
-    return counts | {
-        "broken": {name: len(found) for name, found in breaches.items()},
-        "examples": {name: found[:3] for name, found in breaches.items() if found},
-    }
-
-
 _CHUNK_FIELDS = """
     chunk_id text_content token_count overlap_start overlap_end paragraph_id paragraph_ids
-    content_type chapter section file spans deep_link_url book_version book chunk_index char_start
-    char_end heading_path context language
+    content_type chapter section file spans deep_link_url book_version book chunk_index heading_path
+    language
 """.split()
 
 

@@ -6,8 +6,8 @@
 - links to paragraphs: `links`, `page_links`, `page_text`, `unique_phrases`, `urls`
 - chunks: `chunking`; search: `retrieval`, `search_text`
 - answers: `answer`, `answering`, `prompts`, `generated_text`
-- words and texts: `terms`, `languages`, `english`, `word_count`, `fences_and_tables`, `surrogates`,
-  `printable`
+- words and texts: `terms`, `languages`, `english`, `word_count`, `script_scale`,
+  `fences_and_tables`, `surrogates`, `printable`
 - the question log: `logged_answer`, `owner_report`, `personal_data`
 - `evaluation`; `errors`; `cost`; `site_key`; `percentile`; `fast_dataclass`
 """

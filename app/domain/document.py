@@ -96,7 +96,6 @@ class Block:
     terms: tuple[str, ...] = ()
     """Terms that the author marks as defined here; the terms of a glossary entry."""
     parts: tuple[Part, ...] = ()
-    included: str = ""
     author_id: str = ""
     """Id given by the author; used as paragraph id instead of the content hash."""
     runs: str = ""

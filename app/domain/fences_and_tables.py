@@ -113,30 +113,20 @@ def _run(opening: str) -> str:
     return found["run"] if found else ""
 
 
-def with_whole_fences(text: str, opening: str = "") -> str:
-    """Return a part of a text with the lines that the fences cut by its ends have lost.
+def opening_again(line: str) -> str:
+    """Return the first line of a fence or table to repeat; a deep one in list items as deep.
 
-    `opening` is the first line of the fence that is open at its start. The rest of its list item is
-    moved to the left: the item's marker is in another part.
+    A margin of four blanks without an item would make it a listing.
     """
-    lines = text.split("\n")
-    if opening:
-        lines = _opened_again(lines, opening)
-    cut = open_fence("\n".join(lines))
-    if cut and not open_fence("\n".join(lines[:-1])):
-        return "\n".join(lines[:-1])
-    closing = [cut.replace(cut.lstrip(), _run(cut))] if cut else []
-    return "\n".join([*lines, *closing])
+    text = line.lstrip(" ")
+    margin = len(line) - len(text)
+    return line if margin < 4 else f"{'- ' * (margin // 2)}{' ' * (margin % 2)}{text}"
 
 
-def _opened_again(lines: Sequence[str], opening: str) -> list[str]:
-    margin = opening[: len(opening) - len(opening.lstrip())]
-    inside = (
-        not at or not line.strip() or line.startswith(margin) for at, line in enumerate(lines)
-    )
-    end = next((at for at, one in enumerate(inside) if not one), len(lines))
-    moved = [*(line.removeprefix(margin) for line in lines[:end]), *lines[end:]]
-    return moved[1:] if _closes(moved[0], opening) else [opening.lstrip(), *moved]
+def closing_line(text: str) -> str:
+    """Return the last line of the fence that is open at the end of the text, "" if none is."""
+    opening = open_fence(text) if "```" in text else ""
+    return opening.replace(opening.lstrip(), _run(opening)) if opening else ""
 
 
 def without_fences(text: str) -> str:

@@ -14,7 +14,7 @@ from app.domain.answering.chapters import chapters_of
 from app.domain.answering.passage_text import passage_markdown
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.context_assembly import joined, pieces_of
+from app.domain.retrieval.context_assembly import paragraphs_of
 
 _ABOUT = 200
 """Maximum characters of a page's description."""
@@ -73,10 +73,8 @@ def short_text(contents: ChapterList) -> str:
 def full_text(title: str, chunks: Sequence[Chunk]) -> str:
     """Return `llms-full.txt`: each paragraph once, in reading order, below its headings."""
     parts = [f"# {_line(title)}"]
-    for _, page in groupby(pieces_of(chunks), lambda one: one[0].file):
-        pieces = (piece for _, piece in page)
-        paragraphs = groupby(pieces, lambda piece: piece.paragraph_id or piece.start)
-        parts += _whole_page([joined([*held]) for _, held in paragraphs])
+    for _, page in groupby(paragraphs_of(chunks), lambda one: one[0].file):
+        parts += _whole_page([passage for _, passage in page])
     return "\n\n".join(parts) + "\n"
 
 

@@ -85,7 +85,7 @@ def _document_texts(document: Sequence[Chunk]) -> tuple[list[str], list[int]]:
             texts.append(" > ".join(chunk.heading_path))
         before = chunk.heading_path
         positions.append(len(texts))
-        texts.append(chunk.reader_text)
+        texts.append(chunk.text_content)
     return texts, positions
 
 

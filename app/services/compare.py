@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from time import process_time
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.report import Report
 from app.domain.document import Book
+from app.domain.evaluation.chunking_report import Report
 from app.domain.evaluation.gold_question import Question
 from app.services.evaluate import Evaluate, EvaluationRequest
 from app.services.ingest import ChunkBook, IngestBook, IngestRequest, ReadBook
@@ -89,8 +89,8 @@ class CompareStrategies:
             chunks=report.chunks,
             mean_tokens=report.mean_tokens,
             duplicates=report.duplicates / report.chunks if report.chunks else 0.0,
-            broken_blocks=len(report.breaches["integrity"]),
-            cut_sentences=len(report.breaches["sentences"]),
+            broken_blocks=len(report.broken_blocks),
+            cut_sentences=report.cut_sentences,
             recall=scores["recall@5"],
             ndcg=scores["ndcg@10"],
             precision=scores["precision"],

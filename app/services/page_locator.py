@@ -11,7 +11,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.links import page_key
-from app.domain.retrieval.context_assembly import pieces_of
+from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import VectorIndex
 
@@ -60,7 +60,7 @@ class PageLocator:
             return []
         file = SearchFilter(books=(exercise[0].book,), files=(exercise[0].file,))
         chunks = await self.index.matching(file)
-        passages = [piece for _, piece in pieces_of(chunks)]
+        passages = [passage for _, passage in paragraphs_of(chunks)]
         solved = solutions_by_place(passages)
         wanted = solved.get(exercise_id, ())
         if not wanted:

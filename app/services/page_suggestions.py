@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import islice
 
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.links import TEXT_DIRECTIVE, page_key
-from app.domain.retrieval.context_assembly import joined, pieces_of
+from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import Hit, SearchFilter
 from app.services.book_scope import in_first_book
 from app.services.lexical import LexicalEncoder
@@ -80,5 +80,4 @@ class SuggestForPage:
 
 
 def _exercises(chunks: Iterable[Chunk]) -> tuple[Passage, ...]:
-    tasks = (piece for _, piece in pieces_of(chunks) if piece.kind is BlockKind.EXERCISE)
-    return tuple(joined([*held]) for _, held in groupby(tasks, lambda one: one.paragraph_id))
+    return tuple(one for _, one in paragraphs_of(chunks) if one.kind is BlockKind.EXERCISE)

@@ -14,7 +14,7 @@ from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import RagError
 from app.domain.page_text import PageText, leads_to
-from app.domain.retrieval.context_assembly import pieces_of
+from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
 from app.services.book_scope import books_asked
@@ -78,7 +78,7 @@ class LinkQuotes:
         chunks = await self.index.matching(SearchFilter(books=(manifest.book,), files=(file,)))
         blocks: list[_Block] = []
         above: set[tuple[str, ...]] = set()
-        for _, one in pieces_of(chunks):
+        for _, one in paragraphs_of(chunks):
             for end in range(1, len(one.heading_path) + 1):
                 path = one.heading_path[:end]
                 if path not in above:

@@ -57,6 +57,8 @@ class Contender:
     name: str
     run: Callable[[Sequence[str]], Texts]
     splits: bool = True
+    source: bool = True
+    """Whether its chunks are Markdown source; ours are the text of blocks."""
 
 
 def ours(folder: Path, tools: ChunkingTools, config: ChunkingConfig) -> Texts:
@@ -143,7 +145,7 @@ def solid(text: str) -> str:
     return "".join(text.split())
 
 
-def broken(book: Book, chunks: Texts, tools: ChunkingTools) -> Iterator[str]:
+def broken(book: Book, chunks: Texts, tools: ChunkingTools, source: bool) -> Iterator[str]:
     """For each kind, the share of blocks of at most SIZE tokens that no chunk contains whole."""
     whole = dict.fromkeys(KINDS, 0)
     total = dict.fromkeys(KINDS, 0)
@@ -153,7 +155,8 @@ def broken(book: Book, chunks: Texts, tools: ChunkingTools) -> Iterator[str]:
             raw = document.source[block.start : block.end].strip()
             if block.kind in total and raw and tools.count_tokens(raw) <= SIZE:
                 total[block.kind] += 1
-                whole[block.kind] += any(solid(raw) in text for text in solid_texts)
+                wanted = solid(raw if source else block.text)
+                whole[block.kind] += any(wanted in text for text in solid_texts)
     for kind in KINDS:
         share = (total[kind] - whole[kind]) / total[kind] if total[kind] else 0.0
         yield f"{share:7.1%}" if total[kind] else "      -"
@@ -182,8 +185,8 @@ def main() -> None:
 def contenders_for(folder: Path, tools: ChunkingTools) -> list[Contender]:
     small = ChunkingConfig(structure=StructureConfig(high=450, maximum=SIZE, overlap=0))
     return [
-        Contender("structure", lambda _: ours(folder, tools, ChunkingConfig())),
-        Contender("structure, 512 tokens", lambda _: ours(folder, tools, small)),
+        Contender("structure", lambda _: ours(folder, tools, ChunkingConfig()), source=False),
+        Contender("structure, 512 tokens", lambda _: ours(folder, tools, small), source=False),
         Contender("  of it: parse", lambda _: [[] for _ in read_book(folder).documents], False),
         Contender("floor: parse + tokenise", lambda texts: floor(texts, tools), False),
         *others(tools),
@@ -198,7 +201,7 @@ def integrity(folders: Sequence[Path], tools: ChunkingTools) -> None:
         texts = [str(document.source) for document in book.documents]
         for contender in contenders_for(folder, tools):
             if contender.splits:
-                shares = broken(book, contender.run(texts), tools)
+                shares = broken(book, contender.run(texts), tools, contender.source)
                 cell = " / ".join(share.strip() for share in shares)
                 rows.setdefault(contender.name, []).append(cell)
     kinds = " / ".join(kind.value for kind in KINDS)
@@ -261,7 +264,9 @@ def measure(folder: Path, tools: ChunkingTools, repeat: int) -> None:
         line = f"{contender.name:32}{spent:7.2f}{megabytes / spent:7.2f}"
         if contender.splits:
             chunks = results[contender.name]
-            line += f"{sum(map(len, chunks)):8}           " + " ".join(broken(book, chunks, tools))
+            line += f"{sum(map(len, chunks)):8}           " + " ".join(
+                broken(book, chunks, tools, contender.source)
+            )
         print(line)
 
 

@@ -25,10 +25,10 @@ from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, StrategyName
-from app.domain.chunking.report import guarantee_report
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Site
+from app.domain.evaluation.chunking_report import chunking_report
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
@@ -303,8 +303,8 @@ def _strategy(name: StrategyName, page: Made) -> None:
     _chunks(page.book, replace(page.config, strategy=name))
 
 
-def _guarantees(page: Made) -> None:
-    guarantee_report(page.book, page.chunks, _tools(), page.config.structure)
+def _report(page: Made) -> None:
+    chunking_report(page.book, page.chunks, _tools(), page.config.structure)
 
 
 STAGES: Mapping[str, Callable[[Made], object]] = {
@@ -315,7 +315,7 @@ STAGES: Mapping[str, Callable[[Made], object]] = {
     "links": lambda page: page_links(page.book.documents[0]),
     **{name.value: partial(_strategy, name) for name in StrategyName},
     "without code": _without_code,
-    "guarantees": _guarantees,
+    "report": _report,
     "compare": _compared,
     "terms": lambda page: [chunk_vector(chunk, _SPARSE) for chunk in page.chunks],
     "glossary": _glossary_hints,

@@ -55,7 +55,7 @@ def real_chunks(data: Path) -> list[Chunk]:
 def varied(chunks: Sequence[Chunk]) -> Iterator[Chunk]:
     """The chunks, and then repeated with other words."""
     yield from (renamed(chunk, 0, {}) for chunk in chunks)
-    counts = Counter(word for one in chunks for word in _WORD.findall(one.reader_text))
+    counts = Counter(word for one in chunks for word in _WORD.findall(one.text_content))
     ranked = [word for word, _ in counts.most_common()]
     for number in range(1, 10_000):
         words = exchanged(ranked, random.Random(number))

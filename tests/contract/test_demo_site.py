@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 import httpx
 import pytest
-
 from app.adapters.markdown.sample_pages import render_pages
+
 from app.api.demo import build_site
 from app.bootstrap.application import application
 from app.bootstrap.books import SAMPLE_BOOK, SAMPLE_BOOK_ID, sample_pages

@@ -574,7 +574,7 @@ def test_a_paragraph_is_found_whole_in_its_book(run: Run) -> None:
 
 def test_a_listing_in_two_chunks_is_read_as_one(run: Run, tmp_path: Path) -> None:
     first = replace(passage("p-split", "x = 1", 0), kind=BlockKind.CODE, language="python")
-    second = replace(first, text="y = 2", start=6, end=11)
+    second = replace(first, text="y = 2", start=6, end=11, offset=6)
 
     async def scenario(index: BookStore) -> None:
         made = points("book", [1, 6])
@@ -704,7 +704,10 @@ passages = st.builds(
     text,
     texts,
     texts,
-    st.booleans(),
+    text,
+    number,
+    number,
+    number,
 )
 chunks = st.builds(
     Chunk,
@@ -727,7 +730,6 @@ chunks = st.builds(
     deep_link_url=text,
     language=text,
     passages=st.lists(passages, max_size=3).map(tuple),
-    context=spans,
 )
 
 

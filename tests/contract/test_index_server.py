@@ -22,7 +22,7 @@ from app.adapters.qdrant.document_frequencies import (
     document_frequency,
     idf,
 )
-from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
+from app.adapters.qdrant.manifest import LAYOUT, manifest_from_json, manifest_to_json
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import public_address, server_client
 from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
@@ -638,7 +638,7 @@ def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_books_al
         assert record.current
         broken = replace(record, current=replace(record.current, manifest={"layout": 0}))
         assert await records.replace(record, broken)
-        with pytest.raises(StorageError, match="broken: not an index of layout 2"):
+        with pytest.raises(StorageError, match=f"broken: not an index of layout {LAYOUT}"):
             await index.check()
         await publish(index, "book", points("book", [1]))
         await index.check()
@@ -649,7 +649,7 @@ def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_books_al
         with pytest.raises(StorageError):
             await index.search(QUERY, None, 5, SearchFilter(books=(BookId("broken"),)))
         faults = await index.faults(BookId("broken"))
-        assert ["not an index of layout 2" in line for line in faults] == [True]
+        assert [f"not an index of layout {LAYOUT}" in line for line in faults] == [True]
         await publish(index, "broken", points("broken", [2]))
         await index.check()
         assert await index.damaged() == {}

@@ -69,7 +69,7 @@ def test_vectors_are_those_of_the_chunks_within_their_document(home: Path, book:
         assert (manifest.model, manifest.dimension) == (embedder.model, embedder.dimension)
         stored = {(p.chunk.file, p.chunk.chunk_index): p for p in await run.points()}
         file = min(stored)[0]
-        texts = [p.chunk.reader_text for (name, _), p in sorted(stored.items()) if name == file]
+        texts = [p.chunk.text_content for (name, _), p in sorted(stored.items()) if name == file]
         assert embedder.documents[0] == ("Page 0", *texts)
         _, *within = await embedder.inner.embed_in_context(["Page 0", *texts])
         alone = await embedder.inner.embed_documents(texts)
@@ -118,7 +118,7 @@ def test_one_document_may_ask_for_late_chunking(home: Path, book: Path) -> None:
         await run.ingest(book)
         (document,) = embedder.documents
         stored = await run.chunks()
-        pooled = [chunk.reader_text for chunk in stored if chunk.pooled_within]
+        pooled = [chunk.text_content for chunk in stored if chunk.pooled_within]
         assert sorted(document) == sorted(["Page 0", *pooled])
         assert {chunk.file for chunk in stored if chunk.pooled_within} == {"page0.md"}
 

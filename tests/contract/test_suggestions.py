@@ -91,6 +91,7 @@ def test_an_exercise_in_two_chunks_is_whole() -> None:
     chunks, start = [], 0
     for at, text in enumerate(parts):
         part = passage(text, "p-task", BlockKind.EXERCISE, start=start, heading_path=("Owls",))
+        part = replace(part, offset=start)
         chunks.append(replace(make_chunk(text, index=at), passages=(part,), deep_link_url="/a.md"))
         start = part.end + 1
     found = asyncio.run(

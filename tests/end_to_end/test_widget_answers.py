@@ -11,9 +11,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from app.adapters.markdown import read_book
 from playwright.sync_api import Page, expect
 
-from app.adapters.markdown import read_book
 from app.domain.document import BlockKind
 from tests.browsing import CHROMIUM, restore, turn
 

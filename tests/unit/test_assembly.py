@@ -34,7 +34,7 @@ def passage(
     end: int | None = None,
     section: str = "Intro",
     kind: BlockKind = BlockKind.PARAGRAPH,
-    verbatim: bool = False,
+    offset: int = 0,
 ) -> Passage:
     return Passage(
         paragraph_id=paragraph or f"p-{start}",
@@ -44,7 +44,7 @@ def passage(
         end=start + len(text) if end is None else end,
         url=f"https://example.org/#{start}",
         heading_path=("Page", section),
-        verbatim=verbatim,
+        offset=offset,
     )
 
 
@@ -82,7 +82,7 @@ SIX = passage("six seven", 40)
 
 
 ROWS = [
-    passage(f"row {number}", 100 + 10 * number, "p-table", kind=BlockKind.TABLE)
+    passage(f"row {number}", 100 + 10 * number, "p-table", kind=BlockKind.TABLE, offset=6 * number)
     for number in range(3)
 ]
 TABLE = replace(ROWS[0], text="row 0\nrow 1\nrow 2", end=ROWS[-1].end)
@@ -132,39 +132,65 @@ def test_a_whole_paragraph_takes_the_place_of_its_pieces() -> None:
     assert context[0].score == 0.9
 
 
-def test_pieces_of_a_paragraph_that_follow_on_each_other_become_one_passage() -> None:
-    a, b, c = passage("A b.", 0, "p"), passage("C d.", 5, "p"), passage("E f.", 10, "p")
+def parts(*texts: str, kind: BlockKind = BlockKind.PARAGRAPH) -> list[Passage]:
+    """Parts of one paragraph, with a blank between them."""
+    starts = [len("".join(texts[:at])) + at for at in range(len(texts))]
+    return [
+        passage(text, start, "p", kind=kind, offset=start)
+        for text, start in zip(texts, starts, strict=True)
+    ]
+
+
+def test_parts_of_a_paragraph_that_follow_each_other_become_one_passage() -> None:
+    a, b, c = parts("A b.", "C d.", "E f.")
     context = assemble([Hit(chunk(a, b), 0.9), Hit(chunk(b, c, index=1), 0.8)], 100, words)
     assert texts(context) == ["A b. C d. E f."]
     assert (context[0].passage.start, context[0].passage.end) == (0, 14)
 
 
-def test_rows_with_mark_up_between_them_are_joined_by_lines_if_one_chunk_shows_they_adjoin() -> (
-    None
-):
-    rows = [
-        passage(text, start, "t", kind=BlockKind.TABLE)
-        for text, start in (("r 1", 0), ("r 2", 30), ("r 3", 60))
+def test_rows_that_follow_each_other_are_lines_and_others_stay_apart() -> None:
+    rows = parts("r 1", "r 2", "r 3", kind=BlockKind.TABLE)
+    hits = [Hit(chunk(row, index=index), 1 - index / 9) for index, row in enumerate(rows)]
+    assert texts(assemble(hits, 100, words)) == ["r 1\nr 2\nr 3"]
+    assert texts(assemble([hits[0], hits[2]], 100, words)) == ["r 1", "r 3"]
+
+
+def test_parts_of_a_quote_are_joined_by_a_line_end_next_to_code() -> None:
+    hits = [
+        Hit(chunk(part, index=index), 0.5)
+        for index, part in enumerate(parts("Do:", "```sh\nmake\n```", kind=BlockKind.QUOTE))
     ]
-    adjoining = assemble([Hit(chunk(*rows), 1.0)], 100, words)
-    assert texts(adjoining) == ["r 1\nr 2\nr 3"]
-    apart = [Hit(chunk(rows[0]), 1.0), Hit(chunk(rows[2], index=1), 0.9)]
-    assert texts(assemble(apart, 100, words)) == ["r 1", "r 3"]
-
-
-def test_pieces_of_a_quote_are_joined_by_a_line_end_next_to_code() -> None:
-    first = passage("Do:", 0, "p-quote", kind=BlockKind.QUOTE)
-    second = passage("```sh\nmake\n```", 4, "p-quote", kind=BlockKind.QUOTE)
-    hits = [Hit(chunk(first), 0.5), Hit(chunk(second, index=1), 0.4)]
     assert texts(assemble(hits, 99, words)) == ["Do:\n```sh\nmake\n```"]
 
 
-def test_verbatim_passages_lose_their_overlap_to_the_character() -> None:
+def test_parts_that_overlap_are_joined_to_the_character() -> None:
     source = "The quick brown fox jumps over the lazy dog."
-    left = passage(source[:25], 0, "p", verbatim=True)
-    right = passage(source[17:], 17, "p", verbatim=True)
+    left = passage(source[:25], 0, "p")
+    right = passage(source[17:], 17, "p", offset=17)
     context = assemble([Hit(chunk(left), 0.9), Hit(chunk(right, index=1), 0.8)], 100, words)
     assert texts(context) == [source]
+
+
+def test_a_table_s_header_is_repeated_by_its_rows_only_where_it_is_not_there_itself() -> None:
+    first, second, third = parts("Word | n", "a | 1", "b | 2", kind=BlockKind.TABLE)
+    repeating = [
+        replace(row, text=f"Word | n\n{row.text}", lead=len("Word | n\n"))
+        for row in (second, third)
+    ]
+    hits = [Hit(chunk(row, index=index), 0.5) for index, row in enumerate([first, *repeating])]
+    assert texts(assemble(hits, 99, words)) == ["Word | n\na | 1\nb | 2"]
+    assert texts(assemble(hits[1:], 99, words)) == ["Word | n\na | 1\nb | 2"]
+    assert texts(assemble(hits[2:], 99, words)) == ["Word | n\nb | 2"]
+
+
+def test_a_fence_that_was_cut_is_one_again() -> None:
+    first, second = parts("```sh\none", "two\n```", kind=BlockKind.LIST)
+    cut = [
+        replace(first, text=f"{first.text}\n```", trail=4),
+        replace(second, text=f"```sh\n{second.text}", lead=6),
+    ]
+    hits = [Hit(chunk(part, index=index), 0.5) for index, part in enumerate(cut)]
+    assert texts(assemble(hits, 99, words)) == ["```sh\none\ntwo\n```"]
 
 
 def test_a_passage_that_does_not_fit_is_left_out_whole_and_a_smaller_one_still_taken() -> None:
@@ -198,22 +224,6 @@ def test_the_best_passage_is_taken_even_if_it_alone_is_more_than_a_section_s_sha
 def test_a_section_alone_may_use_the_whole_budget() -> None:
     crowd = [passage(f"crowd {n} x x", 100 + 20 * n) for n in range(4)]
     assert len(assemble([Hit(chunk(*crowd), 0.9)], 16, words)) == 4
-
-
-def test_pieces_of_an_included_file_share_one_place_and_are_all_kept_in_order() -> None:
-    listing = [
-        passage(text, 20, "code", end=54, kind=BlockKind.CODE)
-        for text in ("fn a() {}", "fn b() {}", "fn c() {}")
-    ]
-    more = passage("Second paragraph", 54, "q", end=54)
-    chunks = [
-        chunk(listing[0], index=0),
-        chunk(listing[1], index=1),
-        chunk(listing[2], more, index=2),
-    ]
-    hits = [Hit(one, score) for one, score in zip(chunks, (0.2, 0.9, 0.5), strict=True)]
-    expected = ["fn a() {}", "fn b() {}", "fn c() {}", "Second paragraph"]
-    assert texts(assemble([*hits, hits[0]], 100, words)) == expected
 
 
 @pytest.mark.parametrize("end", [80, 120], ids=["an empty span", "the directive's span"])
@@ -268,7 +278,9 @@ def books(draw: st.DrawFn) -> MadeBook:
         section = f"S{draw(st.integers(0, 2))}"
         start = len(source)
         for sentence in sentences:
-            pieces.append(passage(sentence, len(source), f"p{number}", section=section))
+            place = len(source)
+            piece = passage(sentence, place, f"p{number}", section=section, offset=place - start)
+            pieces.append(piece)
             source += sentence + " "
         source = source.rstrip() + "\n\n"
         if draw(st.booleans()):  # keep this block whole
@@ -277,7 +289,7 @@ def books(draw: st.DrawFn) -> MadeBook:
     if draw(st.booleans()):
         return MadeBook(source, _chunks_at_joints(pieces, draw(st.integers(1, 4))))
     spans = _spans_of_blocks(pieces)
-    return MadeBook(source, _chunks_anywhere(source, spans, draw(st.integers(3, 25))))
+    return MadeBook(source, _chunks_anywhere(source, spans, draw(st.integers(6, 25))))
 
 
 def _chunks_at_joints(pieces: Sequence[Passage], size: int) -> tuple[Chunk, ...]:
@@ -302,7 +314,7 @@ def _chunks_anywhere(
         end = start + size + size // 3
         cuts = [(max(a, start), min(b, end), model) for a, b, model in blocks]
         held = [
-            replace(model, text=source[a:b], start=a, end=b, verbatim=True)
+            replace(model, text=source[a:b], start=a, end=b, offset=model.offset + a - model.start)
             for a, b, model in cuts
             if a < b
         ]
@@ -400,26 +412,25 @@ def test_each_section_is_in_one_place_in_reading_order_and_the_best_scored_first
         assert starts == sorted(starts)
 
 
-def test_each_paragraph_of_an_included_file_is_there() -> None:
-    """All have the span of the directive, or an empty one after it."""
-    listing = passage("a = 1", 10, "p-a", end=40, kind=BlockKind.CODE)
-    rest = replace(listing, text="b = 2")
-    after = passage("It is two.", 40, "p-b", end=40)
-    chunks = [chunk(ONE, listing), chunk(rest, after, index=1)]
+def test_each_paragraph_of_chunks_is_there_once_in_reading_order() -> None:
+    first, second = parts("a = 1", "b = 2", kind=BlockKind.CODE)
+    after = passage("It is two.", 40, "p-b")
+    chunks = [chunk(ONE, first), chunk(first, second, after, index=1)]
     found = context_of(reversed(chunks), words)
-    assert [one.passage for one in found] == [ONE, listing, rest, after]
-    whole = whole_passage(chunks, "p-a")
+    assert texts(found) == ["one two three", "a = 1\nb = 2", "It is two."]
+    whole = whole_passage(chunks, "p")
     assert whole is not None
     assert whole.text == "a = 1\nb = 2"
 
 
-def test_pieces_of_a_paragraph_that_overlap_are_one_text() -> None:
+def test_parts_of_a_paragraph_that_overlap_are_one_text() -> None:
     text = "one two three four"
-    first = passage(text[:13], 0, "p-a", verbatim=True)
-    second = passage(text[8:], 8, "p-a", verbatim=True)
-    inside = passage(text[8:13], 8, "p-a", verbatim=True)
+    first = passage(text[:13], 0, "p-a")
+    second = passage(text[8:], 8, "p-a", offset=8)
+    inside = passage(text[8:13], 8, "p-a", offset=8)
     chunks = [chunk(first), chunk(inside, second, index=1)]
-    assert len(context_of(chunks, words)) == 2
+    assert texts(context_of(chunks, words)) == [text]
     whole = whole_passage(chunks, "p-a")
     assert whole is not None
     assert (whole.text, whole.end) == (text, len(text))
+    assert whole_passage(chunks, "p-b") is None

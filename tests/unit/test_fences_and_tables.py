@@ -20,7 +20,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import Block, BlockKind, Book, Document, Site
-from app.domain.fences_and_tables import open_fence, whole_lines, with_whole_fences
+from app.domain.fences_and_tables import closing_line, open_fence, whole_lines
 from app.domain.glossary import glossary_terms
 from app.domain.identity import content_id, keep_ids
 from app.domain.ledger import Ledger
@@ -146,7 +146,6 @@ def test_each_part_of_a_long_listing_has_a_fence_of_its_own(before: str) -> None
 
 
 def test_parts_of_an_included_quote_have_whole_fences(tmp_path: Path) -> None:
-    """An included text is cut at any line, since its parts have no place in the page's source."""
     quote = f"Do:\n\n```python\n{functions(120)}\n```\n\nSleep.".replace("\n", "\n> ")
     pages = {"SUMMARY.md": "- [A](a.md)\n", "a.md": "{{#include b.txt}}\n", "b.txt": f"> {quote}\n"}
     for name, text in pages.items():
@@ -172,16 +171,11 @@ def test_the_first_rows_of_a_table_in_a_long_block_are_a_table() -> None:
     assert shown.rstrip().endswith("<p>Sleep.</p>")
 
 
-def test_an_edge_of_a_fence_alone_is_no_part_of_a_text() -> None:
-    assert with_whole_fences("```\nEnd.", "```sh") == "End."
-    assert with_whole_fences("Do:\n```sh") == "Do:"
-
-
 @given(st.lists(st.sampled_from(["- a", "  ```", "```sh", "````", "a | b", "--- | ---", "", "x"])))
 def test_lines_with_frames_are_the_whole_text(lines: Sequence[str]) -> None:
     text = "\n".join(lines)
     assert "".join(whole_lines(text)) == text
-    assert not open_fence(with_whole_fences(text))
+    assert not open_fence("\n".join([text, *filter(None, [closing_line(text)])]))
 
 
 def texts_of(kind: BlockKind, text: str) -> list[str]:

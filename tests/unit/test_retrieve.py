@@ -266,7 +266,7 @@ def test_context_gives_the_hits_paragraphs_within_the_budget() -> None:
 def test_a_list_that_two_chunks_share_comes_whole_when_one_of_them_is_found() -> None:
     first, second = make_chunk("Queues: wait"), make_chunk("serve", index=1)
     part = replace(first.passages[0], kind=BlockKind.LIST)
-    rest = replace(second.passages[0], kind=BlockKind.LIST, paragraph_id=part.paragraph_id)
+    rest = replace(part, text="serve", offset=len("Queues: wait") + 1)
     chunks = [
         replace(first, passages=(part,)),
         replace(second, passages=(rest,), paragraph_ids=first.paragraph_ids),

@@ -11,7 +11,7 @@ from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, InputError
 from app.services.ports import BookManifest
 
-LAYOUT = 2
+LAYOUT = 3
 """Version of folders, payload and vectors. A book with another one must be ingested again."""
 
 _TYPES = {"int": (int,), "str": (str,), "BookId": (str, BookId)}

@@ -42,7 +42,6 @@ def to_payload(chunk: Chunk) -> dict[str, object]:
         "paragraph_ids": list(chunk.paragraph_ids),
         "heading_path": list(chunk.heading_path),
         "spans": [list(span) for span in chunk.spans],
-        "context": [list(span) for span in chunk.context],
         # As text: the embedded engine stores nested values slowly (3 microseconds a string), so
         # text halves the time of a write.
         "passages": json.dumps(
@@ -72,7 +71,6 @@ def from_payload(payload: Mapping[str, Any] | None) -> Chunk:
             "paragraph_ids": tuple(payload["paragraph_ids"]),
             "heading_path": tuple(payload["heading_path"]),
             "spans": tuple((start, end) for start, end in payload["spans"]),
-            "context": tuple((start, end) for start, end in payload["context"]),
             "passages": tuple(map(_passage, json.loads(payload["passages"]))),
         }
         values |= {name: payload[name] for name in _OPTIONAL_FIELDS if name in payload}

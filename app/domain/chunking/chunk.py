@@ -11,36 +11,43 @@ from app.domain.fast_dataclass import fast_dataclass
 
 @fast_dataclass(frozen=True, slots=True)
 class Passage:
-    """A paragraph, or a part of a long one, inside a chunk.
-
-    A whole block is one passage. If a block is split, each run of its parts (sentences, rows,
-    items) in the chunk is one passage. With a strategy that cuts at such parts, passages of two
-    chunks are equal, nested or disjoint. A strategy that cuts anywhere sets `verbatim=True`: the
-    text is `source[start:end]` itself.
-    """
+    """A paragraph, or a contiguous part of a long one, inside a chunk."""
 
     paragraph_id: str
     kind: BlockKind
     text: str
+    """Markdown. Without the `lead` characters before and the `trail` characters after the
+    paragraph's own text, it is the paragraph's text from `offset`."""
     start: int
     end: int
+    """Source of the text. In Markdown that of a part is approximate, as mark-up is not counted."""
     url: str
     """Deep link to the paragraph: permalink, anchor, text fragment."""
     heading_path: tuple[str, ...]
     terms: tuple[str, ...] = ()
-    verbatim: bool = False
     language: str = ""
     """The programming language of a code block."""
+    offset: int = 0
+    """Where the text begins in the paragraph's text."""
+    lead: int = 0
+    """Characters repeated from earlier: a table's header, a fence's first line."""
+    trail: int = 0
+    """Characters of the line that closes a fence which goes on in another part."""
+
+    @property
+    def own_text(self) -> str:
+        """The part of the paragraph's text: without what is repeated."""
+        return self.text[self.lead : len(self.text) - self.trail]
+
+    @property
+    def stop(self) -> int:
+        """Where the text ends in the paragraph's text."""
+        return self.offset + len(self.text) - self.lead - self.trail
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Chunk:
-    r"""The unit of retrieval.
-
-    `text_content` joins `source[start:end]` of each of `spans`, in order, with "\n\n". It also
-    holds context: repeated headers, lead-ins and included text. Each pair of `context` is the
-    [start, end) range of such text in `text_content`.
-    """
+    """The unit of retrieval."""
 
     chunk_id: str
     """UUIDv5 over book, strategy, settings, file and content."""
@@ -52,6 +59,8 @@ class Chunk:
     position: int
     """The document's position in the book's reading order, from 0."""
     text_content: str
+    """The texts of the passages, joined by blank lines. Headings of the path are in it only if the
+    chunk has no other text."""
     token_count: int
     """Tokens of `text_content`, by tiktoken cl100k_base."""
     overlap_start: int
@@ -67,10 +76,10 @@ class Chunk:
     """The innermost heading above the chunk, or the page's title."""
     heading_path: tuple[str, ...]
     spans: tuple[Span, ...]
+    """The source of the passages and their headings, ascending and disjoint."""
     deep_link_url: str
     language: str
     passages: tuple[Passage, ...]
-    context: tuple[Span, ...] = ()
     pooled_within: str = ""
     """Late chunking: hash of the document's texts, which the vector depends on. "" if the vector
     is that of `embedding_text` alone."""
@@ -88,26 +97,11 @@ class Chunk:
 
         Overlap comes first, is of one section, and holds no heading.
         """
-        if not self.overlap_start:
-            return self.passages
-        first = next((p for p in self.passages if p.paragraph_id == self.paragraph_id), None)
         path = self.passages[0].heading_path
-        if first is None or first.heading_path == path:
+        own = (p.heading_path for p in self.passages if p.paragraph_id == self.paragraph_id)
+        if not self.overlap_start or next(own, path) == path:
             return self.passages
         return tuple(dropwhile(lambda one: one.heading_path == path, self.passages))
-
-    @property
-    def char_start(self) -> int:
-        return self.spans[0][0]
-
-    @property
-    def char_end(self) -> int:
-        return self.spans[-1][1]
-
-    @property
-    def reader_text(self) -> str:
-        """The passages as a reader sees them."""
-        return "\n\n".join(passage.text for passage in self.passages)
 
     @property
     def embedding_text(self) -> str:

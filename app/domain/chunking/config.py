@@ -1,11 +1,10 @@
-"""Settings of the chunking strategies, and the scale of their sizes for a book's script."""
+"""Settings of the chunking strategies."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -111,24 +110,8 @@ class SemanticConfig:
     maximum: int = 700
 
 
-@dataclass(frozen=True, slots=True)
-class LateConfig:
-    """Sizes in tokens. Chunks do not overlap, since their vectors include the context."""
-
-    low: int = 200
-    high: int = 500
-    minimum: int = 100
-    maximum: int = 700
-
-
 _StrategyConfig: TypeAlias = (
-    StructureConfig
-    | FixedConfig
-    | RecursiveConfig
-    | SentenceConfig
-    | AutoConfig
-    | SemanticConfig
-    | LateConfig
+    StructureConfig | FixedConfig | RecursiveConfig | SentenceConfig | AutoConfig | SemanticConfig
 )
 _ASCENDING: Mapping[type, tuple[tuple[str, ...], ...]] = {
     StructureConfig: (("minimum", "low", "high", "maximum"), ("overlap", "high")),
@@ -136,15 +119,11 @@ _ASCENDING: Mapping[type, tuple[tuple[str, ...], ...]] = {
     RecursiveConfig: (("overlap", "size"),),
     SentenceConfig: (("minimum", "target", "maximum"), ("overlap", "target")),
     SemanticConfig: (("minimum", "maximum"),),
-    LateConfig: (("minimum", "low", "high", "maximum"),),
 }
 """Names in ascending order: a value must not exceed the next; an overlap must be below it."""
 _SMALLEST = 20
 """Smallest allowed maximum of a chunk, in tokens or characters: room for a few words."""
 _AT_MOST = {"percentile": 100.0, "code_share": 1.0, "markup_share": 1.0}
-_LATER: Mapping[str, object] = {"overlap_scope": OverlapScope.SECTION}
-"""Settings that earlier versions did not have. A fingerprint leaves out this value of them, so that
-it equals the fingerprint of an earlier version."""
 _USES = {StrategyName.AUTO: (StrategyName.RECURSIVE, StrategyName.SENTENCE)}
 _TOKEN_SIZES = frozenset({"low", "high", "minimum", "maximum", "overlap", "size", "target"})
 """Names of sizes in tokens; of `fixed` they are in characters."""
@@ -160,11 +139,12 @@ class ChunkingConfig:
     sentence: SentenceConfig = field(default_factory=SentenceConfig)
     auto: AutoConfig = field(default_factory=AutoConfig)
     semantic: SemanticConfig = field(default_factory=SemanticConfig)
-    late: LateConfig = field(default_factory=LateConfig)
+    late: StructureConfig = StructureConfig(overlap=0)
+    """Chunks do not overlap, since their vectors include the context."""
     exclude: tuple[BlockKind, ...] = ()
     """Block kinds left out of the index."""
     scale: float = 1.0
-    """Factor of all sizes in tokens, 1 or more; see `script_scale`."""
+    """Factor of all sizes in tokens, 1 or more; see `domain.script_scale`."""
 
     def of(self, strategy: StrategyName) -> _StrategyConfig:
         config: _StrategyConfig = getattr(self, strategy.value)
@@ -176,15 +156,9 @@ class ChunkingConfig:
 
     def scaled(self) -> ChunkingConfig:
         """Return a copy with all sizes in tokens multiplied by `scale`, rounded down."""
-        if self.scale == 1:
-            return self
-        sizes = {
-            name.value: _scaled(self.of(name), self.scale)
-            for name in StrategyName
-            if name is not StrategyName.FIXED
-        }
-        changes: dict[str, Any] = {**sizes, "scale": 1.0}
-        return replace(self, **changes)
+        others = [name for name in StrategyName if name is not StrategyName.FIXED]
+        sizes: dict[str, Any] = {one.value: _scaled(self.of(one), self.scale) for one in others}
+        return self if self.scale == 1 else replace(self, scale=1.0, **sizes)
 
     def with_settings(self, settings: Mapping[str, str]) -> ChunkingConfig:
         """Return a copy overridden by a document's front matter or by `rag.toml`.
@@ -193,11 +167,8 @@ class ChunkingConfig:
         such as `rag_high: 700`. Other keys are ignored. UnknownStrategy, or SettingError
         for a key or value that the strategy does not have.
         """
-        own = {
-            key.removeprefix(_PREFIX): value
-            for key, value in settings.items()
-            if key.startswith(_PREFIX)
-        }
+        named = {key: value for key, value in settings.items() if key.startswith(_PREFIX)}
+        own = {key.removeprefix(_PREFIX): value for key, value in named.items()}
         if not own:
             return self
         strategy = strategy_name(own.pop("strategy", self.strategy))
@@ -212,7 +183,7 @@ class ChunkingConfig:
 @lru_cache(maxsize=64)
 def _fingerprint(config: ChunkingConfig, name: StrategyName) -> str:
     facts = {
-        "settings": {each: _facts(config.of(each)) for each in (name, *_USES.get(name, ()))},
+        "settings": {each: asdict(config.of(each)) for each in (name, *_USES.get(name, ()))},
         "exclude": sorted(config.exclude),
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
@@ -222,11 +193,6 @@ def _scaled(config: _StrategyConfig, scale: float) -> _StrategyConfig:
     names = _TOKEN_SIZES & {each.name for each in fields(config)}
     sizes: dict[str, Any] = {name: int(getattr(config, name) * scale) for name in names}
     return replace(config, **sizes)
-
-
-def _facts(config: _StrategyConfig) -> dict[str, object]:
-    values: dict[str, object] = asdict(config)
-    return {key: value for key, value in values.items() if _LATER.get(key) != value}
 
 
 def strategy_name(name: str) -> StrategyName:
@@ -250,7 +216,8 @@ def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool |
             return {"true": True, "false": False}[text.strip().lower()]
         value: int | float | StrEnum = type(default)(text)
     except (KeyError, ValueError) as error:
-        message = f"{_PREFIX}{key}: {text!r} is not valid; write a value such as {_shown(default)}"
+        shown = " or ".join(type(default)) if isinstance(default, StrEnum) else repr(default)
+        message = f"{_PREFIX}{key}: {text!r} is not valid; write a value such as {shown}"
         raise SettingError(message, _PREFIX + key) from error
     if isinstance(value, StrEnum):
         return value
@@ -259,10 +226,6 @@ def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool |
         message = f"{_PREFIX}{key}: {text!r} must be {bounds}"
         raise SettingError(message, _PREFIX + key)
     return value
-
-
-def _shown(default: object) -> str:
-    return " or ".join(type(default)) if isinstance(default, StrEnum) else repr(default)
 
 
 def _require_sound(config: _StrategyConfig) -> None:
@@ -277,49 +240,3 @@ def _require_sound(config: _StrategyConfig) -> None:
         if getattr(config, names[-1]) < _SMALLEST:
             message = f"{_PREFIX}{names[-1]} must be {_SMALLEST} or more"
             raise SettingError(message, _PREFIX + names[-1])
-
-
-_ENGLISH_TOKENS = 0.25
-"""cl100k tokens of English prose per letter."""
-_LETTERS: tuple[tuple[str, float], ...] = (
-    ("\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc", 1.27),  # Hebrew, Arabic: vowels are not written
-    ("\u3040-\u30ff\u31f0-\u31ff", 1.35),  # kana
-    ("\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3", 2.2),  # Hangul
-    ("\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff", 3.0),  # Han
-    ("\u0370-\u058f\u0900-\u10ff\u1200-\u1dff\u1f00-\u1fff\u2c80-\u2dff\ua800-\uabff", 1.0),
-)
-"""English letters with the content of one letter or mark, by script. Fitted on the gettext
-catalogues of Debian 12: sentences of at least 80 characters and their translations."""
-_OTHER = re.compile("[" + "".join(letters for letters, _ in _LETTERS) + "]+")
-_LATIN = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+")
-_SCRIPTS = tuple((re.compile(f"[{letters}]+"), weight) for letters, weight in _LETTERS)
-_LEAST_SHARE = 0.02
-"""Share of characters outside the Latin script below which a text counts as Latin."""
-_STEP = 0.5
-"""Scales are rounded, so that an edit to the book rarely changes the size of all chunks."""
-
-
-def script_scale(texts: Iterable[str], count_tokens: Callable[[str], int]) -> float:
-    """How many tokens a text costs, relative to English text of the same content.
-
-    The tokenizer's vocabulary is mostly English: the same content costs 2.3 times as many cl100k
-    tokens in Arabic and 3.8 times as many in Hindi. Sizes and budgets in tokens are multiplied by
-    this scale: a multiple of 0.5, at least 1; exactly 1 for text in the Latin script.
-
-    It is the mean, by content, of 1 for Latin letters and of the measured cost of all others.
-    """
-    known = list(texts)
-    runs = [run for text in known if not text.isascii() for run in _OTHER.findall(text)]
-    if sum(map(len, runs)) <= _LEAST_SHARE * sum(map(len, known)):
-        return 1.0
-    # As words of one text: a word is tokenised together with the blank before it.
-    others = " ".join(runs)
-    tokens = count_tokens(others)
-    content = sum(weight * _length(letters, others) for letters, weight in _SCRIPTS)
-    latin = sum(_length(_LATIN, text) for text in known)
-    scale = (latin + tokens / _ENGLISH_TOKENS) / (latin + content)
-    return max(1.0, round(scale / _STEP) * _STEP)
-
-
-def _length(letters: re.Pattern[str], text: str) -> int:
-    return sum(map(len, letters.findall(text)))

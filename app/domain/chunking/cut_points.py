@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from app.domain.chunking.inline_markup import sentence_spans
+from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Span
-from app.domain.fast_dataclass import fast_dataclass
+from app.domain.fences_and_tables import is_fence_or_table, open_fence, whole_lines
 
 # Costs of a cut in the units of `packer`: 1 equals about 30 tokens above the target size.
 CUT_PART = 1.0
@@ -16,50 +17,74 @@ CUT_BLANK_LINE = 1.0
 CUT_TOP_LEVEL = 2.0
 CUT_LINE = 6.0
 CUT_WORD = 20.0
-# Cuts made only if a chunk would exceed its maximum otherwise.
-CUT_EMPTY_SECTION = 100.0
 GLUE = 1000.0
-HEADING_GLUE = 3000.0
+"""Cut only if a chunk would exceed its maximum otherwise."""
 
-SHORTEST = 24
+_SHORTEST = 24
 """Characters; a shorter sentence or line stays with the next one."""
-
+_LINEWISE = frozenset({BlockKind.CODE, BlockKind.MATH})
+_FORMULA = re.compile(r"\$\$[^$]{1,2000}\$\$|\$(?=\S)[^$\n]{1,400}(?<=\S)\$(?!\d)")
 _CLAUSE = re.compile(r"[,;:)\u2014](?=\s)|[\u3001\uff0c\uff1b\uff1a]")
+_BLANK = re.compile(r"\s+")
 _CLOSERS = frozenset(")]}")
 _CONTINUATIONS = ("else", "elif", "except", "finally", "catch", "end", "```", "~~~")
 
 
-@fast_dataclass(frozen=True, slots=True)
-class Segment:
-    """A stretch of text between two cut points; `cut` is the cost of a cut before it."""
+class Segment(NamedTuple):
+    """A stretch of text between two cut points."""
 
     start: int
     end: int
     cut: float
+    """Cost of a cut before it."""
+    head: Span | None = None
+    """First line of the fence, or header of the table, that began before this segment."""
 
 
-def prose_segments(
-    text: str,
-    language: str,
-    limit: int,
-    count_tokens: Callable[[str], int],
-    split_sentences: Callable[[str, str], list[Span]],
-    shortest: int = SHORTEST,
+def segments(
+    text: str, kind: BlockKind, language: str, limit: int, tools: ChunkingTools
 ) -> Iterator[Segment]:
-    """Yield sentences; split those above `limit` tokens at clauses, words or code points."""
-    spans = sentence_spans(text, language, split_sentences)
-    for segment in _joined_short(
-        (Segment(start, end, CUT_SENTENCE) for start, end in spans), shortest
-    ):
-        yield from _within_limit(text, segment, limit, count_tokens)
+    """Yield the lines of code or the sentences of other text, each of at most `limit` tokens.
+
+    A longer one is cut at clauses, words or code points. A fence or table inside the text is one
+    segment; if it is too long, its lines are, with its beginning as their head.
+    """
+    if kind in _LINEWISE and not open_fence(text.partition("\n")[0]):
+        yield from _within_limit(text, _joined_short(_lines(text)), limit, tools.count_tokens)
+        return
+    at = 0
+    for line in [text] if kind is BlockKind.PARAGRAPH else whole_lines(text):
+        if not is_fence_or_table(line) or kind is BlockKind.PARAGRAPH:
+            found = sentence_segments(line, language, tools)
+            inner = _within_limit(line, found, limit, tools.count_tokens)
+        elif tools.count_tokens(line) <= limit:
+            inner = iter([Segment(0, len(line.rstrip()), CUT_PART)])
+        else:
+            inner = _lines_below_head(line, limit, tools.count_tokens)
+        for start, end, cut, head in inner:
+            moved = head and (at + head[0], at + head[1])
+            yield Segment(at + start, at + end, cut, moved)
+        at += len(line)
 
 
-def code_segments(
-    text: str, limit: int, count_tokens: Callable[[str], int], shortest: int = SHORTEST
+def sentence_segments(text: str, language: str, tools: ChunkingTools) -> Iterator[Segment]:
+    """Yield the sentences; short ones are joined to the next, and none ends inside a formula."""
+    as_words = _FORMULA.sub(lambda formula: "x" * len(formula[0]), text) if "$" in text else text
+    spans = tools.split_sentences(as_words, language)
+    return _joined_short(Segment(start, end, CUT_SENTENCE) for start, end in spans)
+
+
+def _lines_below_head(
+    text: str, limit: int, count_tokens: Callable[[str], int]
 ) -> Iterator[Segment]:
-    """Yield lines; split those above `limit` tokens."""
-    for segment in _joined_short(_lines(text), shortest):
-        yield from _within_limit(text, segment, limit, count_tokens)
+    """Yield the lines of a fence or table that is too long, each with its beginning as head."""
+    lines = text.split("\n", 2)
+    head = (0, len(lines[0] if open_fence(lines[0]) else "\n".join(lines[:2])))
+    size = count_tokens(text[: head[1]]) + 2
+    repeats = size * 2 <= limit
+    found = _joined_short(_lines(text))
+    for one in _within_limit(text, found, limit - size if repeats else limit, count_tokens):
+        yield one._replace(head=head if repeats and one.start > head[1] else None)
 
 
 def _lines(text: str) -> Iterator[Segment]:
@@ -73,30 +98,6 @@ def _lines(text: str) -> Iterator[Segment]:
         after_blank = end == start
 
 
-def _joined_short(segments: Iterable[Segment], shortest: int) -> Iterator[Segment]:
-    """Join short segments to the next, so that ten thousand "}" lines stay cheap."""
-    held: Segment | None = None
-    for segment in segments:
-        held = segment if held is None else Segment(held.start, segment.end, held.cut)
-        if held.end - held.start >= shortest:
-            yield held
-            held = None
-    if held is not None:
-        yield held
-
-
-def _within_limit(
-    text: str, segment: Segment, limit: int, count_tokens: Callable[[str], int]
-) -> Iterator[Segment]:
-    if (
-        segment.end - segment.start <= limit
-        or count_tokens(text[segment.start : segment.end]) <= limit
-    ):
-        yield segment
-    else:
-        yield from _cut_anywhere(text, segment.start, segment.end, limit, count_tokens, segment.cut)
-
-
 def _line_cut(line: str, after_blank: bool) -> float:
     first = line[0]
     top_level = not (first.isspace() or first in _CLOSERS or line.startswith(_CONTINUATIONS))
@@ -105,49 +106,48 @@ def _line_cut(line: str, after_blank: bool) -> float:
     return CUT_TOP_LEVEL * 2 if top_level else CUT_LINE
 
 
+def _joined_short(found: Iterable[Segment]) -> Iterator[Segment]:
+    """Join short segments to the next, so that ten thousand "}" lines stay cheap."""
+    held: Segment | None = None
+    for segment in found:
+        held = segment if held is None else held._replace(end=segment.end)
+        if held.end - held.start >= _SHORTEST:
+            yield held
+            held = None
+    if held is not None:
+        yield held
+
+
+def _within_limit(
+    text: str, found: Iterable[Segment], limit: int, count_tokens: Callable[[str], int]
+) -> Iterator[Segment]:
+    for one in found:
+        if one.end - one.start <= limit or count_tokens(text[one.start : one.end]) <= limit:
+            yield one
+        else:
+            yield from _cut_anywhere(text, one, limit, count_tokens)
+
+
 def _cut_anywhere(
-    text: str,
-    start: int,
-    end: int,
-    limit: int,
-    count_tokens: Callable[[str], int],
-    cut: float,
+    text: str, segment: Segment, limit: int, count_tokens: Callable[[str], int]
 ) -> Iterator[Segment]:
     """Split text without cut points, by clause, word or code point, into at most `limit` tokens."""
+    start, end, cut, _ = segment
     while start < end:
-        stop = _longest_fit(text, start, end, limit, count_tokens)
+        size = min(end - start, limit * 4)  # in some scripts one code point is several tokens
+        while size > 1 and count_tokens(text[start : start + size]) > limit:
+            size = size * 3 // 4
+        stop = start + size
         if stop < end:
-            stop = _better_end(text, start, stop)
+            half = start + size // 2
+            clauses = [match.end() for match in _CLAUSE.finditer(text, half, stop)]
+            words = [match.end() for match in _BLANK.finditer(text, half, stop)]
+            stop = (clauses or words or [stop])[-1]
         tail = start + len(text[start:stop].rstrip())
         if tail > start:
             yield Segment(start, tail, cut)
         cut = CUT_WORD
-        start = stop
-        while start < end and text[start].isspace():
-            start += 1
-
-
-def _longest_fit(
-    text: str, start: int, end: int, limit: int, count_tokens: Callable[[str], int]
-) -> int:
-    """Return the approximate end of the longest slice from `start` of at most `limit` tokens."""
-    # In some scripts one code point is several tokens.
-    size = min(end - start, limit * 4)
-    while size > 1 and count_tokens(text[start : start + size]) > limit:
-        size = size * 3 // 4
-    return start + size
-
-
-def _better_end(text: str, start: int, stop: int) -> int:
-    """Return the last clause end in the second half, else the last blank, else `stop`."""
-    half = start + (stop - start) // 2
-    clauses = [match.end() for match in _CLAUSE.finditer(text, half, stop)]
-    if clauses:
-        return clauses[-1]
-    for at in range(stop, half, -1):
-        if text[at - 1].isspace():
-            return at
-    return stop
+        start = end - len(text[stop:end].lstrip())
 
 
 _LEAD_IN_ENDS = (":", "\uff1a")

@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from app.domain.chunking.builder import ChunkBuilder, ChunkDraft
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.chunk_builder import ChunkBuilder, ChunkDraft
-from app.domain.chunking.chunk_pieces import (
-    ChunkPiece,
-    sentence_pieces,
-)
 from app.domain.chunking.config import ChunkingConfig, SemanticConfig, StrategyName
+from app.domain.chunking.pieces import BlockSplitter, Piece
+from app.domain.chunking.sentence import sentence_pieces
 from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import Book, Document
 
@@ -24,30 +22,25 @@ def chunk_semantic(
     if tools.embed is None:
         raise missing_tool(StrategyName.SEMANTIC, "an embedder")
     sizes = config.semantic
-    pieces = list(sentence_pieces(document, sizes.maximum, config.exclude, tools))
-    vectors = (
-        tools.embed(_windows([piece.text for piece in pieces], sizes.window)) if pieces else []
-    )
+    pieces = list(sentence_pieces(BlockSplitter(document, tools, sizes.maximum), config.exclude))
+    texts = [piece.text for piece in pieces]
+    # Each with its neighbours, because vectors of longer texts vary less.
+    ranges = [slice(max(at - sizes.window, 0), at + sizes.window + 1) for at in range(len(texts))]
+    vectors = tools.embed([" ".join(texts[one]) for one in ranges]) if texts else []
     builder = ChunkBuilder(document, book, StrategyName.SEMANTIC, config, tools)
     return builder.build([ChunkDraft(group) for group in _grouped(pieces, vectors, sizes)])
 
 
-def _windows(texts: Sequence[str], window: int) -> list[str]:
-    """Join each text with its neighbours, because vectors of longer texts vary less."""
-    return [" ".join(texts[max(at - window, 0) : at + window + 1]) for at in range(len(texts))]
-
-
 def _grouped(
-    pieces: Sequence[ChunkPiece], vectors: Sequence[Sequence[float]], sizes: SemanticConfig
-) -> list[list[ChunkPiece]]:
+    pieces: Sequence[Piece], vectors: Sequence[Sequence[float]], sizes: SemanticConfig
+) -> list[list[Piece]]:
     distances = [1.0 - _cosine(one, other) for one, other in pairwise(vectors)]
     threshold = _percentile(distances, sizes.percentile)
-    groups: list[list[ChunkPiece]] = []
+    groups: list[list[Piece]] = []
     size = 0
     for number, piece in enumerate(pieces):
-        parts = number > 0 and distances[number - 1] > threshold and size >= sizes.minimum
-        full = size + piece.tokens + 1 > sizes.maximum
-        if not groups or parts or full:
+        parts = number and distances[number - 1] > threshold and size >= sizes.minimum
+        if not number or parts or size + piece.tokens + 1 > sizes.maximum:
             groups.append([])
             size = 0
         groups[-1].append(piece)
@@ -57,7 +50,7 @@ def _grouped(
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     product = sum(a * b for a, b in zip(one, other, strict=True))
-    length = math.sqrt(sum(a * a for a in one) * sum(b * b for b in other))
+    length = math.hypot(*one) * math.hypot(*other)
     return product / length if length else 0.0
 
 

@@ -1,39 +1,62 @@
-"""Chunking strategies by name; each has a module of its name."""
+"""Chunking strategies by name."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from dataclasses import replace
 from typing import TypeAlias
 
 from app.domain.chunking.auto import chunk_auto
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, StrategyName
-from app.domain.chunking.fixed import chunk_fixed
-from app.domain.chunking.late import chunk_late
-from app.domain.chunking.recursive import chunk_recursive
 from app.domain.chunking.semantic import chunk_semantic
 from app.domain.chunking.sentence import chunk_sentence
 from app.domain.chunking.structure import chunk_structure
-from app.domain.chunking.tools import ChunkingTools
+from app.domain.chunking.tools import ChunkingTools, missing_tool
+from app.domain.chunking.windows import chunk_fixed, chunk_recursive
 from app.domain.document import Book, Document
 from app.domain.errors import BookError, InputError, SettingError
 
 Strategy: TypeAlias = Callable[[Document, Book, ChunkingConfig, ChunkingTools], Iterable[Chunk]]
 """Splits a document into chunks, in order and deterministically; it may yield lazily."""
 
-STRATEGIES: Mapping[StrategyName, Strategy] = MappingProxyType(
-    {
-        StrategyName.STRUCTURE: chunk_structure,
-        StrategyName.FIXED: chunk_fixed,
-        StrategyName.RECURSIVE: chunk_recursive,
-        StrategyName.SENTENCE: chunk_sentence,
-        StrategyName.AUTO: chunk_auto,
-        StrategyName.SEMANTIC: chunk_semantic,
-        StrategyName.LATE: chunk_late,
-    }
+_TOKEN_VECTORS = (
+    "an embedder with a vector for each token: set RAG_EMBEDDER=minilm "
+    "and install the extra `late` (pip install 'textbook-rag[late]')"
 )
+
+
+def chunk_late(
+    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
+) -> Iterable[Chunk]:
+    """Late chunking: embed the whole document, then pool the token vectors of each chunk.
+
+    The chunks are those of `structure`, without overlap. The model gets their embedding texts in
+    order as the document. ConfigError if the embedder has no token vectors.
+
+    Günther et al., "Late Chunking: Contextual Chunk Embeddings Using Long-Context Embedding
+    Models", 2024.
+    """
+    if not tools.embeds_tokens:
+        raise missing_tool(StrategyName.LATE, _TOKEN_VECTORS)
+    settings = replace(config, structure=config.late)
+    chunks = list(chunk_structure(document, book, settings, tools, StrategyName.LATE))
+    texts = "\x1f".join(chunk.embedding_text for chunk in chunks)
+    within = hashlib.sha256(texts.encode()).hexdigest()
+    return [replace(chunk, pooled_within=within) for chunk in chunks]
+
+
+STRATEGIES: Mapping[StrategyName, Strategy] = {
+    StrategyName.STRUCTURE: chunk_structure,
+    StrategyName.FIXED: chunk_fixed,
+    StrategyName.RECURSIVE: chunk_recursive,
+    StrategyName.SENTENCE: chunk_sentence,
+    StrategyName.AUTO: chunk_auto,
+    StrategyName.SEMANTIC: chunk_semantic,
+    StrategyName.LATE: chunk_late,
+}
 
 
 def _line_of(document: Document, error: InputError) -> int:

@@ -2,55 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise, starmap
-from operator import attrgetter
+from itertools import chain, pairwise
 
+from app.domain.chunking.builder import (
+    ChunkBuilder,
+    ChunkDraft,
+    common_path,
+    is_above,
+    shown_pieces,
+    text_of,
+)
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.chunk_builder import ChunkBuilder, ChunkDraft, Renderer, is_above
-from app.domain.chunking.chunk_pieces import ChunkPiece, include_directives, split_block
-from app.domain.chunking.config import (
-    ChunkingConfig,
-    OverlapScope,
-    StrategyName,
-    StructureConfig,
-)
-from app.domain.chunking.cut_points import (
-    CUT_EMPTY_SECTION,
-    GLUE,
-    HEADING_GLUE,
-    continues,
-    leads_in,
-)
-from app.domain.chunking.overlap import NEVER_REPEATED, choose_overlap, may_overlap
+from app.domain.chunking.config import ChunkingConfig, OverlapScope, StrategyName, StructureConfig
+from app.domain.chunking.cut_points import GLUE, continues, leads_in
 from app.domain.chunking.packer import PackItem, pack
+from app.domain.chunking.pieces import BlockSplitter, Piece
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Block, BlockKind, Book, Document, Span
+from app.domain.document import Block, BlockKind, Book, Document
 from app.domain.fast_dataclass import fast_dataclass
 
 # Costs of a cut, in the units of `packer`, by the level of the heading after it.
 _HEADING_CUTS = {1: 0.0, 2: 0.0, 3: 0.2}
 _DEEPER_HEADING_CUT = 0.4
 _BLOCK_CUT = 1.2
-_BARE_CUT = 1.0
-"""Extra cost if the next chunk cannot overlap."""
-_INCLUDE_CUT = 3.0
-"""Extra cost inside included text: both chunks would repeat the directive."""
 # A cut between text and exercises is as good as one at a heading.
-_EXERCISE_CUT, _EXERCISE_LEVEL = 0.2, 3
+_EXERCISE_CUT = 0.2
+# Cuts made only if a chunk would exceed its maximum otherwise.
+_EMPTY_SECTION_CUT = 100.0
+_HEADING_GLUE = 3000.0
 _LONGEST_LEAD_IN = 120
 _SLACK_STEP = 24
+_ENOUGH, _LONGEST = 0.65, 1.7
+"""Least and greatest overlap, as shares of the wanted one."""
+_APART = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY})
+"""Kinds that no other chunk repeats, and whose chunks repeat nothing."""
 
 
 @fast_dataclass(frozen=True, slots=True)
-class SectionPiece:
-    """A piece with the number of its section: the section ends since the start of the file."""
+class _Placed:
+    """A piece in its place among the pieces that are packed together."""
 
-    piece: ChunkPiece
-    section: int
+    piece: Piece
     number: int
-    """Position among all pieces of the file, solutions and glossary entries included."""
+    """Position among all pieces of the file."""
+    level: int
+    """Level of the highest heading since the previous piece; 0: same section."""
+
+    @property
+    def kind(self) -> BlockKind:
+        return self.piece.block.kind
 
 
 def chunk_structure(
@@ -60,264 +62,172 @@ def chunk_structure(
     tools: ChunkingTools,
     strategy: StrategyName = StrategyName.STRUCTURE,
 ) -> Iterable[Chunk]:
-    """Chunk by whole blocks; `guarantees` checks the properties of the result."""
-    builder = ChunkBuilder(document, book, strategy, config, tools)
+    """Chunk by whole blocks of a section; small sections share a chunk."""
     packing = _FilePacking(
-        builder.renderer, document.language, config.structure, tools, config.exclude
+        BlockSplitter(document, tools, config.structure.maximum), config.structure
     )
-    return builder.build(packing.drafts(document.blocks))
+    blocks = _without(document.blocks, config.exclude)
+    return ChunkBuilder(document, book, strategy, config, tools).build(packing.drafts(blocks))
+
+
+def _without(blocks: Sequence[Block], exclude: Sequence[BlockKind]) -> list[Block]:
+    """Leave out blocks of these kinds, and the headings of sections that have nothing else."""
+    body = [block for block in blocks if block.kind is not BlockKind.HEADING]
+    kept = _paths(block for block in body if block.kind not in exclude)
+    left_out = _paths(body) - kept
+    return [
+        block
+        for block in blocks
+        if block.kind not in exclude
+        and not (block.kind is BlockKind.HEADING and block.heading_path in left_out)
+    ]
+
+
+def _paths(blocks: Iterable[Block]) -> set[tuple[str, ...]]:
+    paths = {block.heading_path for block in blocks}
+    return {path[:length] for path in paths for length in range(1, len(path) + 1)}
 
 
 @dataclass(frozen=True, slots=True)
 class _FilePacking:
     """Packs the blocks of one file."""
 
-    renderer: Renderer
-    language: str
+    splitter: BlockSplitter
     config: StructureConfig
-    tools: ChunkingTools
-    exclude: Sequence[BlockKind]
 
     def drafts(self, blocks: Sequence[Block]) -> list[ChunkDraft]:
-        streams: dict[BlockKind, list[SectionPiece]] = {}
-        levels = [0]
-        chains: list[list[ChunkDraft]] = []
-        for block, placed in self._placed(blocks, levels):
-            if block is not None and block.kind is BlockKind.GLOSSARY_ENTRY:
-                chains += self._pack(placed, levels)
-            else:
-                streams.setdefault(_stream(block), []).extend(placed)
-        for stream in streams.values():
-            chains += self._pack(stream, levels)
-        chains.sort(key=lambda drafts: drafts[0].pieces[0].start)
-        return list(chain.from_iterable(chains))
-
-    def _placed(
-        self, blocks: Sequence[Block], levels: list[int]
-    ) -> Iterator[tuple[Block | None, list[SectionPiece]]]:
-        """Yield each block with its pieces; append the level of each section that begins."""
-        directives = include_directives(blocks)
-        count = 0
-        path = blocks[0].heading_path if blocks else ()
-        for headings, block in _with_headings(blocks, self.exclude):
-            levels += [heading.level or 6 for heading in headings]
-            if block is not None and block.heading_path != path:
-                if not headings:  # a container ended, and with it its sections
-                    levels.append(6)
-                path = block.heading_path
-            pieces = self._pieces(headings, block, directives)
-            section = len(levels) - 1
-            yield block, [SectionPiece(one, section, at) for at, one in enumerate(pieces, count)]
-            count += len(pieces)
-
-    def _pieces(
-        self, headings: Sequence[Block], block: Block | None, directives: Mapping[int, Span]
-    ) -> list[ChunkPiece]:
-        """Return the pieces of the headings and the block, glued together if they fit a chunk."""
-        body = self._split_block(block, directives) if block else []
-        heads = list(chain.from_iterable(self._split_block(one, directives) for one in headings))
-        if not heads or not body:
-            return [*_glued_headings(heads), *body]
-        if sum(piece.tokens + 1 for piece in (*heads, body[0])) <= self.config.maximum:
-            return [*_glued_headings(heads), body[0].with_cut(HEADING_GLUE), *body[1:]]
-        # The heading path still has the headings above the block. Empty sections stay.
-        path = body[0].block.heading_path
-        empty = [head for head in heads if not is_above(head, path)]
-        return [*(head.with_cut(GLUE) for head in empty), *body]
-
-    def _split_block(self, block: Block, directives: Mapping[int, Span]) -> list[ChunkPiece]:
-        directive = directives.get(block.start) or (block.start, block.end)
-        source, limit = self.renderer.source, self.config.maximum
-        return split_block(block, source, directive, self.language, limit, self.tools)
-
-    def _pack(
-        self, placed: Sequence[SectionPiece], levels: Sequence[int]
-    ) -> list[list[ChunkDraft]]:
-        """Pack pieces into chains of drafts; within a chain each overlaps with the previous one."""
-        if len(placed) < 2:
-            return [[ChunkDraft([item.piece])] for item in placed]
-        glued = list(_glued(placed, self.config.maximum))
-        items = [_first_item(glued[0].piece)]
-        items += [self._pack_item(before, this, levels) for before, this in pairwise(glued)]
-        slack = 0
-        while True:
-            ranges = pack(items, self.config, slack)
-            chains = self._chains(glued, ranges)
-            if slack >= self.config.maximum // 2 or not self._any_too_long(chains):
-                return chains
-            slack += _SLACK_STEP
-
-    def _pack_item(
-        self, before: SectionPiece, this: SectionPiece, levels: Sequence[int]
-    ) -> PackItem:
-        piece = this.piece
-        head = piece.head.tokens + 2 if piece.head else 0
-        if before.section != this.section:
-            level = min(levels[before.section + 1 : this.section + 1])
-            cut = _HEADING_CUTS.get(level, _DEEPER_HEADING_CUT)
-            return PackItem(piece.tokens + 1, head, 0, max(cut, piece.cut), level)
-        cut = piece.cut or _BLOCK_CUT
-        same_span = (piece.start, piece.end) == (before.piece.start, before.piece.end)
-        if piece.included_text and same_span:
-            cut += _INCLUDE_CUT
-        if _is_exercise(piece) != _is_exercise(before.piece):
-            cut = max(piece.cut, _EXERCISE_CUT)
-            return PackItem(piece.tokens + 1, head, 0, cut, _EXERCISE_LEVEL)
-        if piece.head:
-            return PackItem(piece.tokens + 1, head, 0, cut, 0)
-        if may_overlap(before.piece, self.config.overlap) and self._may_repeat(before.piece):
-            return PackItem(piece.tokens + 1, 0, self.config.overlap, cut, 0)
-        return PackItem(piece.tokens + 1, 0, 0, cut + _BARE_CUT, 0)
-
-    def _chains(
-        self, placed: Sequence[SectionPiece], ranges: Sequence[tuple[int, int]]
-    ) -> list[list[ChunkDraft]]:
-        chains: list[list[ChunkDraft]] = []
-        for start, end in ranges:
-            pieces = [item.piece for item in placed[start:end]]
-            overlap = self._overlap(placed, chains[-1][-1] if chains else None, start, pieces)
-            head = pieces[0].head if start else None
-            draft = ChunkDraft(pieces, overlap, head)
-            if overlap:
-                chains[-1].append(draft)
-            else:
-                chains.append([draft])
-        return chains
-
-    def _overlap(
-        self,
-        placed: Sequence[SectionPiece],
-        before: ChunkDraft | None,
-        start: int,
-        pieces: Sequence[ChunkPiece],
-    ) -> list[ChunkPiece]:
-        if before is None or pieces[0].head:
-            return []
-        first, last = start - len(before.pieces), placed[start - 1]
-        if _is_exercise(last.piece) != _is_exercise(pieces[0]):
-            return []
-        if last.section != placed[start].section and not self._may_cross(placed[first : start + 1]):
-            return []
-        # Without the first piece of the previous chunk, which is never repeated whole.
-        same = self._repeatable_end(placed[first + 1 : start])
-        if not same and last.piece.tokens > self.config.overlap * 2:
-            same = [last.piece]
-        room = self.config.maximum - sum(piece.tokens + 1 for piece in pieces) - 2
-        wanted = self.config.overlap
-        return choose_overlap(same, wanted, room, self.renderer.source, self.language, self.tools)
-
-    def _repeatable_end(self, placed: Sequence[SectionPiece]) -> list[ChunkPiece]:
-        """Return the last of these pieces that are in one section and may be repeated."""
-        end: list[ChunkPiece] = []
-        for item in reversed(placed):
-            if item.section != placed[-1].section or not self._may_repeat(item.piece):
-                break
-            end.insert(0, item.piece)
-        return end
-
-    def _may_repeat(self, piece: ChunkPiece) -> bool:
-        within_page = self.config.overlap_scope is OverlapScope.PAGE
-        return not (within_page and piece.block.kind in NEVER_REPEATED)
-
-    def _may_cross(self, placed: Sequence[SectionPiece]) -> bool:
-        """Whether overlap may cross the section boundary before the last of these pieces.
-
-        The other pieces are those of the previous chunk. All must be consecutive in the file: a
-        solution or glossary entry among them has a separate chunk, which could come between the two
-        chunks.
+        """Pack solutions apart from other text, so that they can be excluded; each glossary entry
+        is a chunk.
         """
-        if self.config.overlap_scope is not OverlapScope.PAGE:
-            return False
-        return placed[-1].number - placed[0].number == len(placed) - 1
+        runs: list[list[_Placed]] = []
+        streams: dict[bool, list[_Placed]] = {False: [], True: []}
+        levels = {False: 0, True: 0}
+        number = 0
+        for kind, level, pieces in self._sections(blocks):
+            # The highest level since the last piece of each stream; 0 is none.
+            levels = {name: min(one, level) or max(one, level) for name, one in levels.items()}
+            stream = kind is BlockKind.SOLUTION
+            first = levels[stream]
+            placed = [
+                _Placed(one, number + at, 0 if at else first) for at, one in enumerate(pieces)
+            ]
+            number += len(placed)
+            if kind is BlockKind.GLOSSARY_ENTRY:
+                runs += self._pack(placed)
+            else:
+                streams[stream] += placed
+                levels[stream] = 0
+        runs += [*self._pack(streams[False]), *self._pack(streams[True])]
+        runs.sort(key=lambda run: run[0].number)
+        overlaps = [[], *(self._overlap(before, run) for before, run in pairwise(runs))]
+        return [
+            ChunkDraft([one.piece for one in run], overlap)
+            for run, overlap in zip(runs, overlaps, strict=False)
+        ]
 
-    def _any_too_long(self, chains: Sequence[Sequence[ChunkDraft]]) -> bool:
-        for draft in chain.from_iterable(chains):
-            pieces = [*draft.overlap, *draft.pieces]
-            if sum(piece.tokens for piece in pieces) < self.config.maximum * 0.95:
+    def _sections(self, blocks: Sequence[Block]) -> Iterator[tuple[BlockKind, int, list[Piece]]]:
+        """Yield the kind of each block, the level of the section that it begins or 0, and its
+        pieces after those of the headings before it.
+        """
+        headings: list[Block] = []
+        path = blocks[0].heading_path if blocks else ()
+        for block in blocks:
+            if block.kind is BlockKind.HEADING:
+                headings.append(block)
                 continue
-            tokens = self.renderer.render(pieces, draft.head).tokens
-            if len(pieces) > 1 and tokens > self.config.maximum:
-                return True
-        return False
-
-
-def _first_item(piece: ChunkPiece) -> PackItem:
-    return PackItem(piece.tokens + 1, 0, 0, 0.0, 1)
-
-
-def _glued_headings(heads: Sequence[ChunkPiece]) -> list[ChunkPiece]:
-    return [*heads[:1], *starmap(_after_heading, pairwise(heads))]
-
-
-def _after_heading(before: ChunkPiece, heading: ChunkPiece) -> ChunkPiece:
-    """Glue a heading to the previous one, more strongly if it is a subheading."""
-    nested = (heading.block.level or 6) > (before.block.level or 6)
-    return heading.with_cut(HEADING_GLUE if nested else CUT_EMPTY_SECTION)
-
-
-def _stream(block: Block | None) -> BlockKind:
-    """Solutions are packed separately, so that they can be excluded."""
-    solution = block is not None and block.kind is BlockKind.SOLUTION
-    return BlockKind.SOLUTION if solution else BlockKind.PARAGRAPH
-
-
-def _is_exercise(piece: ChunkPiece) -> bool:
-    return piece.block.kind is BlockKind.EXERCISE
-
-
-def _with_headings(
-    blocks: Sequence[Block], exclude: Sequence[BlockKind]
-) -> Iterator[tuple[list[Block], Block | None]]:
-    """Yield each block that is not excluded, with the headings since the previous one.
-
-    Headings of sections with excluded blocks only are dropped. Headings without a following block
-    come last, with None.
-    """
-    headings: list[Block] = []
-    # By level, earlier headings whose blocks so far were all excluded. A list for each level: a
-    # single one would be filtered at every heading, in quadratic time.
-    emptied: dict[int, list[Block]] = {}
-    for block in blocks:
-        if block.kind is BlockKind.HEADING:
-            # Their sections end here unless this heading is below them.
-            emptied = {level: held for level, held in emptied.items() if level < (block.level or 6)}
-            headings.append(block)
-        elif block.kind in exclude:
-            for heading in headings:
-                emptied.setdefault(heading.level or 6, []).append(heading)
+            level = min((heading.level or 6 for heading in headings), default=0)
+            if block.heading_path != path:
+                level = level or 6  # a container ended, and with it its sections
+                path = block.heading_path
+            if pieces := self._glued_to_headings(headings, self.splitter.pieces(block)):
+                yield block.kind, level, pieces
             headings = []
+        if headings:
+            level = min(heading.level or 6 for heading in headings)
+            yield BlockKind.HEADING, level, self._glued_to_headings(headings, [])
+
+    def _glued_to_headings(self, headings: Sequence[Block], body: list[Piece]) -> list[Piece]:
+        """Return the pieces of the headings and the body, each glued to the heading before it.
+
+        A heading above the next piece is in the heading path, so its tokens do not count, and it is
+        left out if it is longer than a chunk.
+        """
+        path = body[0].block.heading_path if body else ()
+        found = chain.from_iterable(map(self.splitter.pieces, headings))
+        heads = [one for one in found if one.whole or not is_above(one, path)]
+        pieces = [*heads, *body]
+        for at, heading in enumerate(heads[: len(pieces) - 1]):
+            following = pieces[at + 1]
+            nested = (following.block.level or 7) > heading.block.level
+            if nested:
+                pieces[at] = replace(pieces[at], tokens=0)
+            pieces[at + 1] = following.with_cut(_HEADING_GLUE if nested else _EMPTY_SECTION_CUT)
+        return pieces
+
+    def _pack(self, placed: Sequence[_Placed]) -> list[list[_Placed]]:
+        """Return the pieces of each chunk."""
+        if not placed:
+            return []
+        glued = list(_glued(placed, self.config.maximum))
+        items = [PackItem(glued[0].piece.tokens + 1, 0, 0.0, True)]
+        items += [self._pack_item(before, this) for before, this in pairwise(glued)]
+        for slack in range(0, self.config.maximum // 2 + _SLACK_STEP, _SLACK_STEP):
+            runs = [glued[start:end] for start, end in pack(items, self.config, slack)]
+            if not any(self._is_too_long([one.piece for one in run]) for run in runs):
+                break
+        return runs
+
+    def _pack_item(self, before: _Placed, this: _Placed) -> PackItem:
+        piece, cut = this.piece, this.piece.cut or _BLOCK_CUT
+        begins_section = True
+        if this.level:
+            cut = max(_HEADING_CUTS.get(this.level, _DEEPER_HEADING_CUT), piece.cut)
+        elif (this.kind is BlockKind.EXERCISE) != (before.kind is BlockKind.EXERCISE):
+            cut = max(_EXERCISE_CUT, piece.cut)
         else:
-            earlier = sorted(chain.from_iterable(emptied.values()), key=attrgetter("start"))
-            yield [*earlier, *headings], block
-            emptied, headings = {}, []
-    if headings:
-        yield headings, None
+            begins_section = False
+        head = piece.head.tokens + 2 if piece.head else 0
+        return PackItem(piece.tokens + 1, head, cut, begins_section)
+
+    def _overlap(self, before: Sequence[_Placed], run: Sequence[_Placed]) -> list[Piece]:
+        """Return what a chunk repeats of the one before it: text of one section."""
+        last, first, wanted = before[-1], run[0], self.config.overlap
+        barred = first.level and self.config.overlap_scope is OverlapScope.SECTION
+        body = next((one for one in run if one.kind is not BlockKind.HEADING), first)
+        apart = first.number != last.number + 1 or not _APART.isdisjoint((body.kind, last.kind))
+        if barred or apart or first.piece.head:
+            return []
+        section = max((at for at, one in enumerate(before) if one.level), default=0)
+        # Without the first piece of the previous chunk, which is never repeated whole.
+        pieces = [one.piece for one in before[max(section, 1) :]]
+        if not pieces and last.piece.tokens > wanted * 2:
+            pieces = [last.piece]
+        own = [one.piece for one in run]
+        room = self.config.maximum - sum(piece.tokens + 1 for piece in own) - 2
+        most = min(int(wanted * _LONGEST), room)
+        overlap = self.splitter.end_of(pieces, wanted * _ENOUGH, most)
+        return [] if self._is_too_long([*overlap, *own]) else overlap
+
+    def _is_too_long(self, pieces: Sequence[Piece]) -> bool:
+        shown, maximum = shown_pieces(pieces, common_path(pieces)), self.config.maximum
+        if len(shown) == 1 or sum(piece.tokens for piece in shown) < maximum * 0.8:
+            return False
+        return self.splitter.tools.count_tokens(text_of(shown)) > maximum
 
 
-def _glued(placed: Sequence[SectionPiece], maximum: int) -> Iterator[SectionPiece]:
+def _glued(placed: Sequence[_Placed], maximum: int) -> Iterator[_Placed]:
     """Glue blocks that belong together; parts of a long list get its lead-in as head."""
-    before: SectionPiece | None = None
-    lead_in: ChunkPiece | None = None
-    for item in placed:
-        piece = item.piece
-        if before is not None and before.section == item.section:
-            if piece.block is not before.piece.block:
-                lead_in = before.piece if leads_in(before.piece.block, piece.block) else None
-                if lead_in or continues(before.piece.block, piece.block):
-                    piece = piece.with_cut(GLUE)
-            elif _repeats_lead_in(lead_in, piece, maximum):
-                piece = replace(piece, head=lead_in)
-        else:
+    yield placed[0]
+    lead_in: Piece | None = None
+    for before, item in pairwise(placed):
+        last, piece = before.piece, item.piece
+        if item.level:
             lead_in = None
-        before = replace(item, piece=piece) if piece is not item.piece else item
-        yield before
-
-
-def _repeats_lead_in(lead_in: ChunkPiece | None, piece: ChunkPiece, maximum: int) -> bool:
-    return (
-        lead_in is not None
-        and piece.block.kind is BlockKind.LIST
-        and piece.head is None
-        and lead_in.tokens <= _LONGEST_LEAD_IN
-        and lead_in.tokens + piece.tokens + 2 <= maximum
-    )
+        elif piece.block is not last.block:
+            lead_in = last if leads_in(last.block, piece.block) else None
+            if lead_in or continues(last.block, piece.block):
+                piece = piece.with_cut(GLUE)
+        elif lead_in and item.kind is BlockKind.LIST and not piece.head:
+            room = min(_LONGEST_LEAD_IN, maximum - piece.tokens - 2)
+            piece = replace(piece, head=lead_in if lead_in.tokens <= room else None)
+        yield replace(item, piece=piece) if piece is not item.piece else item

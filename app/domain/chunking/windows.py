@@ -1,0 +1,122 @@
+"""The strategies `fixed` and `recursive`, which cut a document's text as one string."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.domain.chunking.builder import GAP, ChunkBuilder, ChunkDraft
+from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import ChunkingConfig, FixedConfig, Separators, StrategyName
+from app.domain.chunking.pieces import Piece, trimmed_piece
+from app.domain.chunking.tools import ChunkingTools, missing_tool
+from app.domain.document import Block, BlockKind, Book, Document, Span
+from app.domain.fences_and_tables import fence_lines
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s)")
+
+
+def chunk_fixed(
+    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
+) -> Iterable[Chunk]:
+    """Cut into windows of a fixed number of characters; the next one repeats the end."""
+    flat = FlatText.of(document, config.exclude)
+    drafts = flat.drafts(_windows(flat.text, config.fixed))
+    return ChunkBuilder(document, book, StrategyName.FIXED, config, tools).build(drafts)
+
+
+def chunk_recursive(
+    document: Document,
+    book: Book,
+    config: ChunkingConfig,
+    tools: ChunkingTools,
+    strategy: StrategyName = StrategyName.RECURSIVE,
+) -> Iterable[Chunk]:
+    """Cut at a hierarchy of separators. ConfigError without a recursive splitter."""
+    if tools.split_recursively is None:
+        raise missing_tool(strategy, "a recursive splitter")
+    separators = config.recursive.separators
+    flat = FlatText.of(document, config.exclude, separators is Separators.MARKDOWN)
+    language = _main_language(flat.blocks) if separators is Separators.CODE else ""
+    drafts = flat.drafts(tools.split_recursively(flat.text, config.recursive, language))
+    return ChunkBuilder(document, book, strategy, config, tools).build(drafts)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatText:
+    """The texts of all blocks in order, joined by blank lines."""
+
+    text: str
+    blocks: Sequence[Block]
+    starts: Sequence[int]
+    """Offset in `text` of each block's text."""
+
+    @classmethod
+    def of(
+        cls, document: Document, exclude: Sequence[BlockKind], markdown: bool = False
+    ) -> FlatText:
+        """With `markdown`, marks of headings and code are between the texts, to be cut at."""
+        blocks = [one for one in document.blocks if one.text and one.kind not in exclude]
+        texts: list[str] = []
+        starts: list[int] = []
+        at = 0
+        for block in blocks:
+            before, after = _marks(block) if markdown else ("", "")
+            starts.append(at + len(before))
+            texts.append(before + block.text + after)
+            at += len(texts[-1]) + len(GAP)
+        return cls(GAP.join(texts), blocks, starts)
+
+    def drafts(self, ranges: Iterable[Span]) -> list[ChunkDraft]:
+        """Return chunks of these half-open, ascending ranges of `text`; empty ones are dropped."""
+        drafts: list[ChunkDraft] = []
+        before = 0
+        for start, end in ranges:
+            overlap = list(self._pieces(start, min(before, end)))
+            own = list(self._pieces(max(start, before), end))
+            if own:
+                drafts.append(ChunkDraft(own, overlap))
+                before = end
+        return drafts
+
+    def _pieces(self, start: int, end: int) -> Iterator[Piece]:
+        for number in range(max(bisect_right(self.starts, start) - 1, 0), len(self.blocks)):
+            block, at = self.blocks[number], self.starts[number]
+            if at >= end:
+                return
+            piece = trimmed_piece(block, max(start - at, 0), min(end - at, len(block.text)))
+            if piece.offset < piece.end:
+                yield piece
+
+
+def _windows(text: str, config: FixedConfig) -> Iterator[Span]:
+    start = end = 0
+    while end < len(text):
+        end = min(start + config.size, len(text))
+        if config.prefer_sentence_ends and end < len(text):
+            half = start + (end - start) // 2
+            end = max((one.end() for one in _SENTENCE_END.finditer(text, half, end)), default=end)
+        yield start, end
+        start = max(end - config.overlap, start + 1)
+
+
+def _marks(block: Block) -> tuple[str, str]:
+    """Return what Markdown writes before and after the block's text."""
+    if block.kind is BlockKind.HEADING:
+        return "#" * (block.level or 6) + " ", ""
+    if block.kind is BlockKind.CODE:
+        opening, closing = fence_lines(block.text, block.language)
+        return f"{opening}\n", f"\n{closing}"
+    return "", ""
+
+
+def _main_language(blocks: Sequence[Block]) -> str:
+    """Return the language of most of the code, by characters; "" if no block names one."""
+    sizes: Counter[str] = Counter()
+    for block in blocks:
+        if block.kind is BlockKind.CODE and block.language:
+            sizes[block.language.lower()] += len(block.text)
+    return max(sorted(sizes), key=lambda name: sizes[name]) if sizes else ""
