@@ -24,7 +24,6 @@ from app.domain.errors import (
     ProviderError,
     ProviderUnavailable,
 )
-from app.domain.generated_text.citation_markers import AnswerText, MarkerParser, ParsedText
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     MAX_QUESTION_TOKENS,
@@ -38,7 +37,6 @@ from app.domain.prompts import (
 )
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.generators import (
-    GeneratedCitation,
     GeneratedEnd,
     GeneratedText,
     GenerationRequest,
@@ -222,9 +220,8 @@ class _Answer:
         self.uncached = 1.0
         """Share of the prompt that was not in the server's prompt cache, 0 to 1."""
         self._clock = clock
-        self._paragraph_ids = [item.passage.paragraph_id for item in context]
+        self._paragraph_ids = tuple(item.passage.paragraph_id for item in context)
         self._detector = NoAnswerDetector()
-        self._parser = MarkerParser(len(context))
         self._usage = Usage()
         self._reason: str | None = None
 
@@ -237,7 +234,7 @@ class _Answer:
             self._count(usage)
         for choice in (event.get("choices") or [])[:1]:
             text = self._text(choice.get("delta") or {})
-            yield from self._events(self._parser.feed(self._detector.feed(text)))
+            yield from self._written(self._detector.feed(text))
             self._reason = choice.get("finish_reason") or self._reason
 
     def _text(self, delta: Mapping[str, Any]) -> str:
@@ -256,17 +253,12 @@ class _Answer:
 
     def close(self) -> Iterator[GeneratorEvent]:
         end = generated_end(_NAME, self._usage, self._reason, self._detector)
-        yield from self._events(self._parser.feed(self._detector.close()))
-        yield from self._events(self._parser.close())
+        yield from self._written(self._detector.close())
         yield end
 
-    def _events(self, pieces: Iterator[ParsedText]) -> Iterator[GeneratorEvent]:
-        for piece in pieces:
-            if isinstance(piece, AnswerText):
-                yield GeneratedText(piece.text, citations_in_place=True)
-            else:
-                ids = (self._paragraph_ids[number - 1] for number in piece.numbers)
-                yield GeneratedCitation(piece.start, piece.end, tuple(dict.fromkeys(ids)))
+    def _written(self, text: str) -> Iterator[GeneratorEvent]:
+        if text:
+            yield GeneratedText(text, self._paragraph_ids)
 
 
 def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequence[ContextPassage]:

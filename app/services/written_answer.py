@@ -82,7 +82,7 @@ class WrittenAnswer:
             else:
                 self.read = replace(self.read, confidence=Confidence.UNCERTAIN)
         elif isinstance(event, GeneratedText):
-            yield from _deltas(*self.builder.write(event.text, in_place=event.citations_in_place))
+            yield from _deltas(*self.builder.write(event.text, numbered=event.numbered))
         elif isinstance(event, GeneratedCitation):
             span = (event.start, event.end)
             yield from _deltas(*self.builder.cite(span, event.paragraph_ids))

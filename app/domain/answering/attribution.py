@@ -75,10 +75,10 @@ class Attributor:
 
         None in a translated answer, which shares no terms with the book.
         """
-        if self.verifier.translated or len(self.verifier.terms(sentence)) < MIN_TERMS:
-            return None
         if sentence not in self._known:
-            self._known[sentence] = self._best(sentence)
+            long = len(self.verifier.terms(sentence)) >= MIN_TERMS
+            tried = long and not self.verifier.translated
+            self._known[sentence] = self._best(sentence) if tried else None
         return self._known[sentence]
 
     def _best(self, sentence: str) -> Quote | None:
