@@ -1,10 +1,10 @@
 """Builds a cited answer from a model's text, and decides what of it may be shown.
 
 The text is cut once into units: sentences, lines, fences. Each is verified once, when it is
-complete: a unit is supported if the paragraphs that it cites support it; one without a citation is
-attributed to a consulted paragraph if one supports it (`attribution`). A unit is shown when at least
-`MIN_SUPPORTED` of the units so far are supported; until then it is held back, and dropped if the
-share never recovers. Text that was shown is never retracted.
+complete: it is supported if the paragraphs that it cites support it. One without a citation is
+attributed to a consulted paragraph if one supports it (`attribution`). A unit is shown when at
+least `MIN_SUPPORTED` of the units so far are supported; until then it is held back, and dropped if
+the share never recovers. Text that was shown is never retracted.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ _NO_CLAIM = re.compile(
 class _Shown:
     """A unit of the answer; its statement `start:end` is without list marks and blanks."""
 
-    at: int
-    """Offset in the generator's text."""
     until: int
+    """End of the unit in the generator's text."""
     start: int
     end: int
     shift: int | None
@@ -72,7 +71,8 @@ class CitedAnswerBuilder:
         self._list = CitationList(verifier.paragraphs)
         self._attributor = Attributor(verifier)
         self._numbered: Sequence[str] = ()
-        self._pending: list[tuple[Span, Sequence[str]]] = []
+        self._waiting: list[tuple[Span, Sequence[str]]] = []
+        """Citations of text that is not complete yet."""
         self._quoted: list[Statement] = []
         self._claimed = self._verified = 0
         self._units: list[_Shown] = []
@@ -93,7 +93,9 @@ class CitedAnswerBuilder:
         it, markers are text, and citations come by `cite` until the end.
         """
         self._numbered = numbered
-        return self._take(self._splitter.feed(text))
+        units = self._splitter.feed(text)
+        self._add([unit for one in units for unit in self._guard.take(one)])
+        return self._show_if_enough()
 
     def cite(self, span: Span, paragraph_ids: Sequence[str]) -> tuple[str, list[Citation]]:
         """Record the generator's citation of these paragraphs for `text[start:end]`.
@@ -102,7 +104,7 @@ class CitedAnswerBuilder:
         """
         self._claimed += len(paragraph_ids)
         self._place(span, paragraph_ids)
-        return self._take([])
+        return self._show_if_enough()
 
     def quote(self, before: str, shown: str, quote: Quote) -> tuple[str, list[Citation]]:
         """Add a verbatim quotation; returns the same as `write`.
@@ -130,9 +132,7 @@ class CitedAnswerBuilder:
         if self._quoted:
             return "", []
         units = [unit for one in self._splitter.close() for unit in self._guard.take(one)]
-        for unit in (*units, *self._guard.close()):
-            self._add(unit)
-        self._place_pending()
+        self._add([*units, *self._guard.close()])
         if not self._numbered:
             for one in self._statements:
                 self._attribute(one)
@@ -168,14 +168,9 @@ class CitedAnswerBuilder:
         shown = (one for one in self._statements if one.end <= len(self.text))
         return tuple(Statement(one.start, one.end, one.supported) for one in shown)
 
-    def _take(self, units: Sequence[Unit]) -> tuple[str, list[Citation]]:
-        for waiting in units:
-            for unit in self._guard.take(waiting):
-                self._add(unit)
-        if units:
-            self._place_pending()
-        enough = self._supporting >= MIN_SUPPORTED * len(self._statements)
-        return self._show(len(self.text) if enough and self._statements else self._shown)
+    def _show_if_enough(self) -> tuple[str, list[Citation]]:
+        enough = self._supporting >= MIN_SUPPORTED * len(self._statements) > 0
+        return self._show(len(self.text) if enough else self._shown)
 
     def _show(self, end: int) -> tuple[str, list[Citation]]:
         shown, self._shown = self.text[self._shown : end], end
@@ -194,8 +189,26 @@ class CitedAnswerBuilder:
                 end = max(end, one.end)
         return end
 
-    def _add(self, unit: Unit) -> None:
-        """Add the unit to the text, and verify it."""
+    def _add(self, units: Sequence[Unit]) -> None:
+        """Add units to the text, and verify them and the citations that waited for them."""
+        for unit in units:
+            one, claims = self._edited(unit)
+            self._units.append(one)
+            if self._verifier.terms(self._said(one.start, one.end)):
+                self._statements.append(one)
+            for claim, paragraph_ids in claims:
+                self._claimed += len(paragraph_ids)
+                self._cite(claim, paragraph_ids)
+            if self._statements[-1:] == [one]:
+                self._support(one)
+                if self._numbered:
+                    self._attribute(one)
+        waiting, self._waiting = self._waiting if units else [], [] if units else self._waiting
+        for span, paragraph_ids in waiting:
+            self._place(span, paragraph_ids)
+
+    def _edited(self, unit: Unit) -> tuple[_Shown, list[tuple[Span, Sequence[str]]]]:
+        """Write the unit; return it, and the claims of its markers with what they cite."""
         written, marked = without_invisible(unit.text), list[Marked]()
         if not unit.fence:
             written, marked = without_markers(written, len(self._numbered))
@@ -206,57 +219,47 @@ class CitedAnswerBuilder:
         self.text += shown
         span = at + begin, at + max(begin, len(shown.rstrip()))
         shift = at - unit.start if shown.startswith(unit.text) else None
-        one = _Shown(unit.start, unit.start + len(unit.text), *span, shift)
-        self._units.append(one)
-        if self._verifier.terms(self._said(*span)):
-            self._statements.append(one)
+        one = _Shown(unit.start + len(unit.text), *span, shift)
+        claims: list[tuple[Span, Sequence[str]]] = []
         for found in marked:
-            ids = [self._numbered[number - 1] for number in found.numbers]
-            self._claimed += len(ids)
             claim = (at + found.start, at + found.end) if shown.startswith(written) else span
             if found.start == found.end and self._statements:
                 claim = self._statements[-1].start, self._statements[-1].end
-            for paragraph_id in dict.fromkeys(ids):
-                self._verify(*claim, paragraph_id)
-        if self._statements[-1:] == [one]:
-            self._support(one)
-            if self._numbered:
-                self._attribute(one)
-
-    def _place_pending(self) -> None:
-        pending, self._pending = self._pending, []
-        for span, paragraph_ids in pending:
-            self._place(span, paragraph_ids)
+            claims.append((claim, [self._numbered[number - 1] for number in found.numbers]))
+        return one, claims
 
     def _place(self, span: Span, paragraph_ids: Sequence[str]) -> None:
         """Verify the citations of a span of the generator's text, or keep them until it is here."""
         if not self._units or span[1] > self._units[-1].until:
-            self._pending.append((span, paragraph_ids))
+            self._waiting.append((span, paragraph_ids))
             return
         first = self._units[bisect_right(self._units, span[0], key=lambda one: one.until)]
         last = self._units[bisect_left(self._units, span[1], key=lambda one: one.until)]
         start = first.start if first.shift is None else span[0] + first.shift
         end = last.end if last.shift is None else span[1] + last.shift
-        for paragraph_id in paragraph_ids:
-            self._verify(start, end, paragraph_id)
+        self._cite((start, end), paragraph_ids)
 
-    def _verify(self, start: int, end: int, paragraph_id: str) -> None:
-        """Add the citation of `text[start:end]` if the paragraph supports it."""
+    def _cite(self, claim: Span, paragraph_ids: Sequence[str]) -> None:
+        """Add citations of `text[start:end]` to the paragraphs that support it."""
+        start, end = claim
         first = bisect_right(self._statements, start, key=lambda one: one.end)
         last = bisect_left(self._statements, end, key=lambda one: one.start)
         touched = self._statements[first:last]
         if len(touched) > 1 and end - start > _LONGEST_CLAIM:
             return
-        sentence = self._said(touched[-1].start, end) if touched else ""
-        quote = self._verifier.verify(self._said(start, end), paragraph_id, sentence)
-        if quote is None:
-            return
-        self._verified += 1
-        if citation := self._list.add((start, end), quote):
-            self._withheld.append(citation)
-            for one in touched:
-                one.cited.add(paragraph_id)
-                self._support(one)
+        said, sentence = (
+            self._said(start, end),
+            self._said(touched[-1].start, end) if touched else "",
+        )
+        for paragraph_id in paragraph_ids:
+            quote = self._verifier.verify(said, paragraph_id, sentence)
+            self._verified += quote is not None
+            if quote and (citation := self._list.add(claim, quote)):
+                self._withheld.append(citation)
+                for one in touched:
+                    one.cited.add(paragraph_id)
+        for one in touched:
+            self._support(one)
 
     def _attribute(self, one: _Shown) -> None:
         """Add a citation of the paragraph that supports the statement, if it has none."""
@@ -267,7 +270,7 @@ class CitedAnswerBuilder:
             self._support(one)
 
     def _support(self, one: _Shown) -> None:
-        """Find whether the statement is supported; without a citation, whether one could be made."""
+        """Judge the statement by its citations or, if it has none, by whether it could have one."""
         said, before = self._said(one.start, one.end), one.supported
         if one.cited:
             one.supported = self._verifier.supports(said, sorted(one.cited))

@@ -174,15 +174,13 @@ class CitationList:
 
     def add(self, span: Span, quote: Quote) -> Citation | None:
         """Return the new citation; None if this claim already cites this paragraph."""
-        passage = quote.context.passage
+        passage, text = quote.context.passage, quote.context.passage.text
         key = (*span, passage.paragraph_id)
         if key in self._citations:
             return None
-        index = self._numbers.setdefault(passage.paragraph_id, len(self._numbers) + 1)
-        pieces = self._paragraphs[passage.paragraph_id]
-        text = passage.text
+        pieces = [one.passage for one in self._paragraphs[passage.paragraph_id]]
         citation = self._citations[key] = Citation(
-            index=index,
+            index=self._numbers.setdefault(passage.paragraph_id, len(self._numbers) + 1),
             start=span[0],
             end=span[1],
             paragraph_id=passage.paragraph_id,
@@ -192,9 +190,7 @@ class CitationList:
             quote=quote.text,
             book=quote.context.book,
             file=quote.context.file,
-            spans=tuple(
-                dict.fromkeys((piece.passage.start, piece.passage.end) for piece in pieces)
-            ),
+            spans=tuple(dict.fromkeys((one.start, one.end) for one in pieces)),
             prefix=text[max(0, quote.start - QUOTE_CONTEXT) : quote.start],
             suffix=text[quote.end : quote.end + QUOTE_CONTEXT],
         )

@@ -28,7 +28,7 @@ _SPACED = re.compile(r"[^\s.,;:!?)]")
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """The sources `numbers` are cited for `text[start:end]`; if it is empty, for the text before."""
+    """The sources `numbers` are cited for `text[start:end]`; if it is empty, for what precedes."""
 
     start: int
     end: int

@@ -53,13 +53,11 @@ class LinkPolicy:
             return syntax.spread(whole) if self._cells else whole
         if found["ticks"]:
             return "".join(f"\\{one}" for one in whole)
-        if found["address"]:
-            return self._address(found)
         if found["autolink"]:
-            address = found["autolink"]
-            return whole if address in self._allowed else self._instead(found, address)
-        if found["label"] is not None:
-            return self._link(found)
+            allowed = found["autolink"] in self._allowed
+            return whole if allowed else self._instead(found, found["autolink"])
+        if found["address"] or found["label"] is not None:
+            return self._address(found) if found["address"] else self._link(found)
         if found["bracket"]:
             return f"{whole} " if found.string.startswith("(", found.end()) else f"{whole}\\"
         hidden = found["reference"] and syntax.hides_an_address(whole)

@@ -47,8 +47,8 @@ CONSTRUCT = re.compile(
     rf"|(?P<bracket>\])(?=\(|:(?!{_WORDS}))|(?P<reference>{_REFERENCE}))",
     re.IGNORECASE,
 )
-"""What the link policy looks at in prose. A `bracket` may end the label of a link that is not simple,
-or of a link definition, unless two words follow its colon."""
+"""What the link policy looks at in prose. A `bracket` may end the label of a link definition,
+unless two words follow the colon, or of a link that is not simple."""
 
 _ATTRIBUTE = r"\s+[A-Za-z_:][A-Za-z0-9_.:-]*"
 _VALUE = r"\s*=\s*(?:[^\s\"'=<>`]+|'[^'\n]*'|\"[^\"\n]*\")"
