@@ -80,7 +80,7 @@ class CitedAnswerBuilder:
         self._supporting = 0
         """Number of `_statements` that are supported."""
         self._withheld: list[Citation] = []  # their text is held back
-        self._shown = 0
+        self._may_show = self._shown = 0
         self.unsupported = False
         """Whether text was dropped at the end because too little of it is supported."""
         self.text = ""
@@ -95,7 +95,7 @@ class CitedAnswerBuilder:
         self._numbered = numbered
         units = self._splitter.feed(text)
         self._add([unit for one in units for unit in self._guard.take(one)])
-        return self._show_if_enough()
+        return self._show()
 
     def cite(self, span: Span, paragraph_ids: Sequence[str]) -> tuple[str, list[Citation]]:
         """Record the generator's citation of these paragraphs for `text[start:end]`.
@@ -103,8 +103,10 @@ class CitedAnswerBuilder:
         Returns the same as `write`.
         """
         self._claimed += len(paragraph_ids)
-        self._place(span, paragraph_ids)
-        return self._show_if_enough()
+        if 0 <= span[0] < span[1]:
+            self._place(span, paragraph_ids)
+            self._judge()
+        return self._show()
 
     def quote(self, before: str, shown: str, quote: Quote) -> tuple[str, list[Citation]]:
         """Add a verbatim quotation; returns the same as `write`.
@@ -136,7 +138,8 @@ class CitedAnswerBuilder:
         if not self._numbered:
             for one in self._statements:
                 self._attribute(one)
-        out = self._show(self._supported_end())
+        self._judge_prefixes()
+        out = self._show()
         self.unsupported = bool(self.text[self._shown :].strip())
         self.text = self.text[: self._shown]
         return out
@@ -168,44 +171,48 @@ class CitedAnswerBuilder:
         shown = (one for one in self._statements if one.end <= len(self.text))
         return tuple(Statement(one.start, one.end, one.supported) for one in shown)
 
-    def _show_if_enough(self) -> tuple[str, list[Citation]]:
-        enough = self._supporting >= MIN_SUPPORTED * len(self._statements) > 0
-        return self._show(len(self.text) if enough else self._shown)
-
-    def _show(self, end: int) -> tuple[str, list[Citation]]:
-        shown, self._shown = self.text[self._shown : end], end
-        seen = [one for one in self._withheld if one.end <= end]
-        self._withheld = [one for one in self._withheld if one.end > end]
+    def _show(self) -> tuple[str, list[Citation]]:
+        """Return what is new of the text of which enough is supported."""
+        shown, self._shown = self.text[self._shown : self._may_show], self._may_show
+        seen = [one for one in self._withheld if one.end <= self._shown]
+        self._withheld = [one for one in self._withheld if one.end > self._shown]
         return shown, seen
 
-    def _supported_end(self) -> int:
-        """Return the end of the text of which enough is supported, and of that shown already."""
-        if self._supporting >= MIN_SUPPORTED * len(self._statements):
-            return len(self.text)
-        end, supporting = self._shown, 0
+    def _judge(self) -> None:
+        """Allow all text so far if enough of it is supported."""
+        if self._supporting >= MIN_SUPPORTED * len(self._statements) > 0:
+            self._may_show = len(self.text)
+
+    def _judge_prefixes(self) -> None:
+        """Allow the longest part of which enough is supported by citations that came late."""
+        supporting = 0
         for count, one in enumerate(self._statements, 1):
             supporting += one.supported
             if supporting >= MIN_SUPPORTED * count:
-                end = max(end, one.end)
-        return end
+                self._may_show = max(self._may_show, one.end)
+        if self._supporting >= MIN_SUPPORTED * len(self._statements):
+            self._may_show = len(self.text)
 
     def _add(self, units: Sequence[Unit]) -> None:
         """Add units to the text, and verify them and the citations that waited for them."""
         for unit in units:
             one, claims = self._edited(unit)
             self._units.append(one)
-            if self._verifier.terms(self._said(one.start, one.end)):
-                self._statements.append(one)
+            states = bool(self._verifier.terms(self._said(one.start, one.end)))
+            self._statements += [one] * states
             for claim, paragraph_ids in claims:
                 self._claimed += len(paragraph_ids)
                 self._cite(claim, paragraph_ids)
-            if self._statements[-1:] == [one]:
+            if states:
                 self._support(one)
                 if self._numbered:
                     self._attribute(one)
-        waiting, self._waiting = self._waiting if units else [], [] if units else self._waiting
-        for span, paragraph_ids in waiting:
-            self._place(span, paragraph_ids)
+            self._judge()
+        if units:
+            waiting, self._waiting = self._waiting, []
+            for span, paragraph_ids in waiting:
+                self._place(span, paragraph_ids)
+                self._judge()
 
     def _edited(self, unit: Unit) -> tuple[_Shown, list[tuple[Span, Sequence[str]]]]:
         """Write the unit; return it, and the claims of its markers with what they cite."""
@@ -247,10 +254,8 @@ class CitedAnswerBuilder:
         touched = self._statements[first:last]
         if len(touched) > 1 and end - start > _LONGEST_CLAIM:
             return
-        said, sentence = (
-            self._said(start, end),
-            self._said(touched[-1].start, end) if touched else "",
-        )
+        said = self._said(start, end)
+        sentence = self._said(touched[-1].start, end) if touched else ""
         for paragraph_id in paragraph_ids:
             quote = self._verifier.verify(said, paragraph_id, sentence)
             self._verified += quote is not None

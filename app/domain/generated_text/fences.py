@@ -31,7 +31,7 @@ def at_margin(text: str) -> str:
     """Return a whole fence with its lines at the margin, closed; "" if the text is no fence."""
     opening, *lines = text.removesuffix("\n").split("\n")
     found = _OPENING.fullmatch(opening)
-    if not found or any(closes(found["run"], line) for line in lines[:-1]):
+    if not found:
         return ""
     quote = found["lead"] if ">" in found["lead"] else ""
     if not all(line.startswith(quote) or line.strip() in {quote.strip(), ""} for line in lines):
@@ -39,7 +39,9 @@ def at_margin(text: str) -> str:
     if lines and closes(found["run"], lines[-1]):
         lines.pop()
     width = 0 if quote else len(found["lead"].expandtabs(4))
-    code = (_moved(line.removeprefix(quote), width) for line in lines)
+    code = [_moved(line.removeprefix(quote), width) for line in lines]
+    if any(closes(found["run"], line) for line in code):
+        return ""
     ending = text[len(text.removesuffix("\n")) :]
     return "\n".join([opening[found.end("lead") :], *code, found["run"]]) + ending
 

@@ -76,10 +76,10 @@ class Splitter:
         """Return the end of the first unit of the pending text; 0 if it is not complete."""
         text = self._pending
         if self._begins_line and not self._scanned and _MAY_OPEN_FENCE.match(text):
-            line = text.find("\n") + 1
-            if not (line or final or len(text) > UNIT_CHARS):
+            line = text.find("\n", 0, UNIT_CHARS) + 1 or len(text)
+            if line == len(text) <= UNIT_CHARS and not (final or text.endswith("\n")):
                 return 0
-            self._fence = fence_run(text[:line] if line else text)
+            self._fence = fence_run(text[:line]) if line <= UNIT_CHARS else ""
             self._scanned = line if self._fence else 0
         return self._fence_end(final=final) if self._fence else self._sentence_end(final=final)
 
