@@ -22,7 +22,8 @@ _END = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_END = 200
-_MAY_OPEN_FENCE = re.compile(r"[ \t\r>*+\-0-9.)]*(?:`{1,2}|~{1,2})?(?:\Z|(?P<fence>```|~~~))")
+"""Characters from the end of a sentence to the next one, at most."""
+_MAY_OPEN_FENCE = re.compile(r"[ \t\r>*+\-0-9.)]*(?:`{1,2}|~{1,2})?(?:\Z|```|~~~)")
 _CONTEXT = 80
 """Characters before the end of a sentence by which abbreviations are recognised."""
 
@@ -55,12 +56,14 @@ class Splitter:
         """Whether the answer was longer than ANSWER_CHARS."""
 
     def feed(self, text: str) -> list[Unit]:
+        """Return the units that the text completes."""
         room = ANSWER_CHARS - self._start - len(self._pending)
         self.truncated = self.truncated or len(text) > room
         self._pending += text[: max(0, room)]
         return [*self._units(final=False)]
 
     def close(self) -> list[Unit]:
+        """Return what is left at the end of the stream."""
         return [*self._units(final=True)]
 
     def _units(self, *, final: bool) -> Iterator[Unit]:
