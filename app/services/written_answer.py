@@ -110,6 +110,8 @@ class WrittenAnswer:
     def _end(self, end: GeneratedEnd) -> Iterator[AnswerEvent]:
         builder, usage = self.builder, self.usage or end.usage
         yield from _deltas(*builder.close())
+        if builder.truncated:
+            self.degraded = (*self.degraded, "truncated")
         if builder.unsupported:
             self.degraded = (*self.degraded, "unsupported")
             failed_step("unsupported", "unsupported", "the book supports too little of the text")
