@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Literal
 from app.adapters.qdrant.backup_file import BackupFileReader, BackupFileWriter
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_copy import disk_fault
-from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
 from app.domain.errors import ConfigError, StorageError
 from app.services.backup import BackUp, Restore
 from app.services.migrate import MigrateBooks
 from app.services.ports import BookStore
-from app.services.verify import VerifyBooks
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,17 +39,6 @@ async def open_index(settings: Settings) -> AsyncIterator[BookStore]:
 def ledger_store(settings: Settings) -> SqliteLedgers:
     """Return the ledgers of paragraph ids, one per book."""
     return SqliteLedgers(settings.home / "ledger")
-
-
-@asynccontextmanager
-async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
-    """Open index, ledgers and cache without an embedder."""
-    async with open_index(settings) as index:
-        yield VerifyBooks(
-            index,
-            ledger_store(settings),
-            SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
-        )
 
 
 def backup_writer(path: Path) -> BackupFileWriter:

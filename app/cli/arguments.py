@@ -226,9 +226,10 @@ def _index(commands: Commands) -> None:
 
 def _upkeep(commands: Commands) -> None:
     verify = add_command(
-        commands, "verify", "index_commands.verify", "check the index, the ledgers and the cache"
+        commands, "verify", "index_commands.verify", "check everything that is stored for damage"
     )
     books_argument(verify, "all when none is named")
+    flag(verify, "--full", "read every point on a Qdrant server, not a sample")
     flag(verify, "--repair", "go back from a damaged generation to the previous one")
     json_option(verify)
 

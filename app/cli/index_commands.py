@@ -11,7 +11,8 @@ from pathlib import Path
 
 from app.bootstrap.application import application
 from app.bootstrap.books import requests_by_edition
-from app.bootstrap.storage import ledger_store, migration, open_index, verifying
+from app.bootstrap.storage import ledger_store, migration, open_index
+from app.bootstrap.verification import verifying
 from app.cli.output import (
     confirmed,
     duration,
@@ -197,7 +198,7 @@ async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
 async def verify(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check everything stored; exit code 1 if something is damaged."""
     async with verifying(settings) as use_case:
-        found = await use_case.run(arguments.books, repair=arguments.repair)
+        found = await use_case.run(arguments.books, repair=arguments.repair, full=arguments.full)
     for one in found:
         if arguments.json:
             print_json({**asdict(one), "sound": one.sound})
@@ -206,8 +207,8 @@ async def verify(arguments: argparse.Namespace, settings: Settings) -> int:
     damaged = [one for one in found if not one.sound]
     if any(one.part == "index" for one in damaged) and not arguments.json:
         remark(
-            "`textbook-rag verify --repair` goes back to the previous generation; `textbook-rag "
-            "ingest BOOK_DIR --force` writes the index anew from the cache"
+            "`textbook-rag ingest BOOK_DIR` writes the index anew from the cache; `textbook-rag "
+            "verify --repair` goes back to the previous generation"
         )
     return 1 if damaged else 0
 

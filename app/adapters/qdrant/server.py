@@ -74,12 +74,12 @@ class ServerIndex:
         except BookNotFound:
             return None
 
-    async def faults(self, book: BookId) -> list[str]:
+    async def faults(self, book: BookId, *, full: bool = False) -> list[str]:
         """Compare the number of points with the manifest. The server itself checks its files."""
         current = (await self._record(book)).current
         return await self._faults(book, current) if current else []
 
-    async def faults_before(self, book: BookId) -> list[str] | None:
+    async def faults_before(self, book: BookId, *, full: bool = False) -> list[str] | None:
         previous = (await self._record(book)).previous
         return await self._faults(book, previous) if previous else None
 

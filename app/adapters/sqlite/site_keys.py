@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.adapters.sqlite.connection import reading, writing
+from app.adapters.sqlite.connection import integrity, reading, writing
 from app.domain.book_id import BookId
 from app.domain.errors import RagError, StorageError
 from app.domain.site_key import KeyKind, SiteKey
+from app.services.threads import in_thread
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS keys (
@@ -55,6 +56,18 @@ class SqliteSiteKeys:
     def remove(self, key: SiteKey) -> None:
         with self._errors(), writing(self._path, _SCHEMA) as connection:
             connection.execute("DELETE FROM keys WHERE digest = ?", (key.digest,))
+
+    @in_thread
+    def faults(self) -> list[str]:
+        """Check the whole file and each key; a line of text for each fault."""
+        if not self._path.exists():
+            return []
+        try:
+            self.all()
+            with self._errors(), reading(self._path) as connection:
+                return [f"{self._path}: damaged keys: {one}" for one in integrity(connection)]
+        except StorageError as error:
+            return [str(error)]
 
     def _load(self) -> tuple[SiteKey, ...]:
         query = (
