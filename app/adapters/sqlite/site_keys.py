@@ -92,5 +92,8 @@ class SqliteSiteKeys:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError, TypeError, RagError) as error:
-            message = f"{self._path}: the keys cannot be read or written: {error}"
+            message = (
+                f"{self._path}: the keys cannot be read or written: {error}; restore a copy, or "
+                "delete this file and make new keys"
+            )
             raise StorageError(message) from error
