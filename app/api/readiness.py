@@ -60,8 +60,8 @@ class ReadyBody(Body):
     unreadable: Annotated[
         list[str],
         Field(
-            description="Of `keys` and `question log` those that are damaged: requests that need a key "
-            "are refused; questions are not logged."
+            description="Of `keys` and `question log` those that are damaged: requests that need a "
+            "key are refused; questions are not logged."
         ),
     ]
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from pathlib import Path
 
 from app.bootstrap.application import application
 from app.bootstrap.books import requests_by_edition
@@ -30,6 +29,7 @@ from app.domain.ledger import from_lines, to_lines
 from app.services.book_text import DescribeBook
 from app.services.ingest import IngestReport
 from app.services.ports import BookCatalogue, BookStore
+from app.services.safe_paths import read_text
 from app.services.verify import Verified
 from app.settings import Settings
 
@@ -252,21 +252,12 @@ async def export_ledger(arguments: argparse.Namespace, settings: Settings) -> No
 
 async def import_ledger(arguments: argparse.Namespace, settings: Settings) -> None:
     """Replace the book's ledger; the next ingest continues from it."""
-    ledger = from_lines(_read(arguments.file).split("\n"), str(arguments.file))
+    ledger = from_lines(read_text(arguments.file).split("\n"), str(arguments.file))
     if not ledger.entries:
         message = f"{arguments.file}: no paragraph ids; give a file of `textbook-rag ledger export`"
         raise InputError(message)
     await ledger_store(settings).save(arguments.book, ledger)
     remark(f"{len(ledger.entries)} paragraph ids of {arguments.book} imported")
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        message = f"{path}: cannot be read ({reason}); give a file of `textbook-rag ledger export`"
-        raise InputError(message) from error
 
 
 async def llms(arguments: argparse.Namespace, settings: Settings) -> None:
