@@ -234,14 +234,10 @@ def _upkeep(commands: Commands) -> None:
     json_option(verify)
 
     migrate = add_command(
-        commands, "migrate", "index_commands.migrate", "copy an index to QDRANT_URL's server"
-    )
-    migrate.add_argument(
-        "--from",
-        dest="source",
-        choices=("embedded", "collections"),
-        default="embedded",
-        help="the embedded index, or collections per book on the server (older versions)",
+        commands,
+        "migrate",
+        "index_commands.migrate",
+        "copy the embedded index to a server",
     )
     books_argument(migrate, "all when none is named")
     quiet_option(migrate)

@@ -222,8 +222,8 @@ def _print_verified(one: Verified) -> None:
 
 
 async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Copy an index to the server at QDRANT_URL."""
-    async with migration(settings, arguments.source) as use_case:
+    """Copy the embedded index to the server at QDRANT_URL."""
+    async with migration(settings) as use_case:
         with phases(quiet=arguments.quiet) as shown:
             done = await use_case.run(arguments.books, shown)
     for one in done:

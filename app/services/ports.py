@@ -279,14 +279,6 @@ class BookCatalogue(Protocol):
         ...
 
 
-class BookSource(BookCatalogue, Protocol):
-    """An index whose books are copied to another one."""
-
-    async def snapshot(self, book: BookId) -> Snapshot:
-        """Return the current generation to read. Raises BookNotFound, StorageError."""
-        ...
-
-
 class VectorIndex(BookCatalogue, Protocol):
     """Chunks with a dense and a sparse vector each, in published generations of books.
 
@@ -338,8 +330,12 @@ class VectorIndex(BookCatalogue, Protocol):
         ...
 
 
-class BookStore(VectorIndex, BookSource, Protocol):
+class BookStore(VectorIndex, Protocol):
     """The index for the operator's commands and for ingests."""
+
+    async def snapshot(self, book: BookId) -> Snapshot:
+        """Return the current generation to read. Raises BookNotFound, StorageError."""
+        ...
 
     async def begin(self, book: BookId, dimension: int, number: int = 1) -> GenerationWriter:
         """Start a generation. IndexBusy if another process is writing this book.

@@ -11,7 +11,6 @@ from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.document_frequencies import weighted
 from app.adapters.qdrant.manifest import manifest_from_json
-from app.adapters.qdrant.old_collections import OldCollections
 from app.adapters.qdrant.payload import (
     ORDER_FIELDS,
     check_dimension,
@@ -57,7 +56,6 @@ class ServerIndex:
         self._schema = Schema(client, prefix, options or ServerOptions())
         self._records = Records(client, self._schema.books, self._address)
         self._storage = BookStorage(client, self._schema, self._records)
-        self._old = OldCollections(client, prefix, url)
         self._generations = self._storage.generations
         self._catalogue = Catalogue(client, self._records, self._generations, clock)
 
@@ -215,12 +213,7 @@ class ServerIndex:
 
     async def check(self) -> None:
         self._catalogue.look_again(compare=True)
-        if not await self._catalogue.served([]) and await self._old.books():
-            message = (
-                f"{self._address} has only books in the layout of older versions, one collection "
-                "each: run `textbook-rag migrate --from collections`"
-            )
-            raise IndexUnreadable(message)
+        await self._catalogue.served([])
 
     async def _search(
         self,
