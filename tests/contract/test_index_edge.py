@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import subprocess
 import sys
@@ -463,34 +462,6 @@ def test_a_book_that_is_whole_again_is_taken_up_half_a_minute_later(home: Path) 
         assert await reader.damaged() == {}
 
     asyncio.run(scenario())
-
-
-def test_a_generation_without_checksums_is_served_while_its_chunks_are_all_there(
-    home: Path,
-) -> None:
-    """As versions of this program wrote it that kept none; the engine panics on some damage."""
-
-    async def scenario() -> None:
-        await publish(EdgeIndex(home), "book", points("book", [1, 2]))
-        the("checksums.json", home, 1).unlink()
-        written = the("manifest.json", home, 1)
-        data = json.loads(written.read_text())
-        del data["checksums"], data["digest"]
-        written.write_text(json.dumps(data))
-        assert await found(EdgeIndex(home)) == ids(1, 2)
-        (fault,) = await EdgeIndex(home).faults(BookId("book"))
-        assert "cannot be verified: an ingest writes it anew" in fault
-        cut(the("*.mappings", home, 1))
-        with pytest.raises(StorageError, match="0 chunks are there, but the book has 2"):
-            await found(EdgeIndex(home))
-
-    asyncio.run(scenario())
-    for status in home.rglob("is_null/status.dat"):
-        cut(status)
-    process = in_process(home, "await index.search(vector(*[1.0] * 8), None, 9, SearchFilter())")
-    said = output(process).splitlines()[-1]
-    assert said.startswith("StorageError ")
-    assert "index out of bounds" in said
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
