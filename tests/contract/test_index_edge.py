@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.qdrant import edge_writer
+from app.adapters.qdrant.checksums import text_digest
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_shard import load_shard, storage_errors
 from app.domain.book_id import BookId
@@ -228,7 +229,9 @@ def test_a_writer_that_cannot_clear_away_leftovers_keeps_no_lock(home: Path) -> 
         index = EdgeIndex(home)
         await publish(index, "book", points("book", [1]))
         # More digits than Python converts to a number.
-        (home / "index" / "book" / "current").write_text(f"{'1' * 5_000}\n000000\n")
+        numbers = f"{'1' * 5_000}\n000000\n"
+        content = f"{numbers}{text_digest(numbers)}\n"
+        (home / "index" / "book" / "current").write_text(content)
         for _ in range(2):
             with pytest.raises(StorageError, match="digits"):
                 await index.begin(BookId("book"), DIMENSION)

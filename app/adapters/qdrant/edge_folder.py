@@ -50,9 +50,9 @@ class Current:
 
     @classmethod
     def from_text(cls, text: str) -> Current | None:
-        """None unless `to_text` wrote this. Files of older versions have no hash."""
-        found = re.fullmatch(r"((\d{6,})\n(\d{6,})\n)(?:([0-9a-f]{32})\n)?", text, re.ASCII)
-        if found is None or (found[4] and found[4] != text_digest(found[1])):
+        """None unless `to_text` wrote this."""
+        found = re.fullmatch(r"((\d{6,})\n(\d{6,})\n)([0-9a-f]{32})\n", text, re.ASCII)
+        if found is None or found[4] != text_digest(found[1]):
             return None
         return cls(int(found[2]), int(found[3]))
 
