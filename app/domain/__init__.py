@@ -2,7 +2,7 @@
 
 - a book: `document`, `book_id`, `edition`, `notebooks`, `reading_budget`, `glossary`,
   `abbreviations`, `llms_text`
-- ids of paragraphs: `identity`, `ledger`, `ledger_matching`, `ledger_renewal`, `ledger_similarity`
+- ids of paragraphs: `identity`, `ledger`, `ledger_matching`, `ledger_renewal`
 - links to paragraphs: `links`, `page_links`, `page_text`, `unique_phrases`, `urls`
 - chunks: `chunking`; search: `retrieval`, `search_text`
 - answers: `answer`, `answering`, `prompts`, `generated_text`

@@ -66,6 +66,10 @@ class Consultation:
     """Whether no model may write the answer."""
     searched_for: str = ""
     """The question with its misspelled words corrected; "" if none was."""
+    unknown: Sequence[str] = ()
+    """The rare words of the question that the book lacks."""
+    named: bool = True
+    """Whether a hit names what the question is about; see `AnswerabilityScorer.names`."""
 
     @property
     def refused(self) -> bool:
@@ -112,8 +116,9 @@ class ConsultBook:
         with stage("page"):
             page, scope = await self.locate(request)
         with stage("spelling"):
-            spelled = await self.vocabulary.corrected(request.question, scope.books)
+            spelled, unknown = await self.vocabulary.corrected(request.question, scope.books)
         read = await self._search(replace(request, question=spelled), scope)
+        read = replace(read, unknown=unknown)
         if spelled != request.question:
             read = replace(read, searched_for=spelled)
         rephrases = not self.refusal_policy.model and read.hits
@@ -133,7 +138,10 @@ class ConsultBook:
         analysis = read.analysis
         unrecognised = self.refusal_policy.model and not analysis.in_book_language
         other_language = unrecognised or analysis.asked_in != analysis.features.language
-        return self.refusal_policy.confidence(read.score, other_language=other_language)
+        named = read.named and not read.unknown
+        return self.refusal_policy.confidence(
+            read.score, other_language=other_language, named=named
+        )
 
     async def locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
         """Return the reader's page, None if unknown, and the filter for the scope."""
@@ -183,6 +191,7 @@ class ConsultBook:
             exercise=request.exercise
             or asked_exercise(analysis.own_terms, found.hits, analysis.features.terms),
             score=max(map(answerability, support)),
+            named=bool(request.history) or self.scorer.names(analysis.features, found.hits),
         )
 
     async def _with_expanded_abbreviations(self, read: Consultation) -> Consultation:
@@ -197,9 +206,9 @@ class ConsultBook:
         if expanded == question:
             return read
         other = await self._search(replace(read.request, question=expanded), read.scope)
-        better = other.score > read.score
+        better = (other.named, other.score) > (read.named, read.score)
         if better and self._confidence(other) is not self._confidence(read):
-            return replace(read, score=other.score)
+            return replace(read, score=other.score, named=other.named)
         return read
 
     async def _with_context(self, read: Consultation, page: PageLocation | None) -> Consultation:

@@ -75,22 +75,27 @@ class BookVocabulary:
         default_factory=lambda: BookCache(_CACHED_BOOKS), init=False
     )
 
-    async def corrected(self, question: str, books: Sequence[BookId] = ()) -> str:
+    async def corrected(
+        self, question: str, books: Sequence[BookId] = ()
+    ) -> tuple[str, Sequence[str]]:
         """Return the question with misspelled words replaced by words of these books, or of all.
+
+        Also return its rare words that remain unknown.
 
         A question in another language than the books' is unchanged, if it is long enough to detect
         the language. Raises StorageError.
         """
         manifests = (await self.index.books()).named(books)
         if not manifests:
-            return question
+            return question, ()
         language = manifests[0].language
         unknown = await self._unknown(question, language, [one.book for one in manifests])
         if not unknown or clearly_another_language(question, language):
-            return question
+            return question, ()
         known = _merged([await self.words(manifest) for manifest in manifests])
         right = {word: closest(word, known) for word in unknown if word.lower() not in known}
-        return replaced(question, {word: other for word, other in right.items() if other})
+        corrections = {word: other for word, other in right.items() if other}
+        return replaced(question, corrections), [*(right.keys() - corrections.keys())]
 
     async def _unknown(self, question: str, language: str, books: Sequence[BookId]) -> list[str]:
         """Return the correctable words whose term is in none of the books.

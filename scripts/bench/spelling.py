@@ -50,7 +50,7 @@ async def corrected(vocabulary: BookVocabulary, book: BookId, questions: list[st
         if wrong == word:
             continue
         asked = replaced(question, {word: wrong})
-        result = await vocabulary.corrected(asked, [book])
+        result, _ = await vocabulary.corrected(asked, [book])
         right = result.lower() == question.lower()
         found["right" if right else "unchanged" if result == asked else "other word"] += 1
     return found
@@ -74,7 +74,7 @@ async def run(data: Path, home: Path) -> None:
                 text for other in sets if other != one for text in of_set[other][:OF_OTHER_BOOKS]
             ]
             changed = [
-                text for text in others if await vocabulary.corrected(text, [one.book]) != text
+                text for text in others if (await vocabulary.corrected(text, [one.book]))[0] != text
             ]
             shares = [found[key] / n for key in ("right", "other word", "unchanged")]
             print(

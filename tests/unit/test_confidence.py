@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -102,3 +103,25 @@ def test_an_outage_leaves_an_uncertain_question_uncertain() -> None:
     assert (answer.mode, answer.confidence) == (AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN)
     assert answer.degraded == ("generator",)
     assert answer.answer.startswith(NOTICE)
+
+
+HARMONY = passage("Harmony joins notes into chords. A negative number is below zero.", "p-harmony")
+
+
+@pytest.mark.parametrize(
+    ("question", "confidence"),
+    [
+        ("What is harmony?", Confidence.ANSWERED),
+        ("What is negative harmony?", Confidence.UNCERTAIN),
+        ("How does harmony join notes into chords?", Confidence.ANSWERED),
+        ("How does counterpoint harmony join notes into chords?", Confidence.UNCERTAIN),
+    ],
+)
+def test_a_question_about_what_the_book_does_not_name_is_at_most_uncertain(
+    question: str, confidence: Confidence
+) -> None:
+    world = World((HARMONY, LIGHT))
+    answering = world.answering(answer_threshold=0.0)
+    vocabulary = replace(answering.consult.vocabulary, count_tokens=len)
+    answering = replace(answering, consult=replace(answering.consult, vocabulary=vocabulary))
+    assert ask(answering, question).confidence is confidence

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.domain import ledger_matching, ledger_similarity
+from app.domain import ledger_matching
 from app.domain.chunking.config import (
     AutoConfig,
     ChunkingConfig,
@@ -95,8 +95,7 @@ def test_there_are_shapes_enough() -> None:
 
 @pytest.mark.parametrize("shape", BENCH.SHAPES)
 def test_twice_the_page_takes_twice_the_steps(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_similarity, "COMMON_GRAM", COMMON)
-    monkeypatch.setattr(ledger_matching, "COMMON_TEXT", COMMON)
+    monkeypatch.setattr(ledger_matching, "COMMON_GRAM", COMMON)
     grown = _grown(shape, BENCH.STAGES.keys() - AS_OTHERS, UNITS)
     # A page may also grow out of a size at which there is less to do: a list that a chunk holds.
     if grown:

@@ -195,13 +195,6 @@ def test_an_equal_text_stays_in_its_section_when_its_neighbour_moves() -> None:
     assert renew(ledger, new)[0] == [ids[2], ids[1], ids[0], ids[3]]
 
 
-def test_two_copies_of_a_page_keep_their_ids_when_both_are_renamed() -> None:
-    before = [paragraph(text, file) for file in ("a.md", "b.md") for text in (MOLE, OWL, "end")]
-    ids, ledger = renew(Ledger(), before)
-    after = [replace(one, file=one.file.replace(".md", ".mdx")) for one in before]
-    assert renew(ledger, after)[0] == ids
-
-
 def test_boilerplate_does_not_tie_a_new_page_to_a_removed_one() -> None:
     before = [
         paragraph(text, f"{n}.md") for n, own in enumerate((MOLE, OWL)) for text in (own, LONG)

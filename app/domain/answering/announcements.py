@@ -1,4 +1,4 @@
-"""Units that announce what follows: they end with a colon."""
+"""Units that announce what follows: they end with a colon or ask a question."""
 
 from __future__ import annotations
 

@@ -59,15 +59,18 @@ class RefusalPolicy:
     """Whether a model writes the answer. If so, abbreviations are not expanded, and a question in
     an unrecognised language is not refused by its score."""
 
-    def confidence(self, answerability: float, *, other_language: bool = False) -> Confidence:
+    def confidence(
+        self, answerability: float, *, other_language: bool = False, named: bool = True
+    ) -> Confidence:
         """Return the confidence for this score.
 
         A question in another language than the book's is never refused by its score, because the
-        local model and BM25 do not match words across languages.
+        local model and BM25 do not match words across languages. Otherwise a question is at most
+        uncertain if the book does not name what it is about.
         """
         if answerability < self.refusal_threshold and not other_language:
             return Confidence.NOT_IN_BOOK
-        if answerability < self.answer_threshold:
+        if answerability < self.answer_threshold or not (named or other_language):
             return Confidence.UNCERTAIN
         return Confidence.ANSWERED
 

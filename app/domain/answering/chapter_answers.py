@@ -10,7 +10,7 @@ from typing import TypeAlias
 from app.domain.answer import AnswerPassage
 from app.domain.answering.extractive import ExtractiveAnswer, whole_unit
 from app.domain.answering.passage_text import quoted_text, shown_passage
-from app.domain.answering.units import COLONS, SplitSentences, Unit, ends_sentence, units
+from app.domain.answering.units import INTRODUCING, SplitSentences, Unit, ends_sentence, units
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 
@@ -77,7 +77,7 @@ def _first_sentence(found: Sequence[Unit]) -> Unit | None:
         if begins and ends_sentence(unit.text):
             return unit
         before = unit
-    return next((one for one in found if not one.text.endswith(COLONS)), None)
+    return next((one for one in found if not one.text.endswith(INTRODUCING)), None)
 
 
 def _places(sections: Sequence[Sequence[ContextPassage]]) -> Iterator[range]:
@@ -170,7 +170,7 @@ def _within(found: Sequence[Unit], share: int) -> list[Unit]:
 def _without_lead_ins(chosen: Sequence[Unit]) -> list[Unit]:
     """Drop units at the end that introduce a block that is not chosen."""
     end = len(chosen)
-    while end and chosen[end - 1].text.endswith(COLONS):
+    while end and chosen[end - 1].text.endswith(INTRODUCING):
         end -= 1
     return [*chosen[:end]]
 

@@ -1,10 +1,10 @@
 """The passages that an offline answer shows: whole blocks of the book.
 
 A passage is a paragraph that answers the question, extended within its section. A list, listing,
-table or formula gets the paragraph before it as lead-in. A paragraph that ends with a colon gets
-the block it announces, or is not shown; so does a label, such as a caption or a file name, above a
-block. A short paragraph gets the next one if its score is high enough. A passage that mostly
-repeats earlier passages is left out. Passages that continue each other in the book are one.
+table or formula gets the paragraph before it as lead-in. A paragraph that ends with a colon or a
+question gets the block after it, or is not shown; so does a label, such as a caption or a file
+name, above a block. A short paragraph gets the next one if its score is high enough. A passage that
+mostly repeats earlier passages is left out. Passages that continue each other in the book are one.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class PassageSelector:
         return is_label(self.context[at].passage)
 
     def _announces(self, at: int) -> bool:
-        """Whether the paragraph ends with a colon or is the label of the block below it."""
+        """Whether the paragraph introduces the next one or is the label of the block below it."""
         if announces(self.context[at].passage):
             return True
         return self._is_label(at) and adjoin(self.context, at, at + 1) and self._is_block(at + 1)

@@ -35,7 +35,13 @@ from app.domain.answering.definitions import (
 )
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.objectives import ASKS_OBJECTIVES, states_objectives
-from app.domain.answering.units import Unit, begins_entry, continues_section, is_quotable
+from app.domain.answering.units import (
+    Unit,
+    begins_entry,
+    continues_section,
+    is_caption,
+    is_quotable,
+)
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 
@@ -100,9 +106,12 @@ class Relevance:
                 + PARAGRAPH_COVERAGE * self._weight(own | heading)
                 + (Rule.SIMILARITY in self.rules) * cosine
                 + PARAGRAPH_DEFINITION * definition,
-                answers=shown and (bool(definition) or self._matches(own)),
+                answers=shown
+                and not is_caption(passage)
+                and (bool(definition) or self._matches(own)),
             )
-            for shown, own, heading, found, definition, cosine in zip(
+            for passage, shown, own, heading, found, definition, cosine in zip(
+                passages,
                 quotable,
                 terms,
                 headings,

@@ -22,8 +22,8 @@ SplitSentences: TypeAlias = Callable[[str, str], Sequence[Span]]
 
 WHOLE = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.MATH, BlockKind.GLOSSARY_ENTRY})
 """Kinds that are quoted as one unit."""
-COLONS = (":", "\uff1a")
-"""Endings of a unit that introduces the next one."""
+INTRODUCING = (":", "\uff1a", "?", "\uff1f", "\u061f")
+"""Endings of a text that introduces the next one."""
 BLOCKS = frozenset({BlockKind.LIST, *WHOLE})
 """Kinds that a sentence may introduce."""
 NEVER_QUOTED = frozenset({BlockKind.HEADING, BlockKind.EXERCISE, BlockKind.SOLUTION})
@@ -47,6 +47,11 @@ _PROSE = re.compile(
 _TITLE_WORDS = 12
 _GAP = 80  # maximum characters of mark-up between two adjacent passages
 _INCLUDE = re.compile(r"\s*\{\{#\w*include\b[^}]*\}\}\s*$")
+_TEMPLATE = re.compile(
+    r"\{%[^{}]*%\}|\{\{[<%#][^{}]*\}\}|\{\{-?\s*(?:page|site|layout|config|include)\.[^{}]*\}\}"
+    r"|\A\s*\{\{[^{}]*\}\}\s*\Z"
+)
+"""What is left of a site generator's template: `{{ page.title }}`, `{% include x %}`."""
 _UNASSIGNED = re.compile(
     r"[ \t]*[A-Za-z_][\w.]*(?:\[[^\]\n]*\])?(?:, [A-Za-z_]\w*)*[ \t]=[ \t]*(?:#.*)?"
 )
@@ -132,17 +137,19 @@ def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
     Not shown: headings, exercises, solutions, bibliographies, lists of links, glossary entries that
-    only refer to another one, include directives without their listing, code with blanks to fill
-    in, listings and tables of more than `MAX_UNIT_WORDS`.
+    only refer to another one, what is left of a template, code with blanks to fill in, listings and
+    tables of more than `MAX_UNIT_WORDS`.
     """
     if passage.kind in NEVER_QUOTED or only_refers(passage) or is_bibliographic(passage):
         return False
     if passage.kind in WHOLE and word_count(passage.text) > MAX_UNIT_WORDS:
         return _is_article(passage)
-    if passage.kind is BlockKind.LIST:
-        return len(passage.text) >= LEAST_TEXT * (passage.end - passage.start)
+    if passage.kind is BlockKind.LIST and len(passage.text) < LEAST_TEXT * (
+        passage.end - passage.start
+    ):
+        return False
     if passage.kind is not BlockKind.CODE:
-        return True
+        return _TEMPLATE.search(passage.text) is None
     return not (_INCLUDE.match(passage.text) or has_blanks(passage.text, passage.language))
 
 
@@ -297,7 +304,7 @@ def marker_before(text: str, start: int) -> str:
 
 def announces(one: Unit | Passage) -> bool:
     """Whether the text introduces the next one."""
-    return one.kind not in WHOLE and one.text.rstrip().endswith(COLONS)
+    return one.kind not in WHOLE and one.text.rstrip().endswith(INTRODUCING)
 
 
 def is_label(passage: Passage) -> bool:
@@ -305,6 +312,11 @@ def is_label(passage: Passage) -> bool:
     if passage.kind is not BlockKind.PARAGRAPH or len(passage.text) > _LABEL_CHARS:
         return False
     return not (has_sentence(passage.text) or announces(passage))
+
+
+def is_caption(passage: Passage) -> bool:
+    """Whether the text is a caption or alternative text without a sentence, which says nothing."""
+    return passage.kind is BlockKind.FIGURE and not has_sentence(passage.text)
 
 
 def adjoin(context: Sequence[ContextPassage], first: int, second: int) -> bool:
