@@ -35,7 +35,7 @@ from app.bootstrap.key_store import site_keys
 from app.bootstrap.logs import logging_to
 from app.bootstrap.traces import Traces, traces
 from app.services.ingest_jobs import IngestJobs
-from app.settings import Settings
+from app.settings import Settings, read_settings
 
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
@@ -65,7 +65,7 @@ def create_app(
 
     ConfigError if the settings are invalid.
     """
-    settings = settings or Settings()
+    settings = settings or read_settings()
     traced = open_traces(settings)
     app = FastAPI(
         title="textbook-rag",

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from dotenv import dotenv_values
-from pydantic import AfterValidator, AliasChoices, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
 from app.domain.chunking.config import OverlapScope, StrategyName
+from app.domain.errors import ConfigError
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fusion
 from app.domain.urls import is_web_address
+from app.services.safe_paths import read_text
 
 # https://cohere.com/pricing (2025); prices change, so a setting overrides them.
 EMBED_PRICES: Mapping[str, float] = {
@@ -60,6 +70,8 @@ WebAddress: TypeAlias = Annotated[str, AfterValidator(_web_address)]
 """An http or https URL without a slash at its end, or ""."""
 Price: TypeAlias = Annotated[float, Field(ge=0)]
 
+_ENV_FILE = ".env"
+
 _TEST_VARIABLES = "RAG_TEST_"
 """Prefix of variables that only the tests read."""
 
@@ -69,7 +81,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(
         env_prefix="RAG_",
-        env_file=".env",
+        env_file=_ENV_FILE,
         extra="ignore",
         populate_by_name=True,
         allow_inf_nan=False,
@@ -277,6 +289,29 @@ class Settings(BaseSettings):
         return {**RERANK_PRICES, **self.rerank_prices}.get(model)
 
 
+def read_settings() -> Settings:
+    """Read the environment and `.env`. InputError or ConfigError if a value is invalid."""
+    if Path(_ENV_FILE).is_file():
+        read_text(Path(_ENV_FILE))
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        setting, *rest = (str(part) for part in first["loc"])
+        name = ".".join([variable(setting), *rest])
+        said = first["msg"].removeprefix("Value error, ")
+        message = f"{name}: {said} (see .env.example)"
+        raise ConfigError(message) from None
+    except SettingsError as error:
+        found = re.search(r'field "(\w+)"', str(error))
+        name = variable(found[1]) if found else "a setting"
+        message = f"{name}: not valid JSON; .env.example shows the form"
+        raise ConfigError(message) from None
+    except RecursionError:
+        message = f"a setting of {_ENV_FILE} or of the environment: its JSON is nested too deep"
+        raise ConfigError(message) from None
+
+
 def variable(field: str) -> str:
     """Return the environment variable of a setting; an alias is returned unchanged."""
     known = Settings.model_fields.get(field)
@@ -288,7 +323,7 @@ def unknown_variables() -> Mapping[str, str]:
     misspelled one. Maps each to the setting with the most similar name, or "".
     """
     settings = {variable(field) for field in Settings.model_fields}
-    given = {name.upper() for name in [*os.environ, *dotenv_values(".env")]}
+    given = {name.upper() for name in [*os.environ, *dotenv_values(_ENV_FILE)]}
     return {
         name: next(iter(get_close_matches(name, settings, n=1, cutoff=0.8)), "")
         for name in sorted(given - settings)

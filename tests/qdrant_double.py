@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeAlias
 
-from tests.index_points import DIMENSION, chunk_id
+from app.adapters.qdrant.server_points import point_of
+from tests.index_points import DIMENSION, chunk_id, points
 
 Json: TypeAlias = dict[str, object]
 
@@ -112,8 +113,21 @@ def version(number: str = "1.18.2") -> Reply:
 
 
 def serve(double: QdrantDouble, *, exists: bool = True) -> QdrantDouble:
-    """Answer as a server that keeps records and frequencies; it has no points."""
+    """Answer as a server that keeps records; of each published book it has three points."""
     stored: dict[str, Json] = {}
+
+    def kept() -> dict[str, str]:
+        """The book of each generation whose contents are recorded."""
+        found = [one["payload"] for one in stored.values() if "contents" in str(one["payload"])]
+        return {one["generation"]: one["book"] for one in found if isinstance(one, dict)}
+
+    def facet(_: Request) -> Reply:
+        return Reply(result={"hits": [{"value": key, "count": 3} for key in kept()]})
+
+    def sample(search: Json) -> Json:
+        (key,) = search["filter"]["must"][0]["match"]["any"]  # type: ignore[index]
+        made = [point_of(key, point) for point in points(kept()[key], range(3))]
+        return {"points": [{**one.model_dump(), "version": 1, "score": 1.0} for one in made]}
 
     def put(request: Request) -> Reply:
         made = request.body["points"]
@@ -140,6 +154,8 @@ def serve(double: QdrantDouble, *, exists: bool = True) -> QdrantDouble:
     def hits(request: Request) -> Reply:
         searches = request.body["searches"]
         assert isinstance(searches, list)
+        if "sample" in searches[0]["query"]:
+            return Reply(result=[sample(one) for one in searches])
         found: Json = {"id": chunk_id("book", 1), "version": 1, "score": 0.5}
         (record,) = [one for one in stored.values() if "revision" in str(one["payload"])][:1]
         payload = record["payload"]
@@ -174,6 +190,7 @@ def serve(double: QdrantDouble, *, exists: bool = True) -> QdrantDouble:
         f"POST {BOOKS}/points": retrieve,
         f"POST {BOOKS}/points/scroll": scroll,
         f"POST {BOOKS}/points/delete": lambda _: DONE,
+        f"POST {POINTS}/facet": facet,
         f"POST {POINTS}/points/query/batch": hits,
         f"POST {POINTS}/points/delete": lambda _: DONE,
     }

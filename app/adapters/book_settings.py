@@ -19,7 +19,7 @@ from pathlib import Path
 
 from app.domain.chunking.config import ChunkingConfig, StrategyName, strategy_name
 from app.domain.errors import BookError, SettingError, UnknownStrategy
-from app.domain.reading_budget import read_toml
+from app.domain.reading_budget import BUDGET, check_size, read_toml
 from app.services.safe_paths import file_inside
 
 NAME = "rag.toml"
@@ -69,7 +69,9 @@ def read_book_settings(folder: Path) -> BookSettings:
     BookError, with the line if known, if it is not valid.
     """
     try:
-        data = file_inside(folder.resolve(), NAME).read_bytes()
+        path = file_inside(folder.resolve(), NAME)
+        check_size(path.stat().st_size, BUDGET.settings, NAME)
+        data = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return BookSettings()
     except OSError as error:

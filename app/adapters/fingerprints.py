@@ -15,6 +15,7 @@ from pathlib import Path
 
 from app.domain.book_id import BookId
 from app.domain.errors import BookError
+from app.domain.reading_budget import BUDGET
 from app.services.safe_paths import file_inside
 from app.services.threads import in_thread
 
@@ -29,9 +30,10 @@ _MEDIA = frozenset(
 
 
 def folder_fingerprint(folder: Path, state: Path) -> str:
-    """Hash of the folder's name and of the names and bytes of all files below it.
+    """Hash of the folder's name and of the names, sizes and bytes of all files below it.
 
-    "" if `folder` is a file or something cannot be read. `state`, the folder of this program's
+    The bytes are left out of files that are too large to be read by an ingest. "" if `folder` is a
+    file or something cannot be read. `state`, the folder of this program's
     state, is left out if it is inside.
     """
     if not folder.is_dir():
@@ -41,8 +43,13 @@ def folder_fingerprint(folder: Path, state: Path) -> str:
     try:
         for name, path in _files(folder, state.resolve()):
             digest.update(f"\0{name}\0".encode(errors="surrogateescape"))
-            if path.suffix.lower() not in _MEDIA and _is_inside(book, name):
-                digest.update(hashlib.sha256(path.read_bytes()).digest())
+            if path.suffix.lower() in _MEDIA or not _is_inside(book, name):
+                continue
+            if (size := path.stat().st_size) > BUDGET.size:
+                digest.update(str(size).encode())
+                continue
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
     except OSError:
         return ""
     return digest.hexdigest()

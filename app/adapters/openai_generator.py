@@ -23,7 +23,6 @@ from app.domain.errors import (
     ProviderError,
     ProviderUnavailable,
 )
-from app.domain.generated_text.citation_markers import AnswerText, MarkerParser, ParsedText
 from app.domain.generated_text.received_text import joined
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
@@ -36,7 +35,6 @@ from app.domain.prompts import (
 )
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.generators import (
-    GeneratedCitation,
     GeneratedEnd,
     GeneratedText,
     GenerationRequest,
@@ -243,9 +241,8 @@ class _Answer:
         self.uncached = 1.0
         """Share of the prompt that was not in the server's prompt cache, 0 to 1."""
         self._clock = clock
-        self._paragraph_ids = [item.passage.paragraph_id for item in context]
+        self._paragraph_ids = tuple(item.passage.paragraph_id for item in context)
         self._text = text
-        self._parser = MarkerParser(len(context))
         self._usage = Usage()
         self._reason = ""
 
@@ -262,7 +259,7 @@ class _Answer:
         if usage := event.get("usage"):
             self._count(usage)
         choice = field_of(event, "choices", 0)
-        yield from self._cited(self._text.feed(self._delta(field_of(choice, "delta"))))
+        yield from self._numbered(self._text.feed(self._delta(field_of(choice, "delta"))))
         self._reason = text_of(choice, "finish_reason") or self._reason
 
     def _delta(self, delta: object) -> str:
@@ -283,24 +280,19 @@ class _Answer:
 
     def close(self) -> Iterator[GeneratorEvent]:
         end = self._text.end(_NAME, self._usage, self._reason)
-        yield from self._cited(self._text.close())
-        yield from self._events(self._parser.close())
+        yield from self._numbered(self._text.close())
         yield end
 
-    def _cited(self, received: Iterator[GeneratedText | TextDiscarded]) -> Iterator[GeneratorEvent]:
+    def _numbered(
+        self, received: Iterator[GeneratedText | TextDiscarded]
+    ) -> Iterator[GeneratorEvent]:
+        """Yield the events, of texts with the paragraphs that their markers name."""
         for one in received:
-            if isinstance(one, GeneratedText):
-                yield from self._events(self._parser.feed(one.text))
-            else:
-                yield one
-
-    def _events(self, pieces: Iterator[ParsedText]) -> Iterator[GeneratorEvent]:
-        for piece in pieces:
-            if isinstance(piece, AnswerText):
-                yield GeneratedText(piece.text, citations_in_place=True)
-            else:
-                ids = (self._paragraph_ids[number - 1] for number in piece.numbers)
-                yield GeneratedCitation(piece.start, piece.end, tuple(dict.fromkeys(ids)))
+            yield (
+                GeneratedText(one.text, self._paragraph_ids)
+                if isinstance(one, GeneratedText)
+                else one
+            )
 
 
 def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequence[ContextPassage]:

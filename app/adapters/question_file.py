@@ -7,41 +7,42 @@ Other keys are ignored.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias, TypeVar
+
+import regex
 
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question
+from app.domain.reading_budget import read_json
 from app.domain.retrieval.query import Turn
 from app.domain.surrogates import is_well_formed
+from app.services.safe_paths import read_text
 
 _Record: TypeAlias = Mapping[str, object]
 
 T = TypeVar("T")
+
+_SEARCH_SECONDS = 2.0
 
 
 def read_questions(path: Path) -> list[Question]:
     """Read the whole file. InputError, with file and line, at the first error."""
     questions: dict[str, Question] = {}
     # Lines end at "\n" only: str.splitlines would cut at U+2028 inside a question.
-    for number, line in enumerate(_read(path).split("\n"), 1):
+    for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue
+        value = read_json(line, str(path), number, expected="write an object per line")
         try:
-            question = _question(_record(json.loads(line)))
+            question = _question(_record(value))
             if question.id in questions:
                 raise _Fault(f"the id {question.id!r} is used twice: give each question its own")
-        except json.JSONDecodeError as error:
-            raise _at(path, number, f"not JSON ({error.msg}): write an object per line") from error
-        except RecursionError as error:
-            message = "not JSON (nested too deep): write an object per line"
-            raise _at(path, number, message) from error
         except _Fault as fault:
-            raise _at(path, number, str(fault)) from None
+            message = f"{path}:{number}: {fault}"
+            raise InputError(message) from None
         questions[question.id] = question
     if not questions:
         message = f"{path}: no questions in it: write one JSON object per line"
@@ -53,21 +54,22 @@ class _Fault(Exception):
     """A fault of one line."""
 
 
-def _at(path: Path, line: int, what: str) -> InputError:
-    return InputError(f"{path}:{line}: {what}")
+def has_facts(text: str, key_facts: Sequence[str]) -> bool:
+    """Whether every pattern matches, ignoring case. A space in it also matches a line break.
+
+    InputError if the search for a pattern takes longer than `_SEARCH_SECONDS`.
+    """
+    forms = (text, " ".join(text.split()))
+    return all(any(_matches(fact, form) for form in forms) for fact in key_facts)
 
 
-def _read(path: Path) -> str:
+def _matches(pattern: str, text: str) -> bool:
+    flags = regex.IGNORECASE | regex.DOTALL
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}): check the path"
+        return bool(regex.search(pattern, text, flags, timeout=_SEARCH_SECONDS))
+    except TimeoutError as error:
+        message = f"key fact {pattern!r} takes over {_SEARCH_SECONDS} seconds: simplify it"
         raise InputError(message) from error
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise _at(path, line, "not UTF-8: save the file as UTF-8") from error
 
 
 def _question(record: _Record) -> Question:
@@ -110,8 +112,8 @@ def _pattern(value: object) -> str:
     if not isinstance(value, str):
         raise _Fault("'key_facts' must hold strings")
     try:
-        re.compile(value)
-    except (re.error, OverflowError, RecursionError) as error:
+        regex.compile(value)
+    except (regex.error, OverflowError, RecursionError) as error:
         raise _Fault(f"key fact {value!r} is not a regular expression ({error})") from error
     return value
 

@@ -138,6 +138,22 @@ class SqlQuestionStore:
                 connection.exec_driver_sql("pragma wal_checkpoint(truncate)")
         return deleted
 
+    @in_thread
+    def faults(self) -> list[str]:
+        """Check the whole file, or that the tables of a server can be read; a line a fault."""
+        if self._sqlite and not Path(self._url.database or "").exists():
+            return []
+        try:
+            with self._transaction() as connection:
+                for table in _tables.sorted_tables:
+                    connection.execute(sql.select(table).limit(1)).all()
+                if self._sqlite:
+                    found = connection.exec_driver_sql("pragma integrity_check(3)").scalars().all()
+                    return [f"{_shown(self._url)}: {one}" for one in found if one != "ok"]
+        except StorageError as error:
+            return [str(error)]
+        return []
+
     def close(self) -> None:
         self._engine.dispose()
 

@@ -66,18 +66,19 @@ class KeyRequired:
 
     def _check(self, request: Request) -> None:
         """Store a valid key in the request's state. Refused if the request needs one."""
+        scheme, key = _sent(request)
+        if not scheme and request.url.path == FEEDBACK:
+            scheme, key = _sent_by_beacon(request)
+        # Clients of other protocols always send some key, such as `none`.
+        if self._open and not key.startswith(_PREFIXES):
+            return
         try:
             known = self._keys.all()
         except StorageError as error:
             report(error)
             rule = status_of(error)
             raise Refused(rule.status, error.code, rule.detail, {"Retry-After": "30"}) from None
-        scheme, key = _sent(request)
-        if not scheme and request.url.path == FEEDBACK:
-            scheme, key = _sent_by_beacon(request)
-        needs_none = self._open or (not known and is_local(request))
-        # Clients of other protocols always send some key, such as `none`.
-        if needs_none and not key.startswith(_PREFIXES):
+        if not known and is_local(request) and not key.startswith(_PREFIXES):
             return
         if not scheme:
             detail = "send a key: `Authorization: Bearer pk_...`"
@@ -198,8 +199,11 @@ def has_keys(keys: SqliteSiteKeys) -> bool:
 
 def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
     """ConfigError if other machines could ask without a key and the server is not set to open."""
-    if settings.open or keys.all():
-        return
+    try:
+        if settings.open or keys.all():
+            return
+    except StorageError:
+        return  # while the keys cannot be read, `KeyRequired` refuses every request
     if settings.trusted_proxies:
         why = "RAG_TRUSTED_PROXIES is set"
     elif not is_loopback(settings.host):

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from app.api.book_list import BooksBody
 from app.bootstrap.application import Application
 from app.bootstrap.key_store import SqliteSiteKeys
+from app.domain.errors import StorageError
 
 WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
 TEMPLATES = Environment(
@@ -43,10 +44,17 @@ def books_page(found: BooksBody, *, widget: bool = True) -> str:
 
 async def home(request: Request) -> Response:
     rag: Application = request.app.state.application
-    keys: SqliteSiteKeys = request.app.state.keys
     # If the API needs a key, this page cannot send one: only hashes of keys are stored.
-    widget = rag.settings.open or not keys.all()
+    widget = rag.settings.open or _has_no_keys(request.app.state.keys)
     return HTMLResponse(books_page(await BooksBody.of(rag), widget=widget))
+
+
+def _has_no_keys(keys: SqliteSiteKeys) -> bool:
+    """Whether there are none; False while they cannot be read."""
+    try:
+        return not keys.all()
+    except StorageError:
+        return False
 
 
 BOOK_LIST_ROUTES = (Route("/", home),)

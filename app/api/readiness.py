@@ -57,11 +57,19 @@ class ReadyBody(Body):
     embedder: EmbedderBody
     generator: GeneratorBody
     disk: DiskBody
+    unreadable: Annotated[
+        list[str],
+        Field(
+            description="Of `keys` and `question log` those that are damaged: requests that need a "
+            "key are refused; questions are not logged."
+        ),
+    ]
 
     @classmethod
-    async def of(cls, rag: Application, found: BooksBody) -> ReadyBody:
+    async def of(cls, rag: Application, found: BooksBody, unreadable: list[str]) -> ReadyBody:
         model_fault = await rag.model_fault() or None
         return cls(
+            unreadable=unreadable,
             status="ready, extractive only" if model_fault else "ready",
             books=[book.id for book in found.books],
             quarantined=found.quarantined,

@@ -32,6 +32,7 @@ from app.bootstrap.application import Application
 from app.domain.answering.request import require_length
 from app.domain.book_id import BookId
 from app.domain.edition import Edition
+from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.urls import encoded_url
 from app.services.book_scope import readers_editions
@@ -230,19 +231,22 @@ async def healthz() -> HealthBody:
     summary="Can it answer?",
     responses=problems(503),
 )
-async def readyz(request: Request, rag: Rag) -> ReadyBody:
-    """Ready if the index and the keys can be read and the index has at least one book; damaged
-    books are listed.
+async def readyz(rag: Rag) -> ReadyBody:
+    """Ready if the index can be read and has at least one book; damaged books are listed. Not ready
+    if the keys cannot be read, unless the server is open to all.
 
-    With a `fault` of the embedder, the generator or the disk, the server still answers.
+    With a `fault` of the embedder, the generator or the disk, or without the question log, the
+    server still answers.
     """
     await rag.index.check()
-    request.app.state.keys.all()  # StorageError: no request with a key could be answered
+    unreadable = await rag.unreadable_stores()
+    if "keys" in unreadable and not rag.settings.open:
+        raise StorageError(unreadable["keys"])
     found = await BooksBody.of(rag)
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
         raise Refused(503, "no_book", detail)
-    return await ReadyBody.of(rag, found)
+    return await ReadyBody.of(rag, found, list(unreadable))
 
 
 # `p-...`, or an id given by the author: any HTML id without a slash.

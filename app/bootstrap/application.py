@@ -19,6 +19,7 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_fingerprint
+from app.bootstrap.key_store import site_keys
 from app.bootstrap.providers import (
     LanguageModel,
     OwnEmbedder,
@@ -35,7 +36,7 @@ from app.bootstrap.providers import (
 from app.bootstrap.question_logging import question_log, question_reports
 from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.errors import ConfigError, ProviderError
+from app.domain.errors import ConfigError, ProviderError, StorageError
 from app.domain.languages import FUNCTION_WORDS
 from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
@@ -57,7 +58,7 @@ from app.services.page_locator import PageLocator
 from app.services.page_suggestions import SuggestForPage
 from app.services.paragraphs import CiteParagraph, ReadParagraph
 from app.services.ports import BookStore, Embedder, Reranker
-from app.services.question_log import QuestionLog
+from app.services.question_log import QuestionLog, Selected
 from app.services.quote_links import LinkQuotes
 from app.services.report_questions import ReportQuestions
 from app.services.resilience import GUARDED, CircuitBreaker
@@ -117,6 +118,20 @@ class Application:
 
     async def disk(self) -> Disk:
         return await asyncio.to_thread(disk_of, self.settings)
+
+    async def unreadable_stores(self) -> dict[str, str]:
+        """Return the reason by name, "keys" or "question log", for those that are damaged."""
+        found = {}
+        try:
+            await asyncio.to_thread(site_keys(self.settings).all)
+        except StorageError as error:
+            found["keys"] = str(error)
+        try:
+            if self.question_log:
+                await self.question_log.store.find(Selected(ids=("",)))
+        except StorageError as error:
+            found["question log"] = str(error)
+        return found
 
     @property
     def answer_mode(self) -> str:

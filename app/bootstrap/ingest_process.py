@@ -189,6 +189,8 @@ def main() -> None:
         os._exit(1)  # not sys.exit, which would flush the broken pipe
     except RagError as error:
         _line({"error": type(error).__name__, "message": str(error)})
+    except MemoryError:
+        _line({"error": StorageError.__name__, "message": errors.NO_MEMORY})
 
 
 if __name__ == "__main__":

@@ -9,19 +9,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from app.adapters.qdrant.backup_file import BackupFileReader, BackupFileWriter
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_copy import disk_fault
-from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
 from app.domain.errors import ConfigError, StorageError
 from app.services.backup import BackUp, Restore
 from app.services.migrate import MigrateBooks
 from app.services.ports import BookStore
-from app.services.verify import VerifyBooks
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,17 +39,6 @@ async def open_index(settings: Settings) -> AsyncIterator[BookStore]:
 def ledger_store(settings: Settings) -> SqliteLedgers:
     """Return the ledgers of paragraph ids, one per book."""
     return SqliteLedgers(settings.home / "ledger")
-
-
-@asynccontextmanager
-async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
-    """Open index, ledgers and cache without an embedder."""
-    async with open_index(settings) as index:
-        yield VerifyBooks(
-            index,
-            ledger_store(settings),
-            SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
-        )
 
 
 def backup_writer(path: Path) -> BackupFileWriter:
@@ -109,23 +96,14 @@ async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClie
 
 
 @asynccontextmanager
-async def migration(
-    settings: Settings, source: Literal["embedded", "collections"]
-) -> AsyncIterator[MigrateBooks]:
-    """Open the source and the server. ConfigError if QDRANT_URL is not set."""
+async def migration(settings: Settings) -> AsyncIterator[MigrateBooks]:
+    """Open the embedded index and the server. ConfigError if QDRANT_URL is not set."""
     url = settings.qdrant_url
     if not url:
         message = "migrate copies books to a server: set QDRANT_URL to its address"
         raise ConfigError(message)
     async with _server_index(settings, url) as server:
-        if source == "embedded":
-            yield MigrateBooks(EdgeIndex(settings.home), server)
-            return
-        from app.adapters.qdrant.old_collections import OldCollections  # noqa: PLC0415
-
-        async with _client(settings, url) as client:
-            old = OldCollections(client, settings.qdrant_collection_prefix, url)
-            yield MigrateBooks(old, server)
+        yield MigrateBooks(EdgeIndex(settings.home), server)
 
 
 async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import errno
 import os
-import re
+import resource
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import redirect_stdout, suppress
@@ -15,18 +15,18 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO, TypeAlias, cast
 
-from pydantic import ValidationError
-from pydantic_settings import SettingsError
-
 from app.bootstrap.logs import logging_to
 from app.cli.arguments import parser
 from app.cli.printing import PrintableOutput, remark, searched_place
-from app.domain.errors import NO_BOOKS, ConfigError, InputError, RagError
+from app.domain.errors import NO_BOOKS, NO_MEMORY, ConfigError, InputError, RagError
 from app.domain.surrogates import is_well_formed
 from app.services.safe_paths import shown_name
-from app.settings import Settings, unknown_variables, variable
+from app.settings import Settings, read_settings, unknown_variables
 
 Command: TypeAlias = Callable[[argparse.Namespace, Settings], Coroutine[None, None, int | None]]
+
+_MEMORY = 2 * 10**9
+"""Bytes of address space: a server with the sample book uses 1.7 GB, most of it not in memory."""
 
 _SHOWN = 200
 """Characters of a file's name in a message."""
@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser().parse_args(argv)
         _require_text(arguments)
+        _require_memory()
         settings = _settings()
         shown = cast("TextIO", PrintableOutput(sys.stdout))
         with redirect_stdout(shown), logging_to(sys.stderr, settings, server=arguments.server):
@@ -57,6 +58,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         return _of_the_system(error)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and str(error) != "can't start new thread":
+            raise
+        remark(f"textbook-rag: {NO_MEMORY}")
+        return 1
     except KeyboardInterrupt:
         remark("textbook-rag: stopped; the index is unchanged")
         return 130
@@ -99,21 +105,23 @@ def _require_text(arguments: argparse.Namespace) -> None:
                 raise InputError(message)
 
 
+def _require_memory() -> None:
+    """ConfigError if the process may map too little memory.
+
+    The index's engine then aborts, hangs, or leaves files half written when it opens a book.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _MEMORY:
+        message = (
+            f"not enough memory: the process may map {limit / 1e9:.1f} GB (`ulimit -v`), but it "
+            f"needs {_MEMORY / 1e9:.0f} GB and the size of the index"
+        )
+        raise ConfigError(message)
+
+
 def _settings() -> Settings:
+    settings = read_settings()
     for name, similar in unknown_variables().items():
         hint = f"did you mean {similar}?" if similar else "see .env.example"
         remark(f"textbook-rag: warning: {name} is not a setting; {hint}")
-    try:
-        return Settings()
-    except ValidationError as error:
-        first = error.errors()[0]
-        setting, *rest = (str(part) for part in first["loc"])
-        name = ".".join([variable(setting), *rest])
-        said = first["msg"].removeprefix("Value error, ")
-        message = f"{name}: {said} (see .env.example)"
-        raise ConfigError(message) from None
-    except SettingsError as error:
-        found = re.search(r'field "(\w+)"', str(error))
-        name = variable(found[1]) if found else "a setting"
-        message = f"{name}: not valid JSON; .env.example shows the form"
-        raise ConfigError(message) from None
+    return settings

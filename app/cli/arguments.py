@@ -226,21 +226,18 @@ def _index(commands: Commands) -> None:
 
 def _upkeep(commands: Commands) -> None:
     verify = add_command(
-        commands, "verify", "index_commands.verify", "check the index, the ledgers and the cache"
+        commands, "verify", "index_commands.verify", "check everything that is stored for damage"
     )
     books_argument(verify, "all when none is named")
+    flag(verify, "--full", "read every point on a Qdrant server, not a sample")
     flag(verify, "--repair", "go back from a damaged generation to the previous one")
     json_option(verify)
 
     migrate = add_command(
-        commands, "migrate", "index_commands.migrate", "copy an index to QDRANT_URL's server"
-    )
-    migrate.add_argument(
-        "--from",
-        dest="source",
-        choices=("embedded", "collections"),
-        default="embedded",
-        help="the embedded index, or collections per book on the server (older versions)",
+        commands,
+        "migrate",
+        "index_commands.migrate",
+        "copy the embedded index to a server",
     )
     books_argument(migrate, "all when none is named")
     quiet_option(migrate)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TypeAlias
 
 from app.bootstrap.application import application
-from app.bootstrap.evaluation import read_questions
+from app.bootstrap.evaluation import has_facts, read_questions
 from app.cli.eval_results import run_of
 from app.cli.output import asking, print_json
 from app.domain.book_id import BookId
@@ -32,7 +32,9 @@ async def evaluate_helpful(arguments: argparse.Namespace, settings: Settings) ->
     questions = chosen_questions(arguments, "--helpful")
     async with application(settings) as app:
         with asking(questions) as advance:
-            found = await measure_helpfulness(app.answer, questions, arguments.book, advance)
+            found = await measure_helpfulness(
+                app.answer, questions, has_facts, arguments.book, advance
+            )
         run = run_of("helpful", arguments, app, questions, STANDARD_DEPTH)
     if arguments.json:
         print_json(

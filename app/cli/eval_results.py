@@ -10,7 +10,6 @@ sum of all wholes.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
@@ -22,8 +21,12 @@ from app.domain.errors import InputError
 from app.domain.evaluation.calibration import RefusalCurve, RefusalPoint
 from app.domain.evaluation.gold_question import Question, fingerprint
 from app.domain.evaluation.paired_bootstrap import EvalRun, Share
+from app.domain.reading_budget import read_json
 from app.services.evaluate import PARAGRAPHS, Evaluation, QuestionResult
 from app.services.evaluate_answers import AnsweredQuestion, AnswerEvaluation
+from app.services.safe_paths import read_text
+
+_REMEDY = "write one with `textbook-rag eval QUESTIONS.jsonl --json`"
 
 Json: TypeAlias = dict[str, object]
 
@@ -147,15 +150,8 @@ def _rounded(score: float | None) -> float | None:
 
 def read_measurement(path: Path) -> EvalRun:
     """Read the output of `eval --json`. InputError if the file is something else."""
+    record = read_json(read_text(path), str(path), expected=_REMEDY)
     try:
-        text = path.read_bytes().decode("utf-8")
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}): check the path"
-        raise InputError(message) from error
-    except UnicodeDecodeError as error:
-        raise _not_a_measurement(path, "not UTF-8") from error
-    try:
-        record = json.loads(text)
         run, rows = record["run"], record["questions"]
         return EvalRun(
             name=str(path),
@@ -164,10 +160,6 @@ def read_measurement(path: Path) -> EvalRun:
             questions=str(run["questions"]),
             rows={str(row["id"]): _shares(row) for row in rows},
         )
-    except json.JSONDecodeError as error:
-        raise _not_a_measurement(path, f"not JSON: line {error.lineno}, {error.msg}") from error
-    except RecursionError as error:
-        raise _not_a_measurement(path, "nested too deep") from error
     except KeyError as error:
         raise _not_a_measurement(path, f"{error.args[0]!r} is missing") from error
     except (TypeError, ValueError, AttributeError) as error:
@@ -188,7 +180,4 @@ def _share(value: float | list[float]) -> Share:
 
 
 def _not_a_measurement(path: Path, why: str) -> InputError:
-    return InputError(
-        f"{path}: not a measurement ({why}): write one with `textbook-rag eval QUESTIONS.jsonl "
-        f"--json > {path.name}`"
-    )
+    return InputError(f"{path}: not a measurement ({why}): {_REMEDY}")

@@ -7,11 +7,11 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from pathlib import Path
 
 from app.bootstrap.application import application
 from app.bootstrap.books import requests_by_edition, site_remarks
-from app.bootstrap.storage import ledger_store, migration, open_index, verifying
+from app.bootstrap.storage import ledger_store, migration, open_index
+from app.bootstrap.verification import verifying
 from app.cli.output import confirmed, duration, phases, print_json, remark_each, write_text
 from app.cli.printing import remark, searched_place
 from app.cli.reading_commands import ingest_request
@@ -22,6 +22,7 @@ from app.domain.ledger import from_lines, to_lines
 from app.services.book_text import DescribeBook
 from app.services.ingest import IngestReport
 from app.services.ports import BookCatalogue, BookStore
+from app.services.safe_paths import read_text
 from app.services.verify import Verified
 from app.settings import Settings
 
@@ -193,7 +194,7 @@ async def rollback(arguments: argparse.Namespace, settings: Settings) -> None:
 async def verify(arguments: argparse.Namespace, settings: Settings) -> int:
     """Check everything stored; exit code 1 if something is damaged."""
     async with verifying(settings) as use_case:
-        found = await use_case.run(arguments.books, repair=arguments.repair)
+        found = await use_case.run(arguments.books, repair=arguments.repair, full=arguments.full)
     for one in found:
         if arguments.json:
             print_json({**asdict(one), "sound": one.sound})
@@ -202,8 +203,8 @@ async def verify(arguments: argparse.Namespace, settings: Settings) -> int:
     damaged = [one for one in found if not one.sound]
     if any(one.part == "index" for one in damaged) and not arguments.json:
         remark(
-            "`textbook-rag verify --repair` goes back to the previous generation; `textbook-rag "
-            "ingest BOOK_DIR --force` writes the index anew from the cache"
+            "`textbook-rag ingest BOOK_DIR` writes the index anew from the cache; `textbook-rag "
+            "verify --repair` goes back to the previous generation"
         )
     return 1 if damaged else 0
 
@@ -217,8 +218,8 @@ def _print_verified(one: Verified) -> None:
 
 
 async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Copy an index to the server at QDRANT_URL."""
-    async with migration(settings, arguments.source) as use_case:
+    """Copy the embedded index to the server at QDRANT_URL."""
+    async with migration(settings) as use_case:
         with phases(quiet=arguments.quiet) as shown:
             done = await use_case.run(arguments.books, shown)
     for one in done:
@@ -247,21 +248,12 @@ async def export_ledger(arguments: argparse.Namespace, settings: Settings) -> No
 
 async def import_ledger(arguments: argparse.Namespace, settings: Settings) -> None:
     """Replace the book's ledger; the next ingest continues from it."""
-    ledger = from_lines(_read(arguments.file).split("\n"), str(arguments.file))
+    ledger = from_lines(read_text(arguments.file).split("\n"), str(arguments.file))
     if not ledger.entries:
         message = f"{arguments.file}: no paragraph ids; give a file of `textbook-rag ledger export`"
         raise InputError(message)
     await ledger_store(settings).save(arguments.book, ledger)
     remark(f"{len(ledger.entries)} paragraph ids of {arguments.book} imported")
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        message = f"{path}: cannot be read ({reason}); give a file of `textbook-rag ledger export`"
-        raise InputError(message) from error
 
 
 async def llms(arguments: argparse.Namespace, settings: Settings) -> None:

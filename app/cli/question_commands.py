@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,9 @@ from app.cli.output import print_json
 from app.cli.printing import remark
 from app.domain.answer import Answer, AnswerPassage, Citation
 from app.domain.errors import InputError
+from app.domain.reading_budget import read_json
 from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.services.safe_paths import read_text
 from app.settings import Settings
 
 
@@ -72,14 +73,8 @@ def _checked(arguments: argparse.Namespace) -> ChatRequest:
 
 
 def _history(path: Path) -> object:
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}): check the path"
-        raise InputError(message) from None
-    except (ValueError, RecursionError) as error:
-        message = f"{path}: not valid JSON ({error}): write an array of {{role, content}} objects"
-        raise InputError(message) from None
+    expected = "write an array of {role, content} objects"
+    return read_json(read_text(path), str(path), expected=expected)
 
 
 def _print_answer(answer: Answer) -> None:

@@ -95,7 +95,8 @@ async def _serve(
         _log.info(
             "serve.starting", extra={"embedder": rag.embedder.model, "answers": rag.answer_mode}
         )
-        for line in await storage_warnings(settings, rag.index):
+        unreadable = (await rag.unreadable_stores()).values()
+        for line in (*unreadable, *await storage_warnings(settings, rag.index)):
             _log.warning("serve.storage", extra={"reason": line, "once_a_second": False})
         fault = await rag.model_fault()
         if fault:

@@ -35,6 +35,7 @@ from typing import Self
 from app.domain.notebooks import is_notebook
 
 NO_BOOKS = "no book is indexed yet: run `textbook-rag ingest BOOK_DIR` first"
+NO_MEMORY = "not enough memory: allow the process more; the index is unchanged"
 EMPTY_QUESTION = "the question is empty: ask with at least one word"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 
 from app.domain.errors import InputError
+from app.domain.reading_budget import require_small_numbers
 
 _MAX_ORDER = 2**31
 
@@ -123,6 +124,7 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
             continue
         try:
             row = json.loads(line)
+            require_small_numbers(row)
             json.dumps(row, ensure_ascii=False).encode()  # raises for half of a surrogate pair
             if "alias" in row:
                 alias = _checked_alias(Alias(**row))

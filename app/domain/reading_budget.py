@@ -6,11 +6,14 @@ above the size of real books. A file that exceeds a limit raises FileRefused, wh
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from dataclasses import dataclass
+from math import isfinite
+from typing import Any
 
-from app.domain.errors import BookError, FileRefused
+from app.domain.errors import BookError, FileRefused, InputError, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,9 @@ def read_toml(data: bytes, file: str) -> dict[str, object]:
         if dotted:
             message = f"more than {BUDGET.keys} dots in one line: nest fewer tables"
             raise FileRefused(message, file, text.count("\n", 0, dotted.start()) + 1)
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
+        require_small_numbers(table)
+        return table
     except RecursionError as error:
         message = "tables or lists are nested too deeply: nest fewer"
         raise FileRefused(message, file) from error
@@ -82,3 +87,41 @@ def read_toml(data: bytes, file: str) -> dict[str, object]:
         reason, _, where = str(error).partition(" (at line ")
         line = int(where.partition(",")[0]) if where else text.count("\n") + 1
         raise BookError(f"not valid TOML: {reason}; correct this line", file, line) from error
+    except ValueError as error:
+        raise BookError(f"not valid TOML: {error}", file) from error
+
+
+def read_json(text: str, file: str, line: int = 0, *, expected: str) -> Any:  # noqa: ANN401
+    """Parse JSON. InputError, with the file, the line and what is `expected`, if it is invalid.
+
+    `line` is the number of the text's only line in the file; 0 if the text is the whole file.
+    """
+    try:
+        value = json.loads(text)
+        require_small_numbers(value)
+    except (ValueError, RecursionError) as error:
+        deep = isinstance(error, RecursionError)
+        reason = "nested too deep" if deep else getattr(error, "msg", str(error))
+        where = place(file, line or getattr(error, "lineno", 0))
+        message = f"{where}: not JSON ({reason}): {expected}"
+        raise InputError(message) from error
+    return value
+
+
+def require_small_numbers(value: object) -> None:
+    """ValueError if a loaded value contains a number that is not finite or over 64 bits."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, int | float) and not is_small_number(one):
+            message = "a number is not finite or over 64 bits"
+            raise ValueError(message)
+
+
+def is_small_number(value: float) -> bool:
+    """Whether an integer has at most 64 bits, a float is finite."""
+    return -(2**63) <= value < 2**63 if isinstance(value, int) else isfinite(value)

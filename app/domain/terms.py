@@ -17,6 +17,8 @@ _WORD = re.compile(_LETTERS)
 _NAME = re.compile(f"{_LETTERS}(?:[-'\u2019]{_LETTERS})*")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,\u00a0\u202f]\d+)*(?!\w)")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?:;]|[-*#>|]|\n)[\s\"'(\[*_`\u201c\u2018]*$")
+_OPENING = 40
+"""Limit on the marks between the end of a sentence and its first word."""
 _POSSESSIVE = re.compile("['\u2019]s\\b")
 _FIGURES = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -60,7 +62,8 @@ def names(text: str) -> set[str]:
     found: set[str] = set()
     for match in _NAME.finditer(text):
         word = match.group()
-        capital = word[:1].isupper() and not _SENTENCE_BEGINS.search(text, 0, match.start())
+        before = max(0, match.start() - _OPENING)
+        capital = word[:1].isupper() and not _SENTENCE_BEGINS.search(text, before, match.start())
         if len(word) > 1 and (capital or any(char.isupper() for char in word[1:])):
             found.update(words(word))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
@@ -38,11 +39,18 @@ from app.domain.errors import (
     ProviderUnavailable,
     QuestionError,
 )
+from app.domain.generated_text.splitter import UNIT_CHARS
 from app.domain.terms import words
 from app.services.book_scope import books_asked, readers_editions
 from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
-from app.services.generators import FallbackGenerator, GeneratedEnd, Generator
+from app.services.generators import (
+    FallbackGenerator,
+    GeneratedEnd,
+    GeneratedText,
+    Generator,
+    GeneratorEvent,
+)
 from app.services.question_log import QuestionLog
 from app.services.quote_links import LinkQuotes
 from app.services.recording import Recording, current, stage
@@ -289,14 +297,25 @@ async def _events(
                 event = await anext(events, None)
             if event is None:
                 break
-            with stage("verification"):
-                verified = list(writing.take(event))
-            for shown in verified:
-                yield shown
+            for part in _parts(event):
+                with stage("verification"):
+                    verified = list(writing.take(part))
+                for shown in verified:
+                    yield shown
+                await asyncio.sleep(0)
             if isinstance(event, GeneratedEnd):
                 return
     message = "the generator stopped before the end of its answer"
     raise ProviderUnavailable(message)
+
+
+def _parts(event: GeneratorEvent) -> Iterator[GeneratorEvent]:
+    """Cut a long text, so that other requests are served between its parts."""
+    if not isinstance(event, GeneratedText):
+        yield event
+        return
+    for at in range(0, len(event.text), UNIT_CHARS):
+        yield replace(event, text=event.text[at : at + UNIT_CHARS])
 
 
 def _completed(event: AnswerEvent, read: Consultation) -> AnswerEvent:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from app.domain.answer import Answer, AnswerMode, Citation, Confidence
 from app.domain.answering.answerability import RefusalPolicy
@@ -15,7 +16,6 @@ from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.helpfulness import (
     Helpfulness,
     finds_gold,
-    has_facts,
     outcome_of,
     shown_text,
 )
@@ -147,9 +147,14 @@ def _share(name: str, shares: Sequence[Mapping[str, Share]]) -> float:
     return round(sum(parts) / sum(wholes), 4) if sum(wholes) else 0.0
 
 
+HasFacts: TypeAlias = Callable[[str, Sequence[str]], bool]
+"""Returns whether a text matches every one of the patterns."""
+
+
 async def measure_helpfulness(
     answering: AnswerQuestion,
     questions: Sequence[Question],
+    has_facts: HasFacts,
     book: BookId | None = None,
     advance: Advance = ignore,
 ) -> list[Helpfulness]:
@@ -163,13 +168,13 @@ async def measure_helpfulness(
             raise InputError(message)
     results = []
     for question in questions:
-        results.append(await _measured(answering, question, book or question.book))
+        results.append(await _measured(answering, question, has_facts, book or question.book))
         advance(1)
     return results
 
 
 async def _measured(
-    answering: AnswerQuestion, question: Question, book: BookId | None
+    answering: AnswerQuestion, question: Question, has_facts: HasFacts, book: BookId | None
 ) -> Helpfulness:
     request = ask_request(question, book)
     # A separate search, because the answer does not contain its hits.

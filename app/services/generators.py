@@ -28,9 +28,9 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class GeneratedText:
     text: str
-    citations_in_place: bool = False
-    """Whether citations directly follow their sentence, so that uncited sentences can be attributed
-    during the stream. Otherwise citations may come until the end."""
+    numbered: tuple[str, ...] = ()
+    """Ids of the paragraphs that markers [1], [2], ... in the text cite, so that uncited sentences
+    can be attributed during the stream. Without them, citations may come until the end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ class LastRun:
         try:
             data = json.loads(text)
             return cls(**{**data, "report": IngestReport(**data["report"])})
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             return None
 
 

@@ -1,20 +1,15 @@
-"""Copies books, vectors included, from one index to another and compares the result."""
+"""Copies books, vectors included, from one index to another and checks the result."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
-from app.domain.retrieval.query import SparseVector, Vector
 from app.services.book_scope import books_asked, require_all
 from app.services.phases import Phases
-from app.services.ports import BookManifest, BookSource, BookStore, IndexPoint
-
-_TOLERANCE = 1e-5
-"""Tolerance for a number in a vector: each store normalises again, in float32."""
+from app.services.ports import BookManifest, BookStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +26,14 @@ class Migrated:
 class MigrateBooks:
     """The use case. The source is only read."""
 
-    source: BookSource
+    source: BookStore
     target: BookStore
 
     async def run(self, books: Sequence[BookId], phases: Phases) -> list[Migrated]:
         """Copy these books, or all if none is named.
 
         BookNotFound, before anything is copied, if one is missing. StorageError if the copy differs
-        from its source; the target's book is restored.
+        from what was sent; the target's book is restored.
         """
         manifests = await books_asked(self.source, books)
         await require_all(self.source, books)
@@ -48,7 +43,7 @@ class MigrateBooks:
         book = manifest.book
         existing = await self.target.manifest(book)
         current = existing is not None and existing.fingerprint == manifest.fingerprint
-        if existing and current and not await self._first_difference(manifest, phases):
+        if existing and current and not await self.target.faults(book, full=True):
             return Migrated(book, existing.chunks, existing.generation, copied=False)
         writer = await self.target.begin(book, manifest.dimension)
         try:
@@ -59,45 +54,14 @@ class MigrateBooks:
             published = await writer.publish(manifest)
         finally:
             await writer.abandon()
-        if difference := await self._first_difference(manifest, phases):
-            await (self.target.rollback(book) if existing else self.target.remove(book))
-            message = (
-                f"book {book!r}: {difference}; the server keeps its old version: run migrate again"
-            )
+        if faults := await self.target.faults(book, full=True):
+            await self._take_back(book)
+            message = f"{faults[0]}; the server keeps its old version: run migrate again"
             raise StorageError(message)
         return Migrated(book, published.chunks, published.generation, copied=True)
 
-    async def _first_difference(self, manifest: BookManifest, phases: Phases) -> str:
-        """Compare both sides in reading order, chunk by chunk; return a difference or ""."""
-        arrived = _one_by_one((await self.target.snapshot(manifest.book)).pages)
-        with phases.phase(f"verify {manifest.book}", manifest.chunks, "chunks") as advance:
-            async for page in (await self.source.snapshot(manifest.book)).pages:
-                for sent in page:
-                    got = await anext(arrived, None)
-                    if got is None or not _same(sent, got):
-                        return f"chunk {sent.chunk.chunk_id} on the server differs from its source"
-                advance(len(page))
-            extra = await anext(arrived, None)
-            return f"chunk {extra.chunk.chunk_id} is on the server only" if extra else ""
-
-
-async def _one_by_one(pages: AsyncIterator[list[IndexPoint]]) -> AsyncIterator[IndexPoint]:
-    async for page in pages:
-        for point in page:
-            yield point
-
-
-def _same(a: IndexPoint, b: IndexPoint) -> bool:
-    return a.chunk == b.chunk and _close(a.dense, b.dense) and _close_terms(a.sparse, b.sparse)
-
-
-def _close(a: Vector, b: Vector) -> bool:
-    return len(a) == len(b) and all(
-        math.isclose(x, y, rel_tol=0, abs_tol=_TOLERANCE) for x, y in zip(a, b, strict=True)
-    )
-
-
-def _close_terms(a: SparseVector, b: SparseVector) -> bool:
-    return a.indices == b.indices and all(
-        math.isclose(x, y, rel_tol=_TOLERANCE) for x, y in zip(a.values, b.values, strict=True)
-    )
+    async def _take_back(self, book: BookId) -> None:
+        if await self.target.faults_before(book) is None:
+            await self.target.remove(book)
+        else:
+            await self.target.rollback(book)

@@ -73,15 +73,11 @@ class EmbeddingCache(Protocol):
     """
 
     async def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the vectors in the order of `texts`; None for a text that is not cached."""
-        ...
-
-    async def faults(self) -> list[str]:
-        """Return the faults of the store, one line each; none without a store."""
+        """Return the vectors in the order of `texts`; None for one that is missing."""
         ...
 
     async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """Return the distinct texts without a cached vector, in order."""
+        """Return the distinct texts without an intact cached vector, in order."""
         ...
 
     async def put(
@@ -283,14 +279,6 @@ class BookCatalogue(Protocol):
         ...
 
 
-class BookSource(BookCatalogue, Protocol):
-    """An index whose books are copied to another one."""
-
-    async def snapshot(self, book: BookId) -> Snapshot:
-        """Return the current generation to read. Raises BookNotFound, StorageError."""
-        ...
-
-
 class VectorIndex(BookCatalogue, Protocol):
     """Chunks with a dense and a sparse vector each, in published generations of books.
 
@@ -342,8 +330,12 @@ class VectorIndex(BookCatalogue, Protocol):
         ...
 
 
-class BookStore(VectorIndex, BookSource, Protocol):
+class BookStore(VectorIndex, Protocol):
     """The index for the operator's commands and for ingests."""
+
+    async def snapshot(self, book: BookId) -> Snapshot:
+        """Return the current generation to read. Raises BookNotFound, StorageError."""
+        ...
 
     async def begin(self, book: BookId, dimension: int, number: int = 1) -> GenerationWriter:
         """Start a generation. IndexBusy if another process is writing this book.
@@ -366,15 +358,15 @@ class BookStore(VectorIndex, BookSource, Protocol):
         """
         ...
 
-    async def faults(self, book: BookId) -> list[str]:
+    async def faults(self, book: BookId, *, full: bool = False) -> list[str]:
         """Return the faults of the current generation, one line each.
 
-        Everything readable is compared with what was published. BookNotFound if there is no such
-        book.
+        What is stored is compared with what was published. A server only counts the points and
+        reads a sample of them, unless `full`. BookNotFound if there is no such book.
         """
         ...
 
-    async def faults_before(self, book: BookId) -> list[str] | None:
+    async def faults_before(self, book: BookId, *, full: bool = False) -> list[str] | None:
         """Return the faults of the previous generation; None if there is none."""
         ...
 

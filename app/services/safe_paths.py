@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.domain.errors import BookError
+from app.domain.errors import BookError, InputError
 
 OUTSIDE = "lies outside the book's folder: not read"
+_MOST = 256_000_000
+"""Bytes of a file that is named on the command line."""
+
 IRREGULAR = "is not a regular file: not read"
 
 
@@ -26,6 +29,25 @@ def file_inside(folder: Path, name: str) -> Path:
     if not path.is_file():
         raise BookError(IRREGULAR, shown_name(name))
     return path
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file. InputError if it is too large, unreadable or not UTF-8."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST + 1)
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror}): check the path"
+        raise InputError(message) from error
+    if len(data) > _MOST:
+        message = f"{path}: more than {_MOST:,} bytes: check the path"
+        raise InputError(message)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"{path}:{line}: not UTF-8: save the file as UTF-8"
+        raise InputError(message) from error
 
 
 def shown_name(name: str) -> str:

@@ -1,23 +1,23 @@
-"""Checks stored data for damage: index, ledgers and embedding cache."""
+"""Checks stored data for damage: index, ledgers, embedding cache, keys and question log."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, StorageError
 from app.services.book_scope import require_indexed
-from app.services.ports import BookStore, EmbeddingCache, LedgerStore
+from app.services.ports import BookStore, LedgerStore
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Result of one check; `book` is "" for the cache, which all books share."""
+    """Result of one check; `book` is "" for a store that all books share."""
 
     book: str
     part: str
-    """"index", "generation before", "ledger" or "cache"."""
+    """"index", "generation before", "ledger" or the name of a shared store."""
     faults: tuple[str, ...] = ()
     repaired: str = ""
     """The repair made; "" if there was none."""
@@ -33,34 +33,39 @@ class VerifyBooks:
 
     index: BookStore
     ledgers: LedgerStore
-    cache: EmbeddingCache
+    shared: Mapping[str, Callable[[], Awaitable[list[str]]]]
+    """For each store that all books share, by name, what returns its faults."""
 
-    async def run(self, books: Sequence[BookId] = (), *, repair: bool = False) -> list[Verified]:
-        """Check these books, or all, and the cache. BookNotFound before anything is repaired.
+    async def run(
+        self, books: Sequence[BookId] = (), *, repair: bool = False, full: bool = False
+    ) -> list[Verified]:
+        """Check these books, or all, and the shared stores. BookNotFound before any repair.
 
-        A repair switches readers to an intact generation; if there is none, an ingest with `force`
-        writes one. Ledgers and the cache are not repaired: their faults say what to do.
+        With `full`, every point on a server is read. A repair switches readers to an intact
+        generation; if there is none, an ingest writes one. Ledgers and shared stores are not
+        repaired: their faults say what to do.
         """
         known = {*await self.index.books(), *await self.index.damaged()}
         require_indexed(books, known)
         found = []
         for book in books or sorted(known):
             try:
-                found += await self._check(book, repair=repair)
+                found += await self._check(book, repair=repair, full=full)
             except BookNotFound:
                 if books:
                     raise
                 # Removed since it was listed.
-        return [*found, Verified("", "cache", tuple(await self.cache.faults()))]
+        shared = [Verified("", name, tuple(await one())) for name, one in self.shared.items()]
+        return [*found, *shared]
 
-    async def _check(self, book: BookId, *, repair: bool) -> list[Verified]:
-        found = [await self._check_index(book, repair=repair)]
-        if previous := await self._check_previous(book, repair=repair):
+    async def _check(self, book: BookId, *, repair: bool, full: bool) -> list[Verified]:
+        found = [await self._check_index(book, repair=repair, full=full)]
+        if previous := await self._check_previous(book, repair=repair, full=full):
             found.append(previous)
         return [*found, Verified(book, "ledger", tuple(await self.ledgers.faults(book)))]
 
-    async def _check_index(self, book: BookId, *, repair: bool) -> Verified:
-        faults = tuple(await self.index.faults(book))
+    async def _check_index(self, book: BookId, *, repair: bool, full: bool) -> Verified:
+        faults = tuple(await self.index.faults(book, full=full))
         if not faults or not repair:
             return Verified(book, "index", faults)
         try:
@@ -70,11 +75,11 @@ class VerifyBooks:
         done = f"readers see generation {manifest.generation} of {manifest.created_at}"
         return Verified(book, "index", faults, done)
 
-    async def _check_previous(self, book: BookId, *, repair: bool) -> Verified | None:
+    async def _check_previous(self, book: BookId, *, repair: bool, full: bool) -> Verified | None:
         """Check the previous generation, the target of a rollback; None if there is none."""
         part = "generation before"
         try:
-            faults = await self.index.faults_before(book)
+            faults = await self.index.faults_before(book, full=full)
             if faults and repair:
                 await self.index.repair(book)
                 if not await self.index.faults_before(book):

@@ -96,8 +96,7 @@ class WrittenAnswer:
             self._discard()
         elif isinstance(event, GeneratedText):
             self._received += len(event.text)
-            written = self.builder.write(event.text, in_place=event.citations_in_place)
-            yield from self._deltas(*written)
+            yield from self._deltas(*self.builder.write(event.text, numbered=event.numbered))
         elif isinstance(event, GeneratedCitation):
             yield from self._cite(event)
         else:
@@ -143,7 +142,7 @@ class WrittenAnswer:
         yield from self._deltas(*builder.close())
         empty, refused = not builder.text.strip(), end.finish_reason == NO_ANSWER
         dropped = empty and self.mode is AnswerMode.GENERATED and not (refused or builder.recited)
-        step = end.degraded
+        step = end.degraded or (TRUNCATED if builder.truncated else "")
         if (builder.unsupported or dropped) and step in {"", TRUNCATED}:
             step = "unsupported"
             failed_step(step, step, "the book supports too little of the text")

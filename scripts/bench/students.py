@@ -29,11 +29,11 @@ from dev_sets import DEV_SETS, ROOT, SAMPLE, DevSet, dev_sets_parser, indexed
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 from numpy.typing import NDArray
 
+from app.adapters.question_file import has_facts, read_questions
 from app.adapters.reading.book import read_book
-from app.adapters.question_file import read_questions
 from app.bootstrap.application import Application
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.helpfulness import Helpfulness, finds_gold, has_facts, summary
+from app.domain.evaluation.helpfulness import Helpfulness, finds_gold, summary
 from app.domain.evaluation.paired_bootstrap import Difference, Share, paired_bootstrap
 from app.domain.evaluation.retrieval_metrics import Retrieved
 from app.services.evaluate import STANDARD_DEPTH, ask_request
@@ -181,7 +181,7 @@ async def measured(
             for shown, count in SHOWN.items():
                 rows = theirs.setdefault(f"{by}, {shown}", {})
                 rows[question.id] = measures(question, ranking, count, room)
-    found = await measure_helpfulness(app.answer, questions)
+    found = await measure_helpfulness(app.answer, questions, has_facts)
     return found, theirs
 
 

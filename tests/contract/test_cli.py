@@ -213,8 +213,11 @@ WRONG_INPUT = {
     "no archive to restore": (["restore", "none.zip"], "none.zip: cannot be read"),
     "backup in no folder": (["backup", "none/x.zip"], "none/x.zip: cannot be written"),
     "a ledger without ids to import": (["ledger", "import", "tiny", "nothing"], "no paragraph ids"),
-    "history nested too deep": (["ask", "why?", "--history", "deep"], "deep: not valid JSON"),
-    "no ledger to import": (["ledger", "import", "tiny", "none"], "`textbook-rag ledger export`"),
+    "history nested too deep": (
+        ["ask", "why?", "--history", "deep"],
+        "deep: not JSON (nested",
+    ),
+    "no ledger to import": (["ledger", "import", "tiny", "none"], "none: cannot be read"),
     "scope without its page": (["ask", "lamp", "--scope", "page"], "--page"),
     "long question": (["ask", "x" * 20_000], "question"),
     "no links": (["links", "other"], "other"),

@@ -149,14 +149,36 @@ def test_a_file_that_is_no_database_is_named_with_the_remedy(path: Path) -> None
         assert "\n" not in str(caught.value)
 
 
-def test_a_vector_of_the_wrong_size_is_damage(path: Path) -> None:
-    put(path, ["a"], [vector(1, 2)])
-    connection = sqlite3.connect(path)
-    with connection:
-        connection.execute("UPDATE vectors SET vector = x'00'")
-    connection.close()
-    with pytest.raises(StorageError, match="damaged"):
-        get(path, ["a"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "x'00'",
+        "zeroblob(16)",
+        "cast(substr(vector, 1, 8) || x'0011223344556677' as blob)",
+        "'text'",
+        "null",
+    ],
+)
+def test_a_vector_that_differs_from_its_checksum_is_missing(
+    path: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(path, ["a", "b"], [vector(1, 2), vector(3, 4)])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        key = hashlib.sha256(b"m|2|search_document|a").digest()
+        connection.execute(f"UPDATE vectors SET vector = {damage} WHERE key = ?", (key,))
+    assert get(path, ["a", "b"]) == [None, vector(3, 4)]
+    assert asyncio.run(SqliteEmbeddingCache(path).missing("m", 2, ["a", "b"])) == ["a"]
+    assert caplog.messages == ["cache.damaged"]
+    (fault,) = asyncio.run(SqliteEmbeddingCache(path).faults())
+    assert str(path) in fault
+    assert "differ from their checksums: 1" in fault
+
+
+def test_a_vector_under_another_texts_key_is_missing(path: Path) -> None:
+    put(path, ["a", "b"], [vector(1, 2), vector(3, 4)])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE vectors SET vector = (SELECT max(vector) FROM vectors)")
+    assert get(path, ["a", "b"]).count(None) == 1
 
 
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:

@@ -12,10 +12,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from app.adapters.question_file import read_questions
+from app.adapters.question_file import has_facts, read_questions
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.helpfulness import has_facts
 from tests.command_line import Run
 from tests.conftest import ROOT
 

@@ -280,7 +280,7 @@ def test_a_wrong_count_is_not_published_and_the_old_generation_stays(run: Run) -
         await publish(index, "book", points("book", [1]))
         writer = await index.begin(BookId("book"), DIMENSION)
         await writer.write(points("book", [2, 3, 3]))
-        await fails(StorageError, writer.publish(manifest("book", 3)), "2 chunks", "has 3")
+        await fails(StorageError, writer.publish(manifest("book", 3)), "2 ", "not published")
         await writer.abandon()
         assert await found(index) == {chunk_id("book", 1)}
         assert (await publish(index, "book", points("book", [4]))).generation == 2
@@ -630,9 +630,11 @@ def test_both_stores_find_the_same_chunks_with_the_same_scores(theirs: str) -> N
 def test_no_other_book_moves_a_score_by_a_bit(run: Run, request: pytest.FixtureRequest) -> None:
     """Nor does it change which chunks are found, whether it is added, replaced or removed.
 
-    In a cluster either copy of a point may answer, and each adds up the terms in its own order.
+    In a cluster either copy of a point may answer, and each adds up the terms in its own order. The
+    client's engine multiplies matrices, whose rounding depends on the place of a row in memory.
     """
-    tolerance = 1e-5 if "cluster" in request.node.name else 0
+    name = request.node.name
+    tolerance = 1e-5 if "cluster" in name else 1e-6 if name.endswith("[server]") else 0
 
     async def scenario(index: BookStore) -> None:
         source = random.Random(5)

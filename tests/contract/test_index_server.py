@@ -16,6 +16,7 @@ from typing import Any, cast
 import pytest
 from qdrant_client import AsyncQdrantClient, models
 
+from app.adapters.qdrant.contents import ContentsCounter
 from app.adapters.qdrant.document_frequencies import (
     Frequencies,
     FrequencyCounter,
@@ -52,7 +53,6 @@ pytestmark = [
 SECRET = "secret-key"
 QUERY = vector(*[1.0] * DIMENSION)
 ALL = SearchFilter()
-ALL_POINTS = models.Filter()
 
 
 @pytest.fixture
@@ -108,12 +108,19 @@ async def put_record(double: QdrantDouble, *books: str) -> None:
         current = GenerationRecord(f"key-{book}", 1, DIMENSION, manifest_to_json(manifest(book, 3)))
         new = BookRecord(BookId(book), current=current)
         assert await records.replace(BookRecord(BookId(book)), new)
-        counter = FrequencyCounter()
-        for number in range(3):
+        counter, contents = FrequencyCounter(), ContentsCounter()
+        for number, point in enumerate(points(book, range(3))):
             counter.add(SparseVector((7, 9) if number else (7,), (1.0, 1.0)[: 1 + bool(number)]))
-        await records.write_frequencies(BookId(book), current.key, counter.result())
+            contents.add(point)
+        await records.write_contents(BookId(book), current.key, counter.result(), contents.result())
     await client.close()
     double.requests.clear()
+
+
+def searches_of(double: QdrantDouble) -> list[dict[str, object]]:
+    """The requests of searches, without those that read a sample of a generation."""
+    bodies = double.bodies(f"POST {POINTS}/points/query/batch")
+    return [body for body in bodies if "sample" not in str(body)]
 
 
 def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_point(
@@ -226,13 +233,12 @@ def test_a_point_carries_both_vectors_the_generation_and_the_whole_chunk(
 def test_a_generation_becomes_current_by_one_write_of_the_record(double: QdrantDouble) -> None:
     """Which the server makes only if the record is the one that was read."""
     serve(double)
-    double.routes[f"POST {POINTS}/points"] = lambda _: Reply(result=[])
-    double.routes[f"POST {POINTS}/points/count"] = lambda _: Reply(result={"count": 0})
 
     async def scenario() -> None:
         async with index_at(double.url) as index:
             writer = await index.begin(BookId("book"), DIMENSION)
-            assert (await writer.publish(manifest("book", 0))).generation == 1
+            await writer.write(points("book", range(3)))
+            assert (await writer.publish(manifest("book", 3))).generation == 1
 
     asyncio.run(scenario())
     taken, published = (
@@ -253,7 +259,7 @@ def test_a_generation_becomes_current_by_one_write_of_the_record(double: QdrantD
     assert isinstance(after, dict)
     current = after["current"]
     assert isinstance(current, dict)
-    assert current["manifest"] == manifest_to_json(manifest("book", 0)) | {"generation": 1}
+    assert current["manifest"] == manifest_to_json(manifest("book", 3)) | {"generation": 1}
     assert (after["previous"], after["lease"]) == (None, None)
 
 
@@ -296,10 +302,10 @@ def test_a_search_is_one_request_whatever_number_of_books(double: QdrantDouble) 
             await index.search(None, sparse, 20, ALL)
 
     asyncio.run(scenario())
-    # Records are asked for once in half a second, not once a search.
+    # Records are asked for once in half a second, contents and frequencies once a generation.
     lines = [line for line in double.lines() if line == f"POST {BOOKS}/points"]
-    assert len(lines) <= 4
-    *searches, over_all = double.bodies(f"POST {POINTS}/points/query/batch")
+    assert len(lines) <= 6
+    *searches, over_all = searches_of(double)
     condition = {
         "must": [
             {"key": "generation", "match": {"any": ["key-book"]}},
@@ -350,7 +356,7 @@ def test_no_request_holds_more_searches_than_strict_mode_allows(double: QdrantDo
             assert await index.best_scores(range(150)) == [0.5] * 150
 
     asyncio.run(scenario())
-    searches = [body["searches"] for body in double.bodies(f"POST {POINTS}/points/query")]
+    searches = [body["searches"] for body in searches_of(double)]
     assert [len(one) for one in searches if isinstance(one, list)] == [64, 64, 22]
 
 
@@ -363,15 +369,15 @@ def test_what_cannot_be_read_back_is_not_published(
         await publish(index, "book", points("book", [1]))
         writer = await index.begin(BookId("book"), DIMENSION)
         await writer.write(points("book", range(20)))
+        stored = (await client.scroll("textbook~8", limit=100))[0]
+        ids = [one.id for one in stored if (one.payload or {})["chunk_index"] != 1]
         if fault == "another chunk":
-            await client.set_payload("textbook~8", {"text_content": "x"}, ALL_POINTS)
+            await client.set_payload("textbook~8", {"text_content": "x"}, ids)
+        elif fault == "another vector":
+            turned = [models.PointVectors(id=one, vector={"dense": [*QUERY]}) for one in ids]
+            await client.update_vectors("textbook~8", turned)
         else:
-            ids = [one.id for one in (await client.scroll("textbook~8", limit=100))[0]]
-            if fault == "another vector":
-                turned = [models.PointVectors(id=one, vector={"dense": [*QUERY]}) for one in ids]
-                await client.update_vectors("textbook~8", turned)
-            else:
-                await client.delete_vectors("textbook~8", ["bm25"], ids)
+            await client.delete_vectors("textbook~8", ["bm25"], ids)
         with pytest.raises(StorageError, match=r"not published"):
             await writer.publish(manifest("book", 20))
         await writer.abandon()

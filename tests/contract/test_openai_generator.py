@@ -27,13 +27,7 @@ from app.domain.prompts import (
     SHORT_ANSWER_FROM_NUMBERED_SOURCES,
 )
 from app.domain.retrieval.query import Turn
-from app.services.generators import (
-    GeneratedCitation,
-    GeneratedEnd,
-    GeneratedText,
-    GeneratorEvent,
-    TextDiscarded,
-)
+from app.services.generators import GeneratedEnd, GeneratedText, GeneratorEvent, TextDiscarded
 from app.services.prompt_speed import PromptSpeed
 from tests.answer_fakes import generation_request
 from tests.contract.test_cohere_generator import CONTEXT, passage, text_of
@@ -61,17 +55,13 @@ def ask(
     return seen
 
 
-def test_numbers_come_back_as_citations_of_paragraphs() -> None:
+def test_text_comes_with_the_paragraphs_that_its_numbers_cite() -> None:
     pieces = completion("Chloro", "phyll captures light [", "1", "]. Plants store it [2][1", "].")
     with OpenAIDouble(stream=pieces) as double:
         events = ask(double)
-    text = text_of(events)
-    assert text == "Chlorophyll captures light. Plants store it."
-    citations = [item for item in events if isinstance(item, GeneratedCitation)]
-    assert [(text[c.start : c.end], c.paragraph_ids) for c in citations] == [
-        ("Chlorophyll captures light", ("p-one",)),
-        ("Plants store it", ("p-two", "p-one")),
-    ]
+    assert text_of(events) == "Chlorophyll captures light [1]. Plants store it [2][1]."
+    numbered = {one.numbered for one in events if isinstance(one, GeneratedText)}
+    assert numbered == {tuple(one.passage.paragraph_id for one in CONTEXT)}
     assert isinstance(events[-1], GeneratedEnd)
     assert (events[-1].usage.input_tokens, events[-1].usage.output_tokens) == (12, 5)
     assert events[-1].finish_reason == "stop"
@@ -124,7 +114,7 @@ def test_events_may_arrive_in_any_cuts(size: int) -> None:
     whole = "".join(completion("Light \U0001f331 is [1].", " End"))
     cuts = [whole[start : start + size] for start in range(0, len(whole), size)]
     with OpenAIDouble(stream=cuts) as double:
-        assert text_of(ask(double)) == "Light \U0001f331 is. End"
+        assert text_of(ask(double)) == "Light \U0001f331 is [1]. End"
 
 
 def test_comments_and_carriage_returns_are_passed_over() -> None:
@@ -156,7 +146,7 @@ def test_a_stream_that_breaks_is_an_error_after_the_text_that_came(
     events: list[GeneratorEvent] = []
     with OpenAIDouble(stream=stream) as double, pytest.raises(error) as caught:
         ask(double, events=events)
-    assert text_of(events) == "half"
+    assert text_of(events) == "half "
     assert "node 7" not in str(caught.value)
 
 
@@ -384,8 +374,8 @@ def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_numbers(
 
         events = asyncio.run(run())
     assert contexts_sent(double)[-1] == [1, 0]
-    (citation,) = [one for one in events if isinstance(one, GeneratedCitation)]
-    assert citation.paragraph_ids == ("p-1",)
+    numbered = {one.numbered for one in events if isinstance(one, GeneratedText)}
+    assert numbered == {("p-1", "p-0")}
 
 
 def test_cached_part_of_a_prompt_does_not_count_as_read() -> None:

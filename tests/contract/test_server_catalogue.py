@@ -15,8 +15,10 @@ from qdrant_client import AsyncQdrantClient, models
 from app.adapters.qdrant.document_frequencies import Frequencies, pooled_idf
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_catalogue import Catalogue
+from app.adapters.qdrant.server_contents import StoredGenerations
 from app.adapters.qdrant.server_frequency_pool import FrequencyPool
 from app.adapters.qdrant.server_records import Records
+from app.adapters.qdrant.server_schema import Schema, ServerOptions
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import SearchFilter
 from tests.index_points import points, publish
@@ -53,7 +55,9 @@ class World:
         self.writer = ServerIndex(client, "textbook", ADDRESS)
         self.records = CountedReads(client)
         self.now = 0.0
-        self.catalogue = Catalogue(client, self.records, lambda: self.now)
+        schema = Schema(client, "textbook", ServerOptions())
+        generations = StoredGenerations(client, schema, self.records)
+        self.catalogue = Catalogue(client, self.records, generations, lambda: self.now)
 
     async def listed(self) -> list[str]:
         return list(await self.catalogue.books())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.api.keys import require_keys
+from app.bootstrap.application import application
+from app.bootstrap.key_store import site_keys
 from app.domain.errors import InputError
 from app.domain.site_key import checked_origin
 from tests.command_line import Run
@@ -185,11 +189,44 @@ def test_keys_are_random_and_only_their_hashes_are_kept(run: Run, home: Path) ->
         assert key not in listed
 
 
+def damage(home: Path, *names: str) -> None:
+    for name in names:
+        (home / name).write_bytes(b"no database" * 100)
+
+
 def test_a_damaged_file_of_keys_lets_nobody_in(client: httpx.Client, two_books: Path) -> None:
-    (two_books / "keys.sqlite").write_bytes(b"no database" * 100)
+    damage(two_books, "keys.sqlite")
     assert_problem(ask(client, {}), 503, "storage_failed")
+    assert_problem(ask(client, bearer("sk_0")), 503, "storage_failed")
+    page = client.get("/")
+    assert (page.status_code, "<script" in page.text) == (200, False)
     assert_problem(client.get("/admin"), 401, "unauthorized")
     assert_problem(client.get("/readyz"), 503, "storage_failed")
+
+
+def test_an_open_server_answers_without_its_keys_and_its_question_log(two_books: Path) -> None:
+    damage(two_books, "keys.sqlite", "questions.sqlite")
+    settings = offline_settings(two_books, open=True, question_log=True)
+    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+        assert ask(client, {}).json()["confidence"] == "answered"
+        assert_problem(ask(client, bearer("pk_0")), 503, "storage_failed")
+        ready = client.get("/readyz")
+        assert (ready.status_code, ready.json()["unreadable"]) == (200, ["keys", "question log"])
+
+
+def test_a_server_starts_with_a_damaged_file_of_keys_and_says_so(
+    two_books: Path,
+) -> None:
+    damage(two_books, "keys.sqlite")
+    settings = offline_settings(two_books, trusted_proxies="10.0.0.1")
+    require_keys(settings, site_keys(settings))
+
+    async def said() -> list[str]:
+        async with application(settings) as rag:
+            return list((await rag.unreadable_stores()).values())
+
+    (line,) = asyncio.run(said())
+    assert str(two_books / "keys.sqlite") in line
 
 
 @pytest.mark.parametrize(

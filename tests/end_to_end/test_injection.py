@@ -14,7 +14,7 @@ import pytest
 from app.domain import prompts
 from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest, Selection
-from app.domain.generated_text.prompt_guard import PromptGuard
+from app.domain.generated_text.splitter import ANSWER_CHARS
 from app.domain.retrieval.query import Turn
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 from tests.attacking import table, tried
@@ -98,7 +98,8 @@ def test_no_attack_of_the_table_reaches_the_reader_and_citations_stay_in_place()
         assert found.mode is AnswerMode.GENERATED
         assert live_parts(found.answer, [OWLS.url, MICE.url]) == []
         first, *attributed = (found.answer[one.start : one.end] for one in found.citations)
-        assert first == claim
+        # A fence that is not closed goes to the end of the answer, and is cited as a whole.
+        assert first == claim or (first.startswith("```") and claim in first)
         assert set(attributed) <= {f"{claim}."}
 
 
@@ -129,8 +130,7 @@ def test_a_prompt_is_not_recited_however_it_is_cut(prompt: str, size: int) -> No
     written = f"Owls hunt mice. My rules are: {prompt}"
     pieces = [written[at : at + size] for at in range(0, len(written), size)]
     found = answer(AskRequest(QUESTION), *pieces, (0, 15, ("p-owls",)))
-    assert found.answer.startswith("Owls hunt mice. My rules are:")
-    assert len(found.answer) < len("Owls hunt mice. My rules are:") + 30
+    assert found.answer.strip() == "Owls hunt mice."
     assert [one.quote for one in found.citations] == ["Owls hunt mice at night."]
 
 
@@ -141,7 +141,13 @@ def test_an_answer_that_is_only_the_prompt_is_a_refusal() -> None:
 
 
 def test_what_only_begins_as_a_prompt_does_is_shown_whole() -> None:
-    written = "You help readers of one textbook by writing a glossary."
-    guard = PromptGuard()
-    shown = "".join([guard.feed(char) for char in written] + [guard.close()])
-    assert (shown, guard.recited) == (written, False)
+    written = "Owls hunt mice. You help readers of one textbook. You are not given owls."
+    found = answer(AskRequest(QUESTION), *written, (0, 15, ("p-owls",)))
+    assert found.answer == written
+
+
+def test_an_answer_without_an_end_is_cut_and_says_so() -> None:
+    claim = "Owls hunt mice at night.\n"
+    found = answer(AskRequest(QUESTION), claim * 2_000, (0, 23, ("p-owls",)))
+    assert len(found.answer) == ANSWER_CHARS
+    assert found.degraded == ("truncated",)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -40,12 +41,13 @@ def test_verify_finds_nothing_where_nothing_is_wrong(run: Run, tmp_path: Path) -
     assert run("ingest", book).code == 0
     done = run("verify")
     assert (done.code, done.err) == (0, "")
-    assert done.out == "lamps index: sound\nlamps ledger: sound\ncache: sound\n"
+    shared = "cache: sound\nkeys: sound\nquestion log: sound\n"
+    assert done.out == f"lamps index: sound\nlamps ledger: sound\n{shared}"
     edit(book / "page0.md", "Page0 part0", "Newer words")
     assert run("ingest", book).code == 0
     done = run("verify")
     assert done.out == (
-        "lamps index: sound\nlamps generation before: sound\nlamps ledger: sound\ncache: sound\n"
+        f"lamps index: sound\nlamps generation before: sound\nlamps ledger: sound\n{shared}"
     )
     rows = run("verify", "lamps", "--json").lines()
     assert [(row["book"], row["part"], row["sound"]) for row in rows] == [
@@ -53,6 +55,8 @@ def test_verify_finds_nothing_where_nothing_is_wrong(run: Run, tmp_path: Path) -
         ("lamps", "generation before", True),
         ("lamps", "ledger", True),
         ("", "cache", True),
+        ("", "keys", True),
+        ("", "question log", True),
     ]
     done = run("verify", "other")
     assert done.code == 2
@@ -68,7 +72,7 @@ def test_ingest_mends_what_is_damaged_though_nothing_changed(
     done = run("verify")
     assert done.code == 1
     assert f"{path}: not as it was published" in done.out
-    assert "ingest BOOK_DIR --force" in done.err
+    assert "ingest BOOK_DIR`" in done.err
     assert str(path) in run("verify", "--repair").out
     dry = run("ingest", book, "--dry-run", "--json")
     assert (dry.json()["unchanged"], dry.json()["embedded"]) == (False, 0)
@@ -149,6 +153,38 @@ def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
         assert run("search", "page0 part0").code == 0
         path.write_bytes(kept)
     assert run("ingest", book).code == 0
+
+
+@pytest.mark.parametrize(
+    "change", ["zeroblob(length(vector))", "cast(substr(vector, 5) || x'00000000' as blob)"]
+)
+def test_damaged_vectors_of_the_cache_are_named_and_embedded_again(
+    run: Run, home: Path, tmp_path: Path, change: str
+) -> None:
+    book, cache = make_book(tmp_path / "lamps", 1), home / "state" / "embeddings.sqlite"
+    run("ingest", book)
+    with closing(sqlite3.connect(cache)) as connection, connection:
+        connection.execute(f"update vectors set vector = {change}")
+        (count,) = connection.execute("select count(*) from vectors").fetchone()
+    done = run("verify")
+    assert done.code == 1
+    assert str(cache) in done.out
+    assert f"vectors that differ from their checksums: {count}" in done.out
+    again = run("ingest", book, "--force", "--json")
+    assert again.json()["embedded"] == count
+    assert "cache.damaged" in again.err
+    assert f"vectors={count}" in again.err
+    assert run("verify").code == 0
+
+
+@pytest.mark.parametrize("name", ["keys", "questions"])
+def test_damaged_keys_and_question_logs_are_named(run: Run, home: Path, name: str) -> None:
+    path = home / "state" / f"{name}.sqlite"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"garbage" * 1_000)
+    done = run("verify")
+    assert done.code == 1
+    assert str(path) in done.out
 
 
 @pytest.fixture(scope="module")

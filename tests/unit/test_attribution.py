@@ -88,46 +88,68 @@ SAID = "Leaves are the main site of photosynthesis."
 FABLE = "Parrots collect stamps."
 
 
-def shown(*pieces: str, in_place: bool = True) -> list[tuple[str, int]]:
+PARAGRAPHS = ("p-leaves", "p-veins", "p-stems")
+
+
+def shown(*pieces: str, numbered: bool = True) -> list[tuple[str, int]]:
     """What each piece, and the end, let out: text, and how many citations."""
     builder = CitedAnswerBuilder(verifier())
-    out = [builder.write(piece, in_place=in_place) for piece in pieces]
+    out = [builder.write(piece, numbered=PARAGRAPHS if numbered else ()) for piece in pieces]
     return [(text, len(citations)) for text, citations in [*out, builder.close()]]
 
 
-def test_nothing_is_shown_before_a_sentence_is_supported() -> None:
-    pieces = (f"{FABLE} ", "Leaves are", " the main site of photosynthesis", ". In")
+def test_nothing_is_shown_before_a_whole_sentence_is_supported() -> None:
+    pieces = (f"{FABLE} ", "Leaves are the main", " site of photosynthesis", ".", " In")
     texts = [text for text, _ in shown(*pieces)]
-    assert texts == ["", "", f"{FABLE} Leaves are the main site of photosynthesis", ". In", ""]
+    assert texts == ["", "", "", "", f"{FABLE} {SAID} ", "In"]
 
 
-def test_a_sentence_is_shown_as_soon_as_a_paragraph_supports_its_beginning() -> None:
-    pieces = ("Leaves are", " the main", " site of", " photosynthesis", ".")
+def test_sentences_that_leave_a_third_supported_are_shown() -> None:
+    pieces = (f"{SAID} Par", "rots collect stamps. Mice", " sing. Owls", " play.")
     texts = [text for text, _ in shown(*pieces)]
-    assert texts == ["", "", "Leaves are the main site of", " photosynthesis", ".", ""]
+    assert texts == [f"{SAID} ", "Parrots collect stamps. ", "Mice sing. ", "", ""]
 
 
-def test_a_sentence_shown_in_part_is_shown_to_its_end_whatever_it_says() -> None:
-    told = "Leaves are the main site of stamps, parrots, films and jazz, say owls in 1999."
-    pieces = (told[:31], told[31:50], f"{told[50:]} ", FABLE, " Owls ", "like jazz music. ")
-    builder = CitedAnswerBuilder(verifier())
-    texts = [builder.write(piece)[0] for piece in pieces] + [builder.close()[0]]
-    assert "".join(texts).strip() == builder.text.strip() == told
-    assert builder.unsupported
-
-
-def test_sentences_that_cannot_break_the_share_are_shown_as_they_are_written() -> None:
-    first, *rest = shown(
-        f"{SAID} Par", "rots collect", " stamps. ", "Mice ", "sing. ", "Owls ", "play"
-    )
-    assert first == (f"{SAID} Par", 0)
-    assert "".join(text for text, _ in rest) == "rots collect stamps. Mice sing. "
-
-
-def test_citations_come_while_the_answer_is_written_if_those_of_the_writer_are_in_place() -> None:
+def test_citations_come_with_their_sentence_or_at_the_end_if_the_model_may_send_them_later() -> (
+    None
+):
     pieces = (f"{SAID} ", "In monocots the venation is parallel. ", "So")
-    assert [count for _, count in shown(*pieces)] == [0, 0, 1, 1]
-    assert [count for _, count in shown(*pieces, in_place=False)] == [0, 0, 0, 2]
+    assert [count for _, count in shown(*pieces)] == [0, 1, 1, 0]
+    assert [count for _, count in shown(*pieces, numbered=False)] == [0, 0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "[1]",
+        "[1-2]",
+        "(1)",
+        r"\[1\]",
+        "[Source 1]",
+        "\u30101\u3011",
+        "[^1]",
+        "[9]",
+        "[[1]]",
+        "[1, 9]",
+    ],
+)
+def test_no_marker_makes_a_supported_answer_unsupported(marker: str) -> None:
+    for text in (f"{SAID[:-1]} {marker}.", f"{SAID} {marker}", f"{SAID}\n{marker}\n"):
+        builder = CitedAnswerBuilder(verifier())
+        for piece in text:
+            builder.write(piece, numbered=PARAGRAPHS)
+        builder.close()
+        assert not builder.unsupported
+        assert builder.text.startswith(SAID[:-1])
+        assert [one.supported for one in builder.statements()] == [True]
+        assert builder.citations[0].paragraph_id == "p-leaves"
+
+
+def test_emphasis_is_no_part_of_a_term() -> None:
+    text = "**Leaves** are the *main* __site__ of `photosynthesis`."
+    ((out, _), (rest, count)) = shown(text)
+    assert out + rest == text
+    assert count == 1
 
 
 def test_unsupported_text_is_never_shown() -> None:

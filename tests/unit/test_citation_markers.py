@@ -8,17 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.generated_text.citation_markers import AnswerText, MarkedClaim, MarkerParser
+from app.adapters.sentences import split_sentences
+from app.domain.generated_text.citation_markers import without_markers
+from app.domain.generated_text.splitter import ANSWER_CHARS, UNIT_CHARS, Splitter, Unit
 
 Result = tuple[str, list[tuple[int, int, tuple[int, ...]]]]
 
 
+def units(pieces: Sequence[str]) -> list[Unit]:
+    splitter = Splitter(split_sentences, "en")
+    return [unit for piece in pieces for unit in splitter.feed(piece)] + splitter.close()
+
+
 def parse(pieces: Sequence[str], sources: int = 3) -> Result:
-    parser = MarkerParser(sources)
-    found = [item for piece in pieces for item in parser.feed(piece)]
-    found.extend(parser.close())
-    text = "".join(item.text for item in found if isinstance(item, AnswerText))
-    return text, [(m.start, m.end, m.numbers) for m in found if isinstance(m, MarkedClaim)]
+    """Text and claims of all units; a claim without words is left out."""
+    text, claims = "", []
+    for unit in units(pieces):
+        written, marked = (unit.text, []) if unit.fence else without_markers(unit.text, sources)
+        found = [one for one in marked if one.start < one.end]
+        claims += [(len(text) + one.start, len(text) + one.end, one.numbers) for one in found]
+        text += written
+    return text, claims
 
 
 CASES = [
@@ -43,10 +53,22 @@ CASES = [
     ),
     ("Known [1, 9].", "Known.", [("Known", (1,))]),
     ("Known and not [1][9].", "Known and not.", [("Known and not", (1,))]),
+    ("It is [1-3] so.", "It is so.", [("It is", (1, 2, 3))]),
+    ("It is [2\u20133].", "It is.", [("It is", (2, 3))]),
+    (r"It is \[2\].", "It is.", [("It is", (2,))]),
+    ("It is [Source 2].", "It is.", [("It is", (2,))]),
+    ("It is [source 1, 3] so.", "It is so.", [("It is", (1, 3))]),
+    ("It is [Doc. 1][Passage 2].", "It is.", [("It is", (1, 2))]),
+    ("It is (2), see [Figure 2].", "It is (2), see [Figure 2].", []),
+    (
+        "So e.g. Dr. Owl is [1]. It is.",
+        "So e.g. Dr. Owl is. It is.",
+        [("So e.g. Dr. Owl is", (1,))],
+    ),
     ("Unknown [9], [0], [12345678901].", "Unknown [9], [0], [12345678901].", []),
     ("No marker: [x], [], [1.5], [a1], [1", "No marker: [x], [], [1.5], [a1], [1", []),
-    ("Nested [[1]] it", "Nested [] it", [("Nested [", (1,))]),
-    ("Wrong pair [1\u3011 it", "Wrong pair [1\u3011 it", []),
+    ("Nested [[1]] it", "Nested it", [("Nested", (1,))]),
+    ("Wrong pair [1\u3011 it", "Wrong pair it", [("Wrong pair", (1,))]),
     ("[1] first", " first", []),
     ("Twice [1]. [2]", "Twice.", [("Twice", (1,)), ("Twice", (2,))]),
     ("In `a[1]` it is [2].", "In `a[1]` it is.", [("In `a[1]` it is", (2,))]),
@@ -54,8 +76,8 @@ CASES = [
     ("```py\nx[1]\n```\nSo [2].", "```py\nx[1]\n```\nSo.", [("So", (2,))]),
     ("~~~\nx[1]\n```\n[1]\n~~~\nSo [2].", "~~~\nx[1]\n```\n[1]\n~~~\nSo.", [("So", (2,))]),
     ("````\n```\n[1]\n````\nSo [2].", "````\n```\n[1]\n````\nSo.", [("So", (2,))]),
-    ("```\nx[1]\n```\n[2]", "```\nx[1]\n```\n", [("```\nx[1]\n```", (2,))]),
-    ("Open ` tick [1]\nnext [2]", "Open ` tick [1]\nnext", [("next", (2,))]),
+    ("```\nx[1]\n```\n[2]", "```\nx[1]\n```\n", []),
+    ("Open ` tick [1]\nnext", "Open ` tick\nnext", [("Open ` tick", (1,))]),
     ("", "", []),
 ]
 
@@ -113,7 +135,30 @@ def test_any_tokens_whatever_come_out_the_same_as_at_once(tokens: list[str]) -> 
         assert set(numbers) <= {1, 2, 3}
 
 
-def test_text_is_held_back_only_while_a_marker_is_possible() -> None:
-    parser = MarkerParser(3)
-    assert list(parser.feed("See [1")) == [AnswerText("See")]
-    assert list(parser.feed("st]")) == [AnswerText(" [1st]")]
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("Owls hunt. Mice eat.", ["Owls hunt. ", "Mice eat."]),
+        (
+            "It is so. [1] Next.\n\n- a b\n- c d",
+            ["It is so. [1] ", "Next.\n", "\n", "- a b\n", "- c d"],
+        ),
+        (
+            "See [the notes. Or not](x). Then `a. B` is.",
+            ["See [the notes. Or not](x). ", "Then `a. B` is."],
+        ),
+        ("\u5149\u6c34\u3002\u6c34\u5149\u3002", ["\u5149\u6c34\u3002", "\u6c34\u5149\u3002"]),
+        ("Do:\n  ```py\n  x. Y\n\n  ```\nSo.", ["Do:\n", "  ```py\n  x. Y\n\n  ```\n", "So."]),
+        ("| a. B | c |\n", ["| a. B | c |\n"]),
+    ],
+)
+def test_an_answer_is_cut_into_sentences_lines_and_fences(text: str, cut: list[str]) -> None:
+    assert [unit.text for unit in units([text])] == cut
+    assert [unit.text for unit in units(list(text))] == cut
+
+
+def test_units_and_answers_have_a_limit() -> None:
+    found = units(["word " * ANSWER_CHARS])
+    assert max(len(unit.text) for unit in found) <= UNIT_CHARS
+    assert sum(len(unit.text) for unit in found) == ANSWER_CHARS
+    assert [len(unit.text) for unit in units(["x" * 2 * UNIT_CHARS])] == [UNIT_CHARS, UNIT_CHARS]

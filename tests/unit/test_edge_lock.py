@@ -180,7 +180,7 @@ def test_a_book_that_is_removed_since_it_was_listed_is_not_verified(tmp_path: Pa
     asyncio.run(write(tmp_path, 1))
     index = EdgeIndex(tmp_path, lambda: 0.0)
     cache = SqliteEmbeddingCache(tmp_path / "embeddings.sqlite")
-    verify = VerifyBooks(index, SqliteLedgers(tmp_path / "ledger"), cache)
+    verify = VerifyBooks(index, SqliteLedgers(tmp_path / "ledger"), {"cache": cache.faults})
     assert list(asyncio.run(index.books())) == [BOOK]
     asyncio.run(EdgeIndex(tmp_path).remove(BOOK))
     assert [(one.part, one.sound) for one in asyncio.run(verify.run())] == [("cache", True)]

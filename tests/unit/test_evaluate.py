@@ -199,7 +199,10 @@ def test_a_line_separator_inside_a_question_does_not_end_the_line(tmp_path: Path
     ("bad", "message"),
     [
         ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "not JSON (nested too deep)"),
+        ("9" * 400, "not JSON (a number is not finite or over 64 bits)"),
+        ("9" * 5_000, "not JSON"),
+        ("1e999", "not JSON (a number is not finite or over 64 bits)"),
         ("[]", "expected a JSON object, not list"),
         (line(question=None), "'question' is missing"),
         (line(id=7), "'id' must be a string"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.adapters.question_file import has_facts
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Confidence
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
@@ -18,7 +19,6 @@ from app.domain.evaluation.helpfulness import (
     Outcome,
     UnhelpfulReason,
     finds_gold,
-    has_facts,
     shown_text,
     summary,
 )
@@ -43,7 +43,13 @@ NEAR = replace(FOREIGN, id="near", question=ASKED.question)
 
 
 def measured(*questions: Question) -> list[Helpfulness]:
-    return asyncio.run(measure_helpfulness(World((LIGHT,)).answering(), questions))
+    return asyncio.run(measure_helpfulness(World((LIGHT,)).answering(), questions, has_facts))
+
+
+def test_a_key_fact_whose_search_never_ends_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.adapters.question_file._SEARCH_SECONDS", 0.05)
+    with pytest.raises(InputError, match=r"key fact '\(x\+x\+\)\+y' takes over 0.05 seconds"):
+        has_facts("x" * 200, ["(x+x+)+y"])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """No answer leads anywhere but to consulted passages, whatever is written and however it is cut.
 
+The answer is cut into units by the splitter, and each unit goes through the policy.
+
 `attacks/answers.jsonl` has a line for each attack: what is written, the addresses of the consulted
 passages, and what is shown; `attacks/ordinary.jsonl` has answers that are shown as written. A
 Markdown parser judges what a reader's page would make of what is shown.
@@ -7,16 +9,18 @@ Markdown parser judges what a reader's page would make of what is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from app.adapters.sentences import split_sentences
 from app.domain.generated_text.invisible_characters import without_invisible
-from app.domain.generated_text.link_policy import LONGEST_WAIT, LinkPolicy
+from app.domain.generated_text.link_policy import LinkPolicy
 from app.domain.generated_text.link_syntax import forms
+from app.domain.generated_text.splitter import Splitter
 from tests.attacking import table, tried
 from tests.markdown_oracle import live_parts
 
@@ -40,10 +44,12 @@ ATTACKS = [Case(**line) for line in table("answers")]
 ORDINARY = [Case(**line) for line in table("ordinary")]
 
 
-def shown(pieces: Iterable[str], allowed: Sequence[str] = (ADDRESS,)) -> str:
+def shown(pieces: Sequence[str], allowed: Sequence[str] = (ADDRESS,)) -> str:
     tried()
-    policy = LinkPolicy(allowed, BOOK_TEXT)
-    return "".join([*map(policy.feed, pieces), policy.close()])
+    policy, splitter = LinkPolicy(allowed, BOOK_TEXT), Splitter(split_sentences, "en")
+    units = [unit for piece in pieces for unit in splitter.feed(piece)] + splitter.close()
+    assert "".join(unit.text for unit in units) == "".join(pieces)
+    return "".join(policy.shown(without_invisible(one.text), fence=one.fence) for one in units)
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
@@ -126,6 +132,7 @@ _PIECES = [
         "\u200d",
         "é",
     ),
+    *(". ", "! B", "\u3002", " Yy ", "Owls hunt. ", "[1]"),
 ]
 
 
@@ -199,71 +206,6 @@ def test_no_arrangement_of_lists_quotes_and_fences_lets_html_out(text: str) -> N
     assert live_parts(result, [ADDRESS]) == []
 
 
-@given(st.lists(st.sampled_from(_PIECES), max_size=16), st.data())
-def test_places_of_what_is_shown_are_kept(pieces: list[str], data: st.DataObject) -> None:
-    text = "".join(pieces)
-    policy = LinkPolicy([ADDRESS])
-    result = policy.feed(text) + policy.close()
-    places = [policy.shown_at(at) for at in range(len(text) + 1)]
-    assert all(place is not None for place in places)
-    known = [place for place in places if place is not None]
-    assert known == sorted(known)
-    assert (known[0], known[-1]) == (0, len(result))
-    assert policy.shown_at(len(text) + 1) is None
-
-
-def test_label_of_a_removed_link_keeps_its_place() -> None:
-    policy = LinkPolicy([])
-    text = "See [the notes](https://evil.example) and <b> now."
-    result = policy.feed(text) + policy.close()
-    for words in ("See", "the notes", "and", "b>", "now"):
-        start = policy.shown_at(text.index(words))
-        assert start is not None
-        assert result[start : start + len(words)] == words
-
-
-def test_text_is_held_back_only_while_it_may_become_a_link() -> None:
-    policy = LinkPolicy([ADDRESS])
-    deltas = [
-        "Owls",
-        " hunt",
-        " at",
-        " night",
-        ":",
-        " [1",
-        "] and",
-        " mice",
-        "!",
-        "\n",
-        "- a",
-        "\n",
-    ]
-    found = [policy.feed(delta) for delta in deltas]
-    assert found == [
-        "Owls",
-        " hunt",
-        " at",
-        " night",
-        "",
-        ": ",
-        "[1] and",
-        " mice",
-        "",
-        "!\n",
-        "- a",
-        "\n",
-    ]
-
-
-@pytest.mark.parametrize(
-    "begun", ["[", "`", "<a ", "![x](", "https://evil.example/", "a@", "- ", "&"]
-)
-def test_nothing_is_waited_for_longer_than_a_few_hundred_characters(begun: str) -> None:
-    policy = LinkPolicy([ADDRESS])
-    out = policy.feed(begun) + policy.feed("word " * 2 * LONGEST_WAIT)
-    assert len(out) > 5 * LONGEST_WAIT
-
-
 @pytest.mark.parametrize(
     ("text", "seen"),
     [
@@ -300,6 +242,3 @@ ENGLAND = "\U0001f3f4" + _tags("gbeng\x7f")
 )
 def test_tag_characters_stay_in_a_flag_only(text: str, seen: str) -> None:
     assert without_invisible(text) == seen
-    policy = LinkPolicy([ADDRESS])
-    assert "".join(map(policy.feed, text)) + policy.close() == seen
-    assert policy.shown_at(len(text)) == len(seen)

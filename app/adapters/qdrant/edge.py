@@ -148,12 +148,12 @@ class EdgeIndex:
         return manifest
 
     @in_thread
-    def faults(self, book: BookId) -> list[str]:
-        """Check `current` and every byte of its generation; a line of text for each fault."""
+    def faults(self, book: BookId, *, full: bool = False) -> list[str]:  # noqa: ARG002
+        """Check `current` and every byte of its generation, always in full."""
         return faults(self._folder(book), before=False) or []
 
     @in_thread
-    def faults_before(self, book: BookId) -> list[str] | None:
+    def faults_before(self, book: BookId, *, full: bool = False) -> list[str] | None:  # noqa: ARG002
         return faults(self._folder(book), before=True)
 
     @in_thread

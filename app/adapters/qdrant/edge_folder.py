@@ -50,9 +50,9 @@ class Current:
 
     @classmethod
     def from_text(cls, text: str) -> Current | None:
-        """None unless `to_text` wrote this. Files of older versions have no hash."""
-        found = re.fullmatch(r"((\d{6,})\n(\d{6,})\n)(?:([0-9a-f]{32})\n)?", text, re.ASCII)
-        if found is None or (found[4] and found[4] != text_digest(found[1])):
+        """None unless `to_text` wrote this."""
+        found = re.fullmatch(r"((\d{6,})\n(\d{6,})\n)([0-9a-f]{32})\n", text, re.ASCII)
+        if found is None or found[4] != text_digest(found[1]):
             return None
         return cls(int(found[2]), int(found[3]))
 
@@ -115,29 +115,18 @@ class BookFolder:
         """Read the manifest. IndexUnreadable if it is missing, damaged or of another book."""
         return self._stored(number).manifest
 
-    def has_checksums(self, number: int) -> bool:
-        """False for a generation older than checksums, or if its manifest cannot be read."""
-        try:
-            return self._checksums(number) is not None
-        except (OSError, IndexUnreadable):
-            return False
-
     def wrong_files(self, number: int, *, sizes_only: bool = False) -> list[str]:
-        """The files of a generation that have changed since it was published; [] without checksums.
+        """The files of a generation that have changed since it was published.
 
         IndexUnreadable if the checksums are damaged.
         """
-        checksums = self._checksums(number)
-        if checksums is None:
-            return []
-        folder = self.generation(number)
+        checksums, folder = self._checksums(number), self.generation(number)
         return checksums.wrong_sizes(folder) if sizes_only else checksums.wrong(folder)
 
     def check(self, number: int) -> BookManifest:
         """Check that a generation's files have not changed since publication; return its manifest.
 
-        IndexUnreadable names the first files that have. Without checksums only the manifest is
-        checked.
+        IndexUnreadable names the first files that have.
         """
         if wrong := self.wrong_files(number):
             raise damaged_files(self.generation(number), wrong)
@@ -223,12 +212,8 @@ class BookFolder:
             raise IndexUnreadable(message)
         return stored
 
-    def _checksums(self, number: int) -> Checksums | None:
-        """None for a generation older than checksums."""
-        digest = self._stored(number).checksums
-        if not digest:
-            return None
-        path = self.generation(number) / "checksums.json"
+    def _checksums(self, number: int) -> Checksums:
+        digest, path = self._stored(number).checksums, self.generation(number) / "checksums.json"
         text = _read(path)
         if text_digest(text) != digest:
             raise damaged_files(path.parent, [path.name])

@@ -173,19 +173,14 @@ class OpenBooks:
             self._look(folder)
 
     def failed(self, generation: Generation, error: StorageError) -> None:
-        """Close a generation after a failure of the engine; it is checked and opened again later.
-
-        A generation without checksums waits longer: a check would not find its damage.
-        """
-        folder, number = generation.folder, generation.manifest.generation
+        """Close a generation after a failure of the engine; it is opened again later."""
+        folder = generation.folder
         with self._opening:
             known = self._books.get(folder.book)
             if known is None or known.generation is not generation:
                 return
-            checked = folder.has_checksums(number)
             self._discard(known)
-            seconds = _RECHECK_SECONDS if checked else _RETRY_SECONDS
-            self._mark_unreadable(folder, known.stamp, error, seconds)
+            self._mark_unreadable(folder, known.stamp, error, _RECHECK_SECONDS)
 
     def look_again(self, book: BookId) -> None:
         """Make the next `get` and `listed` read the disk, after a switch by this process."""

@@ -41,13 +41,10 @@ def manifest_from_json(data: object, where: str) -> BookManifest:
 
 @dataclass(frozen=True, slots=True)
 class StoredManifest:
-    """A manifest file. `checksums` is the hash of `checksums.json` beside it.
-
-    `checksums` is "" in a generation that was written before checksums existed.
-    """
+    """A manifest file. `checksums` is the hash of `checksums.json` beside it."""
 
     manifest: BookManifest
-    checksums: str = ""
+    checksums: str
 
     def to_text(self) -> str:
         data = {**manifest_to_json(self.manifest), "checksums": self.checksums}
@@ -62,7 +59,7 @@ class StoredManifest:
             raise _damaged(where, str(error)) from error
         manifest = manifest_from_json(data, where)
         digest = data.pop("digest", None)
-        if digest is not None and digest != _digest(data):
+        if digest != _digest(data):
             raise _damaged(where, "its digest differs")
         return cls(manifest, str(data.get("checksums", "")))
 

@@ -11,7 +11,6 @@ from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.document_frequencies import weighted
 from app.adapters.qdrant.manifest import manifest_from_json
-from app.adapters.qdrant.old_collections import OldCollections
 from app.adapters.qdrant.payload import (
     ORDER_FIELDS,
     check_dimension,
@@ -25,7 +24,6 @@ from app.adapters.qdrant.server_points import (
     best_scores,
     chunk_id_of,
     condition_of,
-    count,
     point_id,
     retrieve_points,
     scroll,
@@ -58,8 +56,8 @@ class ServerIndex:
         self._schema = Schema(client, prefix, options or ServerOptions())
         self._records = Records(client, self._schema.books, self._address)
         self._storage = BookStorage(client, self._schema, self._records)
-        self._old = OldCollections(client, prefix, url)
-        self._catalogue = Catalogue(client, self._records, clock)
+        self._generations = self._storage.generations
+        self._catalogue = Catalogue(client, self._records, self._generations, clock)
 
     async def books(self) -> BookList:
         return await self._catalogue.manifests()
@@ -68,46 +66,37 @@ class ServerIndex:
         return self._catalogue.damaged()
 
     async def manifest(self, book: BookId) -> BookManifest | None:
-        self._catalogue.look_again()
-        try:
-            return (await self._catalogue.get(book)).manifest
-        except BookNotFound:
+        current = (await self._records.read(book)).current
+        if current is None:
             return None
+        return manifest_from_json(current.manifest, f"{self._address} {book}")
 
-    async def faults(self, book: BookId) -> list[str]:
-        """Compare the number of points with the manifest. The server itself checks its files."""
+    async def faults(self, book: BookId, *, full: bool = False) -> list[str]:
         current = (await self._record(book)).current
-        return await self._faults(book, current) if current else []
+        return await self._faults(book, current, full=full) if current else []
 
-    async def faults_before(self, book: BookId) -> list[str] | None:
+    async def faults_before(self, book: BookId, *, full: bool = False) -> list[str] | None:
         previous = (await self._record(book)).previous
-        return await self._faults(book, previous) if previous else None
+        return await self._faults(book, previous, full=full) if previous else None
 
-    async def _faults(self, book: BookId, generation: GenerationRecord) -> list[str]:
+    async def _faults(
+        self, book: BookId, generation: GenerationRecord, *, full: bool = False
+    ) -> list[str]:
         where = f"{self._address} {book} generation {generation.number}"
         try:
-            manifest = manifest_from_json(generation.manifest, where)
-            frequencies = await self._records.read_frequencies([generation.key])
-        except StorageError as error:
+            manifest_from_json(generation.manifest, where)
+            await self._records.read_frequencies([generation.key])
+        except IndexUnreadable as error:
             return [str(error)]
-        if not frequencies:
-            return [f"{where}: its document frequencies are missing"]
-        collection = self._schema.points(generation.dimension)
-        found = await count(self._client, collection, {generation.key: book})
-        if found == manifest.chunks:
-            return []
-        return [f"{where}: {found} chunks are there, not {manifest.chunks}"]
+        found = await self._generations.faults([(book, generation)], full=full)
+        return [f"{where}: {fault}" for fault in found.values()]
 
     async def repair(self, book: BookId) -> BookManifest:
         record = await self._record(book)
         if await self.faults(book):
             if not record.previous:
-                message = (
-                    f"book {book!r} has no other generation: run `textbook-rag ingest --force`"
-                )
+                message = f"book {book!r} has no other generation: run `textbook-rag ingest`"
                 raise StorageError(message)
-            if faults := await self.faults_before(book):
-                raise StorageError(faults[0])
             await self._swap(book)
         return (await self._catalogue.get(book)).manifest
 
@@ -223,13 +212,8 @@ class ServerIndex:
             yield [found[chunk_id] for chunk_id in asked if chunk_id in found]
 
     async def check(self) -> None:
-        self._catalogue.look_again()
-        if not await self._catalogue.served([]) and await self._old.books():
-            message = (
-                f"{self._address} has only books in the layout of older versions, one collection "
-                "each: run `textbook-rag migrate --from collections`"
-            )
-            raise IndexUnreadable(message)
+        self._catalogue.look_again(compare=True)
+        await self._catalogue.served([])
 
     async def _search(
         self,
@@ -264,12 +248,17 @@ class ServerIndex:
         return record
 
     async def _swap(self, book: BookId) -> None:
-        """Exchange the current and the previous generation, in one write of the record."""
+        """Exchange the current and the previous generation, in one write of the record.
+
+        StorageError if the previous one is damaged.
+        """
         record = await self._record(book)
         refuse_if_held(book, record.lease)
         if record.previous is None:
             message = f"book {book!r} has no previous generation to go back to"
             raise InputError(message)
+        if faults := await self._faults(record.book, record.previous):
+            raise StorageError(faults[0])
         await self._storage.put(
             record, replace(record, current=record.previous, previous=record.current, lease=None)
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cachetools import LRUCache
@@ -13,6 +14,7 @@ from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.document_frequencies import Frequencies, pooled_idf
 from app.adapters.qdrant.manifest import manifest_from_json
+from app.adapters.qdrant.server_contents import StoredGenerations
 from app.adapters.qdrant.server_errors import check_version
 from app.adapters.qdrant.server_frequency_pool import FrequencyPool
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
@@ -25,6 +27,11 @@ _RECHECK_SECONDS = 0.5
 
 _LIST_SECONDS = 60.0
 """Time between two listings of all records. They find changes by a writer with a wrong clock."""
+
+_COMPARE_SECONDS = 10.0
+"""Minimum time between two comparisons of an intact book's points with what was published."""
+
+_log = logging.getLogger(__name__)
 
 _SKEW_MILLISECONDS = 30_000
 """Allowed difference between the clocks of two writers, including the time of a slow write."""
@@ -51,6 +58,7 @@ class _Seen:
     served: ServedBook | None = None
     reason: str = ""
     checked: float = field(default=-math.inf)
+    compared: float = field(default=-math.inf)
 
 
 class Catalogue:
@@ -60,11 +68,13 @@ class Catalogue:
         self,
         client: AsyncQdrantClient,
         records: Records,
+        generations: StoredGenerations,
         clock: Callable[[], float],
     ) -> None:
         """No request is sent yet. `clock` gives seconds."""
         self._client = client
         self._records = records
+        self._generations = generations
         self._clock = clock
         self._seen: dict[BookId, _Seen] = {}
         self._serving: dict[BookId, ServedBook] | None = None
@@ -72,21 +82,26 @@ class Catalogue:
         self._damaged: dict[BookId, Damage] | None = None
         self._checked = self._listed = -math.inf
         self._newest = self._strange = 0
-        self._asking, self._pooling = asyncio.Lock(), asyncio.Lock()
+        self._asking, self._pooling, self._comparing = (asyncio.Lock() for _ in range(3))
         self._pool = FrequencyPool()
         self._compatible = False
         self._frequencies: LRUCache[str, Frequencies] = LRUCache(
             _CACHED_TERMS, getsizeof=lambda one: len(one.terms) + 1
         )
 
-    def look_again(self) -> None:
-        """Ask the server at the next use; called after a switch, or for an up-to-date answer."""
+    def look_again(self, *, compare: bool = False) -> None:
+        """Ask the server at the next use; called after a switch, or for an up-to-date answer.
+
+        With `compare`, the points are compared with what was published, too.
+        """
         self._checked = -math.inf
         for seen in self._seen.values():
             seen.checked = -math.inf
+            if compare:
+                seen.compared = -math.inf
 
     def damaged(self) -> dict[BookId, Damage]:
-        """The books that could not be read at the last attempt."""
+        """The books that could not be read, or that differed from what was published."""
         if self._damaged is None:
             found = sorted(book for book, one in self._seen.items() if one.reason)
             self._damaged = {book: Damage(self._seen[book].reason) for book in found}
@@ -102,20 +117,25 @@ class Catalogue:
     async def books(self) -> dict[BookId, ServedBook]:
         """The readable books, sorted by id; the same object until something changes."""
         async with self._asking:
-            if self._clock() - self._checked >= _RECHECK_SECONDS:
+            stale = self._clock() - self._checked >= _RECHECK_SECONDS
+            if stale:
                 await self.check_version()
                 await self._refresh()
                 self._checked = self._clock()
+            if stale or self._serving is None:
+                await self._compare(list(self._seen))
             if self._serving is None:
                 self._serving = {
-                    book: one.served for book, one in sorted(self._seen.items()) if one.served
+                    book: one.served
+                    for book, one in sorted(self._seen.items())
+                    if one.served and not one.reason
                 }
             return self._serving
 
     async def get(self, book: BookId) -> ServedBook:
         """Return the book; sends at most one small request every half second.
 
-        BookNotFound if it is not published, IndexUnreadable if its record is damaged.
+        BookNotFound if it is not published, IndexUnreadable if it is damaged.
         """
         await self._look_at([book])
         return self._found(book)
@@ -200,15 +220,48 @@ class Catalogue:
         """Read the records of these books, unless they were read in the last half second."""
         now = self._clock()
         old = [book for book in map(BookId, books) if now - self._last(book) >= _RECHECK_SECONDS]
-        if not old:
-            return
-        await self.check_version()
-        records = await self._records.read_many(old)
-        for book in old:
-            if book in records:
-                self._look(records[book])
-            else:
-                self._forget(book)
+        if old:
+            await self.check_version()
+            records = await self._records.read_many(old)
+            for book in old:
+                if book in records:
+                    self._look(records[book])
+                else:
+                    self._forget(book)
+        await self._compare(map(BookId, books))
+
+    async def _compare(self, books: Iterable[BookId]) -> None:
+        """Compare books with what was published, at most every `_COMPARE_SECONDS`.
+
+        One that differs is set aside, and compared again at the next look.
+        """
+        async with self._comparing:
+            now = self._clock()
+            known = [(book, self._seen[book]) for book in books if book in self._seen]
+            due = [
+                (book, seen, seen.served.current)
+                for book, seen in known
+                if seen.served and now - seen.compared >= _COMPARE_SECONDS
+            ]
+            if not due:
+                return
+            faults = await self._generations.faults([(book, one) for book, _, one in due])
+            for book, seen, one in due:
+                fault = faults.get(one.key, "")
+                seen.compared = now - (_COMPARE_SECONDS - _RECHECK_SECONDS if fault else 0.0)
+                self._set_aside(book, seen, fault and self._described(book, one, fault))
+
+    def _described(self, book: BookId, generation: GenerationRecord, fault: str) -> str:
+        where = f"{self._records.address} {book} generation {generation.number}"
+        return f"{where}: {fault}; ingest the book again"
+
+    def _set_aside(self, book: BookId, seen: _Seen, reason: str) -> None:
+        """Do not answer from the book while there is a reason; "" takes it back."""
+        if seen.reason != reason:
+            seen.reason = reason
+            self._changed()
+            if reason:
+                _log.error("index.book_set_aside", extra={"book": book, "reason": reason})
 
     def _last(self, book: BookId) -> float:
         seen = self._seen.get(book)
@@ -218,7 +271,7 @@ class Catalogue:
         seen = self._seen.get(book)
         if seen is None or seen.record.current is None:
             raise BookNotFound.of(book)
-        if seen.served is None:
+        if seen.served is None or seen.reason:
             raise IndexUnreadable(seen.reason)
         return seen.served
 

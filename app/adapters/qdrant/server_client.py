@@ -49,6 +49,7 @@ _READS = frozenset(
     (
         "collection_exists",
         "count",
+        "facet",
         "get_aliases",
         "get_collection",
         "get_collections",

@@ -9,6 +9,7 @@ from hashlib import blake2b
 
 from qdrant_client import AsyncQdrantClient, models
 
+from app.adapters.qdrant.contents import checksum
 from app.adapters.qdrant.payload import (
     DENSE,
     SPARSE,
@@ -18,6 +19,7 @@ from app.adapters.qdrant.payload import (
     to_payload,
 )
 from app.adapters.qdrant.server_schema import (
+    BATCH,
     GENERATION_FIELD,
     PAGE,
     SEARCHES,
@@ -28,6 +30,9 @@ from app.adapters.qdrant.server_schema import (
 from app.domain.book_id import BookId
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.ports import IndexPoint
+
+CHECKSUM_FIELD = "checksum"
+"""Payload field with the `checksum` of the point."""
 
 
 def point_id(generation: str, chunk_id: str) -> str:
@@ -131,16 +136,13 @@ def condition_of(scope: Scope, filter: SearchFilter = _EVERYTHING) -> models.Fil
     return models.Filter(must=must)
 
 
-async def count(client: AsyncQdrantClient, collection: str, scope: Scope) -> int:
-    found = await client.count(collection, count_filter=condition_of(scope), exact=True)
-    return found.count
-
-
 async def scroll(
     client: AsyncQdrantClient,
     collection: str,
     condition: models.Filter,
     payload: bool | list[str],
+    *,
+    vectors: bool = False,
 ) -> AsyncIterator[models.Record]:
     """Yield all records that match; one request per page."""
     offset = None
@@ -148,10 +150,10 @@ async def scroll(
         records, offset = await client.scroll(
             collection,
             scroll_filter=condition,
-            limit=PAGE,
+            limit=BATCH if vectors else PAGE,
             offset=offset,
             with_payload=payload,
-            with_vectors=False,
+            with_vectors=vectors,
         )
         for record in records:
             yield record
@@ -181,5 +183,6 @@ def point_of(generation: str, point: IndexPoint) -> models.PointStruct:
     return models.PointStruct(
         id=point_id(generation, point.chunk.chunk_id),
         vector=vectors,
-        payload=to_payload(point.chunk) | {GENERATION_FIELD: generation},
+        payload=to_payload(point.chunk)
+        | {GENERATION_FIELD: generation, CHECKSUM_FIELD: checksum(point)},
     )

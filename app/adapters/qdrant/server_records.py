@@ -1,4 +1,4 @@
-"""Records of books on a server, and the document frequencies of their generations.
+"""Records of books on a server; document frequencies and contents of their generations.
 
 Both are points without vectors in the collection `<prefix>~books`. A record is replaced only if it
 still has the revision that was read; the server checks this atomically. So of two writers one wins,
@@ -11,12 +11,13 @@ import secrets
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 
 from qdrant_client import AsyncQdrantClient, models
 
+from app.adapters.qdrant.contents import Contents
 from app.adapters.qdrant.document_frequencies import Frequencies
 from app.adapters.qdrant.server_errors import CollectionMissing
 from app.adapters.qdrant.server_lease import Lease, lease_from_json
@@ -171,30 +172,44 @@ class Records:
         unchanged = match_any("revision", [record.revision])
         await self._delete(models.Filter(must=[is_book, this, unchanged]))
 
-    async def write_frequencies(self, book: BookId, key: str, found: Frequencies) -> None:
+    async def write_contents(
+        self, book: BookId, key: str, found: Frequencies, contents: Contents
+    ) -> None:
         payload = {
             "kind": FREQUENCIES,
             "book": book,
             "generation": key,
             "frequencies": found.to_text(),
+            "contents": asdict(contents),
         }
         point = models.PointStruct(id=_point_id(FREQUENCIES, key), vector={}, payload=payload)
         await self._client.upsert(self.collection, points=[point], wait=True)
 
     async def read_frequencies(self, keys: Sequence[str]) -> dict[str, Frequencies]:
         """Return document frequencies by generation key, where there are any. IndexUnreadable."""
-        found: dict[str, Frequencies] = {}
+        found = await self._read(keys, "frequencies")
+        return {key: Frequencies.from_text(one, f"{self.address} {key}") for key, one in found}
+
+    async def read_contents(self, keys: Sequence[str]) -> dict[str, Contents]:
+        """Return the contents of generations by key, where their record is intact."""
+        found = {}
+        for key, one in await self._read(keys, "contents"):
+            with suppress(IndexUnreadable):
+                found[key] = Contents.from_json(one, f"{self.address} {key}")
+        return found
+
+    async def _read(self, keys: Sequence[str], name: str) -> list[tuple[str, object]]:
+        """Return (generation key, value) of a field that is stored once for each generation."""
+        found: list[tuple[str, object]] = []
         for start in range(0, len(keys), _FREQUENCIES_PAGE):
             asked = keys[start : start + _FREQUENCIES_PAGE]
             records = await self._client.retrieve(
                 self.collection,
                 [_point_id(FREQUENCIES, key) for key in asked],
-                with_payload=["generation", "frequencies"],
+                with_payload=["generation", name],
             )
-            for record in records:
-                payload = record.payload or {}
-                key, text = str(payload.get("generation")), payload.get("frequencies")
-                found[key] = Frequencies.from_text(text, f"{self.address} {key}")
+            payloads = [record.payload or {} for record in records]
+            found += [(str(one.get("generation")), one.get(name)) for one in payloads]
         return found
 
     async def delete_frequencies(self, which: models.Filter) -> None:

@@ -10,28 +10,18 @@ from dataclasses import replace
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.document_frequencies import (
-    Frequencies,
-    FrequencyCounter,
-    pooled_idf,
-    weighted,
-)
+from app.adapters.qdrant.contents import ContentsCounter
+from app.adapters.qdrant.document_frequencies import FrequencyCounter
 from app.adapters.qdrant.manifest import manifest_to_json
 from app.adapters.qdrant.payload import TENANT_FIELD, check_dimension
-from app.adapters.qdrant.samples import LIMIT, Samples, check_count
+from app.adapters.qdrant.samples import check_count
+from app.adapters.qdrant.server_contents import StoredGenerations
 from app.adapters.qdrant.server_lease import RENEW_SECONDS, new_lease, refuse_if_held
-from app.adapters.qdrant.server_points import (
-    condition_of,
-    count,
-    point_of,
-    retrieve_points,
-    search_points,
-)
+from app.adapters.qdrant.server_points import condition_of, point_of
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.adapters.qdrant.server_schema import BATCH, GENERATION_FIELD, Schema, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, RagError, StorageError
-from app.domain.retrieval.query import Candidates, SearchFilter
 from app.services.ports import BookManifest, IndexPoint
 
 _log = logging.getLogger(__name__)
@@ -45,6 +35,7 @@ class BookStorage:
         self.client = client
         self.schema = schema
         self.records = records
+        self.generations = StoredGenerations(client, schema, records)
 
     async def take(self, book: BookId) -> BookRecord:
         """Put our lease into the book's record. IndexBusy while another process holds the lease."""
@@ -125,10 +116,9 @@ class ServerWriter:
         self._collection = storage.schema.points(dimension)
         self._switched = switched
         self._key = secrets.token_hex(8)
-        self._scope = {self._key: self._book}
         self._number = max([number, *(one.number + 1 for one in record.kept)])
-        self._samples = Samples()
-        self._counter = FrequencyCounter()
+        self._contents = ContentsCounter()
+        self._frequencies = FrequencyCounter()
         self._renewing: asyncio.Task[None] | None = None
         self._putting = asyncio.Lock()
         self._may_be_published = self._done = False
@@ -149,23 +139,31 @@ class ServerWriter:
             batch = [point_of(self._key, point) for point in points[start : start + BATCH]]
             await self._storage.client.upsert(self._collection, points=batch, wait=True)
         for point in points:
-            self._counter.add(point.sparse)
-        self._samples.offer(points)
+            self._contents.add(point)
+            self._frequencies.add(point.sparse)
 
     async def publish(self, manifest: BookManifest) -> BookManifest:
-        found = await count(self._storage.client, self._collection, self._scope)
-        check_count(self._book, found, manifest.chunks)
-        await self._check_readable()
+        """The newest intact one of the kept generations becomes the previous one."""
+        contents, storage = self._contents.result(), self._storage
+        check_count(self._book, contents.chunks, manifest.chunks)
         published = replace(manifest, generation=self._number)
-        storage = self._storage
-        await storage.records.write_frequencies(self._book, self._key, self._counter.result())
         current = GenerationRecord(
             self._key, self._number, self._dimension, manifest_to_json(published)
         )
+        await storage.records.write_contents(
+            self._book, self._key, self._frequencies.result(), contents
+        )
+        kept = self._record.kept
+        every = [(self._book, one) for one in (current, *kept)]
+        faults = await storage.generations.faults(every)
+        if self._key in faults:
+            message = f"{storage.records.address} {self._book}: {faults[self._key]}: not published"
+            raise StorageError(message)
+        previous = next((one for one in kept if one.key not in faults), None)
         await self._stop_renewing()
         record = self._record
         self._may_be_published = True
-        new = BookRecord(self._book, current=current, previous=record.current, lease=None)
+        new = BookRecord(self._book, current=current, previous=previous, lease=None)
         try:
             await storage.put(record, new)
         except StorageError as error:
@@ -177,8 +175,9 @@ class ServerWriter:
         self._done = True
         self._switched()
         try:
-            if record.previous:
-                await storage.drop(self._book, record.previous.key)
+            for one in kept:
+                if one != previous:
+                    await storage.drop(self._book, one.key)
         except RagError as error:
             self._warn("index.prune_failed", error)
         return published
@@ -198,30 +197,6 @@ class ServerWriter:
                 await storage.records.delete(record)
         except RagError as error:
             self._warn("index.prune_failed", error)
-
-    async def _check_readable(self) -> None:
-        """Look up sample chunks and search for them, as a reader does."""
-        where, samples = f"{self._storage.records.address} {self._book}", self._samples
-        stored = await retrieve_points(
-            self._storage.client, self._collection, self._key, samples.ids
-        )
-        counted = self._counter.result()
-        found = [await self._search(point, counted) for point in samples.points]
-        samples.check_stored(where, stored)
-        samples.check_found(where, found)
-
-    async def _search(self, point: IndexPoint, counted: Frequencies) -> Candidates:
-        sparse = weighted(point.sparse, pooled_idf(point.sparse.indices, [counted]))
-        return await search_points(
-            self._storage.client,
-            self._collection,
-            self._scope,
-            point.dense,
-            sparse if sparse.indices else None,
-            LIMIT,
-            SearchFilter(),
-            self._storage.schema.options,
-        )
 
     async def _renew_lease(self) -> None:
         """Renew the lease every minute: embedding a book can take hours."""

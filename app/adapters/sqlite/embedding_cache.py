@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import sqlite3
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+
+import xxhash
 
 from app.adapters.sqlite.connection import integrity, reading, writing
 from app.domain.errors import StorageError
@@ -20,6 +22,11 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB
 _INPUT_TYPE = "search_document"
 """Only vectors of documents are cached here, not those of questions."""
 
+_DIGEST = 8
+"""Bytes of the checksum behind each vector."""
+
+_log = logging.getLogger(__name__)
+
 _BATCH = 500
 """Keys in one query; old builds of SQLite allow at most 999 parameters."""
 
@@ -27,8 +34,9 @@ _BATCH = 500
 class SqliteEmbeddingCache:
     """Implements the `EmbeddingCache` port; safe to use from several threads and processes.
 
-    A key is SHA-256 over model, dimension, input type and exact text; a vector is its float32
-    values in the machine's byte order.
+    A key is SHA-256 over model, dimension, input type and exact text. A row has the vector's
+    float32 values in the machine's byte order and their checksum; a row with another checksum is
+    treated as missing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,54 +45,49 @@ class SqliteEmbeddingCache:
 
     @in_thread
     def faults(self) -> list[str]:
-        """Check the whole file and the size of each vector; a line of text for each fault."""
+        """Check the whole file and each vector; a line of text for each fault."""
         if not self._path.exists():
             return []
         try:
             with self._errors(), reading(self._path) as connection:
                 found = integrity(connection)
-                query = "SELECT count(*) FROM vectors WHERE length(key) <> 32 OR length(vector) % 4"
-                (odd,) = connection.execute(query).fetchone()
+                rows = connection.execute("SELECT key, CAST(vector AS BLOB) FROM vectors")
+                damaged = sum(_vector(key, row) is None for key, row in rows)
         except StorageError as error:
             return [str(error)]
-        if odd:
-            found.append(f"{odd} rows are not vectors")
+        if damaged:
+            found.append(f"vectors that differ from their checksums: {damaged}")
         return [str(self._damaged(reason)) for reason in found]
 
     @in_thread
     def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """Return the distinct texts without a vector; reads only keys."""
+        """Return the distinct texts without a vector, or with a damaged one, which is logged."""
         distinct = list(dict.fromkeys(texts))
-        if not distinct or not self._path.exists():
-            return distinct
         keys = self._keys(model, dimension, distinct)
-        with self._errors(), reading(self._path) as connection:
-            known = {key for key, _ in self._select(connection, keys, "NULL")}
-        return [text for text, key in zip(distinct, keys, strict=True) if key not in known]
+        found = self._found(keys)
+        damaged = sum(vector is None for vector in found.values())
+        if damaged:
+            _log.warning("cache.damaged", extra={"file": str(self._path), "vectors": damaged})
+        return [text for text, key in zip(distinct, keys, strict=True) if found.get(key) is None]
 
     @in_thread
     def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
-        if not texts or not self._path.exists():
-            return [None] * len(texts)
         keys = self._keys(model, dimension, texts)
-        distinct = list(dict.fromkeys(keys))
-        found: dict[bytes, Vector] = {}
-        with self._errors(), reading(self._path) as connection:
-            for key, blob in self._select(connection, distinct, "vector"):
-                found[key] = self._vector(blob, dimension)
+        found = self._found(list(dict.fromkeys(keys)))
         return [found.get(key) for key in keys]
 
-    def _select(
-        self,
-        connection: sqlite3.Connection,
-        keys: Sequence[bytes],
-        column: Literal["vector", "NULL"],
-    ) -> Iterator[tuple[bytes, bytes]]:
-        for start in range(0, len(keys), _BATCH):
-            page = keys[start : start + _BATCH]
-            marks = ",".join("?" * len(page))
-            query = f"SELECT key, {column} FROM vectors WHERE key IN ({marks})"  # noqa: S608 - no outside text
-            yield from connection.execute(query, page)
+    def _found(self, keys: Sequence[bytes]) -> dict[bytes, Vector | None]:
+        """Return the vectors of those of the keys that have a row; None for a damaged one."""
+        found: dict[bytes, Vector | None] = {}
+        if not keys or not self._path.exists():
+            return found
+        with self._errors(), reading(self._path) as connection:
+            for start in range(0, len(keys), _BATCH):
+                page = keys[start : start + _BATCH]
+                marks = ",".join("?" * len(page))
+                query = f"SELECT key, CAST(vector AS BLOB) FROM vectors WHERE key IN ({marks})"  # noqa: S608 - no outside text
+                found |= {key: _vector(key, row) for key, row in connection.execute(query, page)}
+        return found
 
     @in_thread
     def put(
@@ -92,7 +95,7 @@ class SqliteEmbeddingCache:
     ) -> None:
         """Store the vectors in one transaction; of equal texts the last one wins."""
         rows = [
-            (key, vector.tobytes())
+            (key, vector.tobytes() + _digest(key, vector.tobytes()))
             for key, vector in zip(self._keys(model, dimension, texts), vectors, strict=True)
         ]
         with self._errors(), writing(self._path, _SCHEMA, wal=True) as connection:
@@ -106,13 +109,6 @@ class SqliteEmbeddingCache:
             key.update(text.encode())
             keys.append(key.digest())
         return keys
-
-    def _vector(self, blob: bytes, dimension: int) -> Vector:
-        vector = array("f")
-        if len(blob) != dimension * vector.itemsize:
-            raise self._damaged(f"a vector of {len(blob)} bytes")
-        vector.frombytes(blob)
-        return vector
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -134,3 +130,16 @@ class SqliteEmbeddingCache:
             f"{self._path}: the embedding cache is damaged ({reason}): delete this file and its "
             "-wal and -shm; the texts will be embedded again"
         )
+
+
+def _vector(key: bytes, row: object) -> Vector | None:
+    """Return the vector of a row; None if it is not what was stored for this key."""
+    if not isinstance(row, bytes) or _digest(key, row[:-_DIGEST]) != row[-_DIGEST:]:
+        return None
+    vector = array("f")
+    vector.frombytes(row[:-_DIGEST])
+    return vector
+
+
+def _digest(key: bytes, vector: bytes) -> bytes:
+    return xxhash.xxh3_64_digest(key + vector)

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.adapters.sqlite.connection import reading, writing
+from app.adapters.sqlite.connection import integrity, reading, writing
 from app.domain.book_id import BookId
 from app.domain.errors import RagError, StorageError
 from app.domain.site_key import KeyKind, SiteKey
+from app.services.threads import in_thread
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS keys (
@@ -56,6 +57,18 @@ class SqliteSiteKeys:
         with self._errors(), writing(self._path, _SCHEMA) as connection:
             connection.execute("DELETE FROM keys WHERE digest = ?", (key.digest,))
 
+    @in_thread
+    def faults(self) -> list[str]:
+        """Check the whole file and each key; a line of text for each fault."""
+        if not self._path.exists():
+            return []
+        try:
+            self.all()
+            with self._errors(), reading(self._path) as connection:
+                return [f"{self._path}: damaged keys: {one}" for one in integrity(connection)]
+        except StorageError as error:
+            return [str(error)]
+
     def _load(self) -> tuple[SiteKey, ...]:
         query = (
             "SELECT kind, digest, origins, books, label, created_at "
@@ -79,5 +92,8 @@ class SqliteSiteKeys:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError, TypeError, RagError) as error:
-            message = f"{self._path}: the keys cannot be read or written: {error}"
+            message = (
+                f"{self._path}: the keys cannot be read or written: {error}; restore a copy, or "
+                "delete this file and make new keys"
+            )
             raise StorageError(message) from error

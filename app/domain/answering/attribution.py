@@ -36,49 +36,20 @@ MIN_TERMS = 3
 
 @dataclass
 class Attributor:
-    """Attributes sentences of one answer to the paragraphs of its context.
-
-    Terms are counted at the first call of `attribute`, since an answer of quotations needs none.
-    """
+    """Attributes sentences of one answer to the paragraphs of its context."""
 
     verifier: Verifier
-    _places: dict[str, tuple[int, Mapping[int, int]]] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    """Paragraph id -> (number of terms, term -> bit set of its positions)."""
     _known: dict[str, Quote | None] = field(default_factory=dict, init=False, repr=False)
-
-    @cached_property
-    def _terms(self) -> Mapping[str, frozenset[int]]:
-        """Paragraph id -> terms of its text."""
-        return {
-            paragraph_id: self.verifier.terms("\n".join(one.passage.text for one in pieces))
-            for paragraph_id, pieces in self.verifier.paragraphs.items()
-        }
-
-    @cached_property
-    def _weights(self) -> Mapping[int, float]:
-        """Term -> inverse document frequency."""
-        counts = Counter[int]()
-        for paragraph_id, pieces in self.verifier.paragraphs.items():
-            heads = " ".join(head for one in pieces for head in one.passage.heading_path)
-            counts.update(self._terms[paragraph_id] | self.verifier.terms(heads))
-        return {term: _idf(count, len(self._terms)) for term, count in counts.items()}
-
-    @property
-    def _unknown(self) -> float:
-        """Weight of a term that no paragraph has: that of a term in one paragraph."""
-        return _idf(1, len(self._terms))
 
     def attribute(self, sentence: str) -> Quote | None:
         """Return the quote that supports the sentence, or None.
 
         None in a translated answer, which shares no terms with the book.
         """
-        if self.verifier.translated or len(self.verifier.terms(sentence)) < MIN_TERMS:
-            return None
         if sentence not in self._known:
-            self._known[sentence] = self._best(sentence)
+            long = len(self.verifier.terms(sentence)) >= MIN_TERMS
+            tried = long and not self.verifier.translated
+            self._known[sentence] = self._best(sentence) if tried else None
         return self._known[sentence]
 
     def _best(self, sentence: str) -> Quote | None:
@@ -103,29 +74,44 @@ class Attributor:
 
     def order(self, sentence: str, paragraph_id: str) -> float:
         """Return the share of the sentence's terms that the paragraph has in the same order."""
-        if paragraph_id not in self._places:
-            pieces = self.verifier.paragraphs[paragraph_id]
-            held = self._in_order("\n".join(one.passage.text for one in pieces))
-            bits = Counter[int]()
-            for place, term in enumerate(held):
-                bits[term] |= 1 << place
-            self._places[paragraph_id] = len(held), bits
-        length, places = self._places[paragraph_id]
+        held = self._in_order(self._texts[paragraph_id])
+        places = Counter[int]()
+        for place, term in enumerate(held):
+            places[term] |= 1 << place
         said = self._in_order(sentence)
         # Bit-parallel longest common subsequence (Hyyrö 2004): zero bits are its terms.
-        row = whole = (1 << length) - 1
+        row = whole = (1 << len(held)) - 1
         for term in said:
-            found = row & places.get(term, 0)
+            found = row & places[term]
             row = (row + found) | (row - found)
-        return (length - (row & whole).bit_count()) / max(len(said), 1)
+        return (len(held) - (row & whole).bit_count()) / max(len(said), 1)
+
+    @cached_property
+    def _texts(self) -> Mapping[str, str]:
+        """Paragraph id -> its text in the context."""
+        paragraphs = self.verifier.paragraphs.items()
+        return {key: "\n".join(one.passage.text for one in pieces) for key, pieces in paragraphs}
+
+    @cached_property
+    def _terms(self) -> Mapping[str, frozenset[int]]:
+        return {key: self.verifier.terms(text) for key, text in self._texts.items()}
+
+    @cached_property
+    def _weights(self) -> Mapping[int, float]:
+        """Term -> inverse document frequency."""
+        counts = Counter[int]()
+        for paragraph_id, pieces in self.verifier.paragraphs.items():
+            heads = " ".join(head for one in pieces for head in one.passage.heading_path)
+            counts.update(self._terms[paragraph_id] | self.verifier.terms(heads))
+        return {term: _idf(count, len(self._terms)) for term, count in counts.items()}
+
+    def _weight(self, terms: frozenset[int]) -> float:
+        unknown = _idf(1, len(self._terms))  # as a term in one paragraph
+        return sum(self._weights.get(term, unknown) for term in terms)
 
     def _in_order(self, text: str) -> list[int]:
         terms = self.verifier.terms
         return [term for word in words(text) for term in sorted(terms(word))]
-
-    def _weight(self, terms: frozenset[int]) -> float:
-        weights, unknown = self._weights, self._unknown
-        return sum(weights.get(term, unknown) for term in terms)
 
 
 def _idf(count: int, total: int) -> float:

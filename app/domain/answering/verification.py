@@ -53,6 +53,7 @@ class _Content:
     terms: frozenset[int]
     numbers: frozenset[str]
     words: frozenset[str]
+    names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,27 +99,26 @@ class Verifier:
                 return max(supporting, key=lambda quote: self._similarity(quote, claim, sentence))
         return None
 
-    def supports(self, claim: str, pieces: Sequence[ContextPassage]) -> bool:
+    def supports(self, claim: str, paragraph_ids: Iterable[str]) -> bool:
         """Whether these paragraphs together support the claim."""
+        pieces = [piece for one in paragraph_ids for piece in self.paragraphs[one]]
         text = "\n".join(piece.passage.text for piece in pieces)
-        return self._is_supported(
-            claim, text, [head for one in pieces for head in one.passage.heading_path]
-        )
+        heads = [head for one in pieces for head in one.passage.heading_path]
+        return self._is_supported(claim, text, heads)
 
     def _is_supported(self, claim: str, text: str, headings: Sequence[str]) -> bool:
         said, held = self._content(claim), self._content(text)
         if not said.numbers <= held.numbers:
             return False
         above = self._content(" ".join(headings))
-        if not names(claim) <= held.words | above.words | self.question_words:
+        if not said.names <= held.words | above.words | self.question_words:
             return False
         return self.translated or _coverage(said, held, above) > MIN_COVERAGE
 
     def _content(self, text: str) -> _Content:
         if text not in self._contents:
-            self._contents[text] = _Content(
-                self.terms(text), frozenset(numbers(text)), frozenset(words(text))
-            )
+            found = (numbers(text), words(text), names(text))
+            self._contents[text] = _Content(self.terms(text), *map(frozenset, found))
         return self._contents[text]
 
     def _runs(self, piece: ContextPassage, length: int) -> Iterable[Quote]:
@@ -134,8 +134,9 @@ class Verifier:
             yield Quote(piece, first[0], last[1])
 
     def _similarity(self, quote: Quote, claim: str, sentence: str) -> tuple[float, int, int]:
-        held = self.terms(quote.text)
-        share = len(held & self.terms(claim)) + 0.5 * len(held & self.terms(sentence))
+        held = self._content(quote.text).terms
+        said, around = self._content(claim).terms, self._content(sentence).terms
+        share = len(held & said) + 0.5 * len(held & around)
         # Among equal scores the shorter quote, then the earlier one.
         return (share, -len(held), -quote.start)
 
@@ -173,15 +174,13 @@ class CitationList:
 
     def add(self, span: Span, quote: Quote) -> Citation | None:
         """Return the new citation; None if this claim already cites this paragraph."""
-        passage = quote.context.passage
+        passage, text = quote.context.passage, quote.context.passage.text
         key = (*span, passage.paragraph_id)
         if key in self._citations:
             return None
-        index = self._numbers.setdefault(passage.paragraph_id, len(self._numbers) + 1)
-        pieces = self._paragraphs[passage.paragraph_id]
-        text = passage.text
+        pieces = [one.passage for one in self._paragraphs[passage.paragraph_id]]
         citation = self._citations[key] = Citation(
-            index=index,
+            index=self._numbers.setdefault(passage.paragraph_id, len(self._numbers) + 1),
             start=span[0],
             end=span[1],
             paragraph_id=passage.paragraph_id,
@@ -191,9 +190,7 @@ class CitationList:
             quote=quote.text,
             book=quote.context.book,
             file=quote.context.file,
-            spans=tuple(
-                dict.fromkeys((piece.passage.start, piece.passage.end) for piece in pieces)
-            ),
+            spans=tuple(dict.fromkeys((one.start, one.end) for one in pieces)),
             prefix=text[max(0, quote.start - QUOTE_CONTEXT) : quote.start],
             suffix=text[quote.end : quote.end + QUOTE_CONTEXT],
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -113,15 +112,6 @@ def shown_text(answer: Answer) -> str:
     if answer.refused:
         return ""
     return "\n\n".join(passage.text for passage in answer.passages) or answer.answer
-
-
-def has_facts(text: str, key_facts: Sequence[str]) -> bool:
-    """Whether every pattern matches, ignoring case. A space in it also matches a line break."""
-    forms = (text, " ".join(text.split()))
-    return all(
-        any(re.search(fact, form, re.IGNORECASE | re.DOTALL) for form in forms)
-        for fact in key_facts
-    )
 
 
 def finds_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:

@@ -1,1 +1,1 @@
-"""The text of a model while it is streamed: its citations, and what of it may be shown."""
+"""A model's text: cut once into units, and for each unit its citations and what may be shown."""

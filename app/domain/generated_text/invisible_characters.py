@@ -9,29 +9,6 @@ from __future__ import annotations
 
 import re
 
-
-class Replacements:
-    """Maps offsets of a text to offsets of the text after its replacements, in code points."""
-
-    def __init__(self) -> None:
-        self._made: list[tuple[int, int, int]] = []
-
-    def add(self, start: int, end: int, length: int) -> None:
-        """`text[start:end]` became `length` characters. Replacements come in the text's order."""
-        self._made.append((start, end, length))
-
-    def at(self, offset: int) -> int:
-        """Map an offset; one inside a replaced part stays inside its replacement."""
-        shift = 0
-        for start, end, length in self._made:
-            if start >= offset:
-                break
-            if offset < end:
-                return start + shift + min(offset - start, length)
-            shift += length - (end - start)
-        return offset + shift
-
-
 # Arabic to Thaana, Indic to Myanmar, Khmer and Mongolian, Balinese to Batak, Arabic presentation
 # forms, Brahmic scripts beyond the basic plane.
 _JOINING = (
@@ -40,7 +17,6 @@ _JOINING = (
 )
 _EMOJI = "\u00a9\u00ae\u203c-\u3299\ufe0f\U0001f000-\U0001faff"
 _FLAG, _TAGS = "\U0001f3f4", "[\U000e0030-\U000e0039\U000e0061-\U000e007a]"
-_OPEN_FLAG = re.compile(f"(?<={_FLAG}){_TAGS}{{1,6}}\\Z")
 _INVISIBLE = re.compile(
     f"(?P<flag>(?<={_FLAG}){_TAGS}{{3,6}}\U000e007f)|"
     # Soft hyphen, zero-width space, bidirectional embeddings, overrides and isolates, word joiner,
@@ -51,43 +27,6 @@ _INVISIBLE = re.compile(
 )
 
 
-class VisibleText:
-    """`feed` returns the visible part of the next piece; only tags of a flag are held back."""
-
-    def __init__(self) -> None:
-        self._before = ""
-        self._held = ""
-        self._read = 0
-        self._cuts = Replacements()
-
-    def feed(self, piece: str) -> str:
-        text = self._before + self._held + piece
-        last = len(self._before)
-        self._held = ""
-        if (found := _OPEN_FLAG.search(text)) and found.start() >= last:
-            self._held = found[0]
-            text = text[: found.start()]
-        origin = self._read - last
-        self._read = origin + len(text)
-        self._before = text[-1:]
-        shown: list[str] = []
-        for found in _INVISIBLE.finditer(text, last):
-            if found["flag"]:
-                continue
-            shown.append(text[last : found.start()])
-            last = found.end()
-            self._cuts.add(origin + found.start(), origin + last, 0)
-        return "".join([*shown, text[last:]])
-
-    def close(self) -> None:
-        """Drop the tags held back: the flag is incomplete."""
-        self._cuts.add(self._read, self._read + len(self._held), 0)
-
-    def at(self, offset: int) -> int:
-        """Map an offset of the text read to the visible text."""
-        return self._cuts.at(offset)
-
-
 def without_invisible(text: str) -> str:
     """Return the text without invisible characters."""
-    return VisibleText().feed(text)
+    return _INVISIBLE.sub(lambda found: found["flag"] or "", text)

@@ -1,136 +1,116 @@
 """Removes links from a generated answer, except those to the consulted passages.
 
-The answer is parsed as CommonMark while it is written. Any other link is replaced by its label, an
-image by its alternative text, an address by "(link removed)" or, if the book's text has it too, by
-code. HTML is escaped, link definitions are removed. Code and all other text stays unchanged.
+Each unit is read as CommonMark, with what renderers do that turn addresses in text into links. Any
+other link is replaced by its label, an image by its alternative text, an address by
+"(link removed)" or, if the book's text has it too, by code. HTML and link definitions are escaped.
+Code and all other text stays unchanged. Where the text on both sides could form new mark-up, a
+replacement contains a space or parentheses.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from app.domain.generated_text import link_syntax as syntax
-from app.domain.generated_text.invisible_characters import Replacements, VisibleText
-from app.domain.generated_text.markdown_lines import Lines
-from app.domain.generated_text.prose_links import Addresses, Line, ProseScan
+from app.domain.generated_text.fences import at_margin
 
-LONGEST_WAIT = 400
-"""Limit on the characters that one construct holds back; the longest allowed address if that is
-longer."""
+REMOVED_LINK, REMOVED_IMAGE = "(link removed)", "(image removed)"
+_ADDRESS_MARKS = frozenset(":/.\\&#?@%<")
+_ENDS_SENTENCE = frozenset("\u3002\uff01\uff1f")
 
 
 class LinkPolicy:
-    """`feed` and `close` return what may be shown; how the text is split into pieces has no
-    effect.
-    """
+    """Decides unit by unit what is shown."""
 
     def __init__(self, allowed_urls: Iterable[str], book_text: str = "") -> None:
         """`allowed_urls` may be linked to; addresses of `book_text` may be shown, as code."""
-        allowed = frozenset(form for url in allowed_urls for form in syntax.forms(url))
-        longest = max(map(len, allowed), default=0)
-        self._addresses = Addresses(allowed, book_text, max(LONGEST_WAIT, longest + 16))
-        self._visible = VisibleText()
-        self._received = 0
-        self._text = ""
-        self._at = 0
-        """`_text[_at:]` is held back; the text before it is the context of its parsing."""
-        self._origin = 0
-        """Offset of `_text` in the visible text."""
-        self._replacements = Replacements()
-        self._shown: list[str] = []
-        self._lines = Lines()
-        self._line: Line | None = None
-        """Scan of the current line of prose."""
-        self._in_code = False
-        self._in_address = False
+        self._allowed = frozenset(form for url in allowed_urls for form in syntax.forms(url))
+        self._mentioned = syntax.addresses(book_text)
+        self._last = "\n"
+        self._cells = False
+        """A code span of the line has a `|`: in a table row the cells end there, so that code after
+        it may be text."""
 
-    def feed(self, text: str) -> str:
-        """Return what may be shown now."""
-        self._received += len(text)
-        self._text += self._visible.feed(text)
-        return self._show(final=False)
+    def shown(self, text: str, *, fence: bool = False) -> str:
+        """Return what is shown of the next unit: a sentence, a line or, maybe, a fence of code.
 
-    def close(self) -> str:
-        """Return what was held back until the end."""
-        self._visible.close()
-        return self._show(final=True)
+        A unit that does not follow a blank or the end of a sentence gets a blank before it.
+        """
+        last, self._last = self._last, text[-1:] or self._last
+        if fence and (code := at_margin(text)):
+            return code
+        if last == "\n":
+            self._cells = False
+        elif not last.isspace() and last not in _ENDS_SENTENCE:
+            text = f" {text}"
+        return syntax.HTML.sub(self._html, syntax.CONSTRUCT.sub(self._construct, text))
 
-    def shown_at(self, offset: int) -> int | None:
-        """Map an offset of the fed text to the shown text; None while it is undecided."""
-        if offset > self._received:
-            return None
-        place = self._visible.at(offset)
-        return self._replacements.at(place) if place <= self._origin + self._at else None
+    def _construct(self, found: re.Match[str]) -> str:
+        whole = found[0]
+        if found["code"]:
+            self._cells = self._cells or "|" in whole
+            return syntax.spread(whole) if self._cells else whole
+        if found["ticks"]:
+            return "".join(f"\\{one}" for one in whole)
+        if found["autolink"]:
+            allowed = found["autolink"] in self._allowed
+            return whole if allowed else self._instead(found, found["autolink"])
+        if found["address"] or found["label"] is not None:
+            return self._address(found) if found["address"] else self._link(found)
+        if found["bracket"]:
+            return f"{whole} " if found.string.startswith("(", found.end()) else f"{whole}\\"
+        hidden = found["reference"] and syntax.hides_an_address(whole)
+        return f"\\{whole}" if hidden else whole
 
-    def _show(self, final: bool) -> str:
-        self._shown = []
-        while self._at < len(self._text) and self._step(final):
-            pass
-        shown_before = max(0, self._at - 1)
-        self._text = self._text[shown_before:]
-        self._origin += shown_before
-        self._at -= shown_before
-        return "".join(self._shown)
+    def _link(self, found: re.Match[str]) -> str:
+        written, label, whole = found["target"], found["label"], found[0]
+        target = written[1:-1] if written.startswith("<") else written
+        allowed = self._is_allowed(target) and not (found["image"] or "|" in whole or "`" in whole)
+        shows_address = syntax.HAS_ADDRESS.search(label) is not None
+        if allowed and (not shows_address or label == target):
+            return whole
+        if target and _ADDRESS_MARKS.isdisjoint(written):
+            return whole.replace("](", "] (", 1)  # f[x](t) of a formula, rather than a link
+        if shows_address or not label.strip():
+            return _apart(found, REMOVED_IMAGE if found["image"] else REMOVED_LINK)
+        return label if _reads_alone(found) else _apart(found, f"({label})")
 
-    def _step(self, final: bool) -> bool:
-        """Continue the scan; False if more text is needed."""
-        if self._in_address:
-            return self._rest_of_address()
-        if self._in_code:
-            return self._code()
-        return self._prose(self._line, final) if self._line else self._line_start(final)
+    def _address(self, found: re.Match[str]) -> str:
+        address = found["address"].rstrip(".,;:!?_~") or found["address"]
+        after = syntax.AFTER.match(found.string, found.start() + len(address))
+        rest = found["address"][len(address) :]
+        if after and self._is_allowed(address):
+            return address + rest
+        return self._instead(found, address) + rest
 
-    def _line_start(self, final: bool) -> bool:
-        at, limit = self._at, self._addresses.limit
-        end = self._text.find("\n", at, at + limit) + 1
-        line = self._text[at : end or at + limit]
-        whole = bool(end) or (final and len(line) < limit)
-        start = self._lines.begin(line, whole)
-        if start is None:
-            if len(line) < limit:
-                return False
-            start = self._lines.escape(line)
-        self._pass(at + start.at)
-        if start.put or start.cut:
-            self._replace(at + start.at + start.cut, start.put)
-        if start.again:
-            return True
-        self._in_code = start.code
-        if not start.code:
-            self._line = Line()
-        return True
+    def _instead(self, found: re.Match[str], address: str) -> str:
+        """Return the replacement of an address."""
+        text, (start, end) = found.string, found.span()
+        beside = text[max(0, start - 1) : start], text[end : end + 1]
+        if address in self._mentioned and "`" not in beside and not self._cells:
+            return f"`{address}`"
+        return _apart(found, REMOVED_LINK)
 
-    def _code(self) -> bool:
-        end = self._text.find("\n", self._at) + 1
-        self._pass(end or len(self._text))
-        self._in_code = not end
-        return bool(end)
+    def _is_allowed(self, written: str) -> bool:
+        return syntax.decoded(written) in self._allowed
 
-    def _rest_of_address(self) -> bool:
-        rest = syntax.BODY.match(self._text, self._at)
-        end = rest.end() if rest else self._at
-        self._replace(end, "")
-        self._in_address = end == len(self._text)
-        return not self._in_address
+    def _html(self, found: re.Match[str]) -> str:
+        if found["begins"] is not None:
+            return f"{found['begins']}\\<"
+        escaped = found["tag"] or (found["autolink"] and found["autolink"] not in self._allowed)
+        return f"\\{found[0]}" if escaped else found[0]
 
-    def _prose(self, line: Line, final: bool) -> bool:
-        if not (line.empty or syntax.SPECIAL.search(self._text, self._at)):
-            self._pass(len(self._text))  # a shortcut for most of an answer, twice as fast
-            return False
-        scan = ProseScan(self._text, self._at, line, self._addresses, final)
-        for start, end, put in scan.run():
-            self._pass(start)
-            self._replace(end, put)
-        self._pass(scan.decided)
-        self._in_address = scan.in_address
-        self._line = None if scan.line_ended else scan.line
-        return scan.line_ended or scan.in_address
 
-    def _pass(self, end: int) -> None:
-        self._shown.append(self._text[self._at : end])
-        self._at = end
+def _apart(found: re.Match[str], put: str) -> str:
+    """Return the text, with a space before it if a `]` would make it a link target."""
+    return f" {put}" if found.string[: found.start()].endswith("]") else put
 
-    def _replace(self, end: int, put: str) -> None:
-        self._replacements.add(self._origin + self._at, self._origin + end, len(put))
-        self._shown.append(put)
-        self._at = end
+
+def _reads_alone(link: re.Match[str]) -> bool:
+    """Whether the label needs no parentheses: its words are apart from the text around it."""
+    text, label = link.string, link["label"]
+    mark, after = text[link.end() : link.end() + 1], text[link.end() + 1 : link.end() + 2]
+    ends = not mark.strip() or (mark in ".,;:!?)" and not after.strip())
+    words = label[0].isalnum() and label[-1].isalnum()
+    return words and ends and not text[max(0, link.start() - 1) : link.start()].strip()

@@ -1,0 +1,132 @@
+"""Cuts a model's stream once into units: complete sentences, lines, and fences of code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.domain.document import Span
+from app.domain.generated_text.citation_markers import MARKER, MAYBE_MARKER
+from app.domain.generated_text.fences import closes, fence_run
+
+UNIT_CHARS = 1_000
+"""A longer sentence is cut at a blank."""
+ANSWER_CHARS = 32_000
+"""The rest of a longer answer is dropped; a fence is limited by this alone."""
+
+_CLOSING = "[\"'\u2019\u201d\u00bb)\\]*_\u300d\u300f\uff09]*+"
+_END = re.compile(
+    rf"(?:[.!?\u2026\u0964\u061f\u06d4]++{_CLOSING}(?P<marked>(?:[ ]*{MARKER})*+)[ \t]++"
+    rf"|[\u3002\uff01\uff1f]++{_CLOSING}(?:[ ]*{MARKER})*+[ \t]*+)(?=\S)",
+    re.IGNORECASE,
+)
+_LONGEST_END = 200
+"""Characters from the end of a sentence to the next one, at most."""
+_MAY_OPEN_FENCE = re.compile(r"[ \t\r>*+\-0-9.)]*(?:`{1,2}|~{1,2})?(?:\Z|```|~~~)")
+_CONTEXT = 80
+"""Characters before the end of a sentence by which abbreviations are recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    start: int
+    """Offset in the model's text."""
+    text: str
+    """Includes the blanks and the line break after it."""
+    begins_line: bool
+    fence: bool
+
+
+class Splitter:
+    """`feed` and `close` return the units completed; where the stream is cut has no effect."""
+
+    def __init__(
+        self, split_sentences: Callable[[str, str], Sequence[Span]], language: str
+    ) -> None:
+        self._split_sentences = split_sentences
+        self._language = language
+        self._pending = ""
+        self._start = 0
+        self._scanned = 0
+        """No unit ends in `_pending` before here."""
+        self._begins_line = True
+        self._fence = ""
+        self.truncated = False
+        """Whether the answer was longer than ANSWER_CHARS."""
+
+    def feed(self, text: str) -> list[Unit]:
+        """Return the units that the text completes."""
+        room = ANSWER_CHARS - self._start - len(self._pending)
+        self.truncated = self.truncated or len(text) > room
+        self._pending += text[: max(0, room)]
+        return [*self._units(final=False)]
+
+    def close(self) -> list[Unit]:
+        """Return what is left at the end of the stream."""
+        return [*self._units(final=True)]
+
+    def _units(self, *, final: bool) -> Iterator[Unit]:
+        while self._pending and (end := self._end(final=final)):
+            text, self._pending = self._pending[:end], self._pending[end:]
+            yield Unit(self._start, text, self._begins_line, bool(self._fence))
+            self._start += end
+            self._scanned = 0
+            self._begins_line = text.endswith("\n")
+            self._fence = ""
+
+    def _end(self, *, final: bool) -> int:
+        """Return the end of the first unit of the pending text; 0 if it is not complete."""
+        text = self._pending
+        if self._begins_line and not self._scanned and _MAY_OPEN_FENCE.match(text):
+            line = text.find("\n", 0, UNIT_CHARS) + 1 or len(text)
+            if line == len(text) <= UNIT_CHARS and not (final or text.endswith("\n")):
+                return 0
+            self._fence = fence_run(text[:line]) if line <= UNIT_CHARS else ""
+            self._scanned = line if self._fence else 0
+        return self._fence_end(final=final) if self._fence else self._sentence_end(final=final)
+
+    def _fence_end(self, *, final: bool) -> int:
+        text = self._pending
+        quoted = ">" in text[: text.find(self._fence)]
+        whole = len(text) if final else text.rfind("\n") + 1
+        while self._scanned < whole:
+            line_end = text.find("\n", self._scanned) + 1 or len(text)
+            line = text[self._scanned : line_end]
+            if quoted and not line.lstrip(" \t").startswith(">"):
+                return self._scanned
+            if closes(self._fence, line):
+                return line_end
+            self._scanned = line_end
+        return whole if final else 0
+
+    def _sentence_end(self, *, final: bool) -> int:
+        text = self._pending
+        line = text.find("\n", 0, UNIT_CHARS) + 1
+        whole = final or line or len(text) > UNIT_CHARS
+        for found in _END.finditer(text, self._scanned, min(line or UNIT_CHARS, len(text))):
+            if MAYBE_MARKER.fullmatch(text, found.end()) and not whole:
+                return 0
+            if self._is_sentence(found):
+                return found.end()
+            self._scanned = found.end()
+        self._scanned = max(self._scanned, len(text) - _LONGEST_END)
+        if line or len(text) > UNIT_CHARS:
+            return line or text.rfind(" ", 1, UNIT_CHARS) + 1 or UNIT_CHARS
+        return len(text) if final else 0
+
+    def _is_sentence(self, found: re.Match[str]) -> bool:
+        """Whether a sentence ends here, outside brackets, code and tables."""
+        text, at = found.string, found.start()
+        if text.count("`", 0, at) % 2 or "|" in text[:at]:
+            return False
+        if "//" in text[text.rfind(" ", 0, at) + 1 : at]:
+            return False
+        if any(text.count(one, 0, at) > text.count(end, 0, at) for one, end in ("[]", "()")):
+            return False
+        end = found.start("marked") if found["marked"] is not None else found.end()
+        # One character of the next sentence decides, however the stream is cut.
+        following = text[found.end()] + ("xx" if text[found.end()].isalpha() else "Xx")
+        said = f"{text[max(0, at - _CONTEXT) : end].rstrip()} {following}"
+        sentences = self._split_sentences(said, self._language)
+        return sentences[-1][0] == len(said) - len(following)

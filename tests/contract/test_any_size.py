@@ -1,0 +1,121 @@
+"""Numbers and files of any size in what people write are one line that names the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import Run
+from tests.conftest import ROOT
+from tests.ingesting import make_book
+
+HUGE, DEEP = 5_000 * "9", 100_000 * "["
+TERABYTES = 5 * 2**40
+
+
+def sparse(path: Path, size: int = TERABYTES) -> None:
+    path.touch()
+    os.truncate(path, size)
+
+
+FILES: dict[str, tuple[str, Callable[[Path], object], list[str]]] = {
+    "a rag.toml": ("lamps/rag.toml", sparse, ["ingest", "lamps"]),
+    "a page": ("lamps/page0.md", sparse, ["ingest", "lamps"]),
+    "questions": ("q.jsonl", sparse, ["eval", "q.jsonl"]),
+    "a history": ("h.json", sparse, ["ask", "lamp", "--history", "h.json"]),
+    "a ledger": ("ids.jsonl", sparse, ["ledger", "import", "lamps", "ids.jsonl"]),
+    "settings": (".env", sparse, ["books"]),
+}
+TEXTS: dict[str, tuple[str, str | bytes, list[str]]] = {
+    "toml": ("lamps/rag.toml", f"rag_high = {HUGE}\n", ["ingest", "lamps"]),
+    "toml, 400 digits": ("lamps/rag.toml", f"rag_high = {HUGE[:400]}\n", ["ingest", "lamps"]),
+    "toml, infinite": ("lamps/rag.toml", "rag_high = inf\n", ["ingest", "lamps"]),
+    "questions": ("q.jsonl", f'{{"id": {HUGE}}}\n', ["eval", "q.jsonl"]),
+    "a history": ("h.json", f"[{HUGE}]", ["ask", "lamp", "--history", "h.json"]),
+    "a ledger": ("ids.jsonl", f'{{"alias": {HUGE}}}', ["ledger", "import", "lamps", "ids.jsonl"]),
+    "a score": (
+        "ids.jsonl",
+        json.dumps({"alias": "a", "paragraph_id": "p-1", "score": 10**400}),
+        ["ledger", "import", "lamps", "ids.jsonl"],
+    ),
+    "a measurement": ("m.json", f'{{"run": {HUGE}}}', ["eval", "--compare", "m.json", "m.json"]),
+    "settings not UTF-8": (".env", b"RAG_PORT=1\n# caf\xe9\n", ["books"]),
+    "settings nested": (".env", f"RAG_EMBED_PRICES={DEEP}\n", ["books"]),
+    "settings with a number": (".env", f'RAG_EMBED_PRICES={{"m": {HUGE}}}\n', ["books"]),
+}
+
+
+def assert_one_line(run: Run, arguments: list[str], name: str) -> None:
+    done = run(*arguments)
+    assert (done.code, done.out) == (2, "")
+    last = done.err.splitlines()[-1]
+    assert "Traceback" not in done.err
+    assert Path(name).name in last or "RAG_EMBED_PRICES" in last
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_file_of_terabytes_is_one_line(run: Run, home: Path, case: str) -> None:
+    name, make, arguments = FILES[case]
+    make_book(home / "lamps", 2)
+    make(home / name)
+    assert_one_line(run, arguments, name)
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_a_value_of_any_size_is_one_line(run: Run, home: Path, case: str) -> None:
+    name, text, arguments = TEXTS[case]
+    make_book(home / "lamps", 2)
+    (home / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert_one_line(run, arguments, name)
+
+
+def test_numbers_of_any_size_in_front_matter_are_text(run: Run, home: Path) -> None:
+    book = make_book(home / "lamps", 2)
+    page = book / "page0.md"
+    for value in (HUGE, HUGE[:400], ".inf", "1e999"):
+        fields = "".join(f"{key}: {value}\n" for key in ("sidebar_position", "title", "rag_high"))
+        page.write_text(f"---\n{fields}nav: [{value}]\n---\n\n# Lamps\n\nOld lamps burn oil.\n")
+        for site in ("plain", "docusaurus"):
+            done = run("ingest", book, "--site", site)
+            assert done.code in (0, 2)
+            assert "Traceback" not in done.err
+            assert done.code == 0 or "page0.md" in done.err.splitlines()[-1]
+
+
+def test_a_data_file_beside_the_pages_is_not_read(run: Run, home: Path) -> None:
+    book = make_book(home / "lamps", 2)
+    sparse(book / "data.csv")
+    assert run("ingest", book).code == 0
+    assert "unchanged" in run("ingest", book).out
+    sparse(book / "data.csv", TERABYTES + 1)
+    assert "unchanged" in run("ingest", book).out
+
+
+@pytest.mark.parametrize("megabytes", [250, 500, 1_500])
+def test_too_little_memory_ends_a_server_with_one_line(home: Path, megabytes: int) -> None:
+    """Qdrant's engine would abort, hang, or leave half a file."""
+    size = megabytes * 2**20
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "app.cli", "serve", "--port", "18999"],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "RAG_HOME": str(home)},
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "not enough memory" in line

@@ -1,0 +1,206 @@
+"""A Qdrant server that lost or altered what was published, with the engine of its client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+import httpx
+import pytest
+from qdrant_client import AsyncQdrantClient, models
+
+from app.adapters.qdrant.server import ServerIndex
+from app.adapters.qdrant.server_client import Nodes
+from app.domain.book_id import BookId
+from app.domain.errors import StorageError
+from app.domain.retrieval.query import SearchFilter
+from app.settings import Settings
+from tests.command_line import Run
+from tests.index_points import DIMENSION, points, publish, vector
+from tests.ingesting import make_book
+from tests.serving import offline_settings, serving
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+
+URL, BOOKS = "http://localhost:6333", "textbook~books"
+BOOK = BookId("book")
+QUERY = vector(*[1.0] * DIMENSION)
+Damage = Callable[[AsyncQdrantClient, str], Coroutine[None, None, object]]
+
+
+def in_memory() -> AsyncQdrantClient:
+    """The client's engine, called as a server is: errors are translated."""
+
+    async def ready(_: str) -> bool:
+        return True
+
+    return cast("AsyncQdrantClient", Nodes({URL: AsyncQdrantClient(":memory:")}, ready))
+
+
+async def ids(client: AsyncQdrantClient, name: str) -> list[models.ExtendedPointId]:
+    return [one.id for one in (await client.scroll(name, limit=1_000))[0]]
+
+
+async def delete_half(client: AsyncQdrantClient, name: str) -> None:
+    await client.delete(name, (await ids(client, name))[::2])
+
+
+async def delete_all(client: AsyncQdrantClient, name: str) -> None:
+    await client.delete(name, await ids(client, name))
+
+
+async def alter_texts(client: AsyncQdrantClient, name: str) -> None:
+    await client.set_payload(name, {"text_content": "x"}, await ids(client, name))
+
+
+async def zero_vectors(client: AsyncQdrantClient, name: str) -> None:
+    zeros = {"dense": [0.0] * int(name.rpartition("~")[2])}
+    made = [models.PointVectors(id=one, vector=zeros) for one in await ids(client, name)]
+    await client.update_vectors(name, made)
+
+
+async def lose_terms(client: AsyncQdrantClient, name: str) -> None:
+    await client.delete_vectors(name, ["bm25"], await ids(client, name))
+
+
+async def lose_contents(client: AsyncQdrantClient, name: str) -> None:
+    dimension = name.rpartition("~")[2]
+    records, _ = await client.scroll(BOOKS, limit=1_000)
+    current = [(one.payload or {}).get("current") for one in records]
+    keys = [one["key"] for one in current if one and str(one["dimension"]) == dimension]
+    match = models.FieldCondition(key="generation", match=models.MatchAny(any=keys))
+    await client.delete(BOOKS, models.Filter(must=[match]))
+
+
+DAMAGES: dict[str, Damage] = {
+    "half deleted": delete_half,
+    "all deleted": delete_all,
+    "collection gone": lambda client, name: client.delete_collection(name),
+    "texts altered": alter_texts,
+    "vectors zeroed": zero_vectors,
+    "terms lost": lose_terms,
+    "record lost": lose_contents,
+}
+
+
+async def found(index: ServerIndex, *books: str) -> set[str]:
+    only = SearchFilter(books=tuple(map(BookId, books)))
+    return {str(hit.book) for hit in (await index.search(QUERY, None, 100, only)).dense}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_book_is_set_aside_named_and_mended_by_the_next_ingest(damage: Damage) -> None:
+    async def scenario() -> None:
+        client, now = in_memory(), 0.0
+        open_reader = ServerIndex(client, "textbook", URL, clock=lambda: now)
+        writer = ServerIndex(client, "textbook", URL)
+        await publish(writer, "book", points("book", range(40)))
+        other = [
+            type(one)(one.chunk, vector(1.0, 2.0), one.sparse) for one in points("other", range(9))
+        ]
+        await publish(writer, "other", other)
+        assert await found(open_reader, "book") == {"book"}
+        await damage(client, f"textbook~{DIMENSION}")
+        now = 20.0
+        for reader in (open_reader, ServerIndex(client, "textbook", URL)):
+            await reader.check()
+            assert list(await reader.books()) == ["other"]
+            assert list(await reader.damaged()) == ["book"]
+            with pytest.raises(StorageError, match=r"book generation 1: .*ingest the book again"):
+                await found(reader, "book")
+            assert await reader.faults(BOOK)
+            assert await reader.faults(BookId("other")) == []
+        assert (await writer.manifest(BOOK)) is not None
+        await publish(writer, "book", points("book", range(40)))
+        now = 30.0
+        assert await found(open_reader, "book") == {"book"}
+        assert await open_reader.damaged() == {}
+        assert await open_reader.faults(BOOK, full=True) == []
+
+    asyncio.run(scenario())
+
+
+def test_every_point_is_compared_in_full() -> None:
+    async def scenario() -> None:
+        client = in_memory()
+        index = ServerIndex(client, "textbook", URL)
+        await publish(index, "book", points("book", range(700)))
+        assert await index.faults(BOOK, full=True) == []
+        one = (await ids(client, f"textbook~{DIMENSION}"))[:1]
+        await client.set_payload(f"textbook~{DIMENSION}", {"text_content": "x"}, one)
+        (fault,) = await index.faults(BOOK, full=True)
+        assert "1 of 700 chunks differ" in fault or "read back differ" in fault
+
+    asyncio.run(scenario())
+
+
+def test_the_file_that_lacks_chunks_is_named() -> None:
+    async def scenario() -> None:
+        client = in_memory()
+        index = ServerIndex(client, "textbook", URL)
+        await publish(index, "book", points("book", range(40)))
+        gone = models.FieldCondition(key="file", match=models.MatchAny(any=["docs/3.md"]))
+        await client.delete(f"textbook~{DIMENSION}", models.Filter(must=[gone]))
+        (fault,) = await index.faults(BOOK)
+        assert fault.endswith("book generation 1: docs/3.md has 0 of 8 chunks")
+
+    asyncio.run(scenario())
+
+
+def test_a_damaged_generation_is_not_gone_back_to() -> None:
+    async def scenario() -> None:
+        client = in_memory()
+        index = ServerIndex(client, "textbook", URL)
+        await publish(index, "book", points("book", range(40)))
+        first = await ids(client, f"textbook~{DIMENSION}")
+        await publish(index, "book", points("book", range(30)))
+        await client.delete(f"textbook~{DIMENSION}", first[:9])
+        with pytest.raises(StorageError, match=r"generation 1: docs/0\.md has"):
+            await index.rollback(BOOK)
+        assert (await index.books())[BOOK].generation == 2
+
+    asyncio.run(scenario())
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> AsyncQdrantClient:
+    """What every command and server of the test uses for QDRANT_URL."""
+    client = in_memory()
+
+    @asynccontextmanager
+    async def opened(_settings: Settings, _url: str) -> AsyncIterator[AsyncQdrantClient]:
+        yield client
+
+    monkeypatch.setattr("app.bootstrap.storage._client", opened)
+    monkeypatch.setenv("QDRANT_URL", URL)
+    return client
+
+
+@pytest.mark.parametrize("kind", ["half deleted", "collection gone"])
+def test_a_server_refuses_a_damaged_book_until_it_is_ingested_again(
+    client: AsyncQdrantClient, kind: str, run: Run, home: Path, tmp_path: Path
+) -> None:
+    lamps = make_book(tmp_path / "lamps", 2)
+    question = {"question": "page0 part0", "book": "lamps"}
+    assert run("ingest", lamps, QDRANT_URL=URL).code == 0
+    settings = offline_settings(home / "state", qdrant_url=URL)
+    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as reader:
+        answer = reader.post("/v1/chat", json=question).json()
+        assert answer["confidence"] == "answered"
+        asyncio.run(DAMAGES[kind](client, "textbook~256"))
+        assert reader.get("/readyz").status_code == 503
+        assert reader.post("/v1/chat", json=question).status_code == 503
+        assert reader.get("/v1/books").json()["quarantined"] == ["lamps"]
+        checked = run("verify", QDRANT_URL=URL)
+        assert checked.code == 1
+        assert "lamps index: damaged" in checked.out
+        mended = run("ingest", lamps, QDRANT_URL=URL)
+        assert "damaged, written anew" in mended.err
+        assert "0 were embedded" in mended.out
+        assert run("verify", "--full", QDRANT_URL=URL).code == 0
+        assert reader.get("/readyz").status_code == 200
+        after = reader.post("/v1/chat", json=question).json()
+        assert after["citations"] == answer["citations"]

@@ -1,0 +1,92 @@
+"""A model's text twice as long takes twice the steps, whatever it repeats."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from app.adapters.sentences import split_sentences
+from app.domain.answering.cited_answer import CitedAnswerBuilder
+from app.domain.answering.verification import Verifier, by_paragraph
+from tests.answer_fakes import context_of, in_order, passage, terms
+from tests.attacking import tried
+
+pytestmark = pytest.mark.attack("answers")
+
+SENTENCE = "Owls hunt mice at night. "
+LENGTH = 4 * len(SENTENCE) * 25
+"""Characters; twice of it are within the limit of an answer."""
+MOST = 2.3
+PATTERNS = [
+    *(
+        "claims ",
+        "[1",
+        "[1] ",
+        "$",
+        "*",
+        "\\",
+        SENTENCE,
+        "`",
+        "``` ",
+        "```\n",
+        "[",
+        "](",
+        "<a ",
+        "<!--",
+    ),
+    *(
+        "&#58;",
+        "https://",
+        "a@b.c ",
+        "|",
+        "\n",
+        "- ",
+        "1. ",
+        "x. Y ",
+        "\u6c34\u3002",
+        "\u200b",
+        "(2) ",
+    ),
+    *("Owls [1]. ", "[^1]: x", "\\[1\\]", "[x](y) ", "//a"),
+]
+
+
+def answered(text: str, size: int) -> None:
+    """Verify an answer that comes in pieces of `size`."""
+    context = context_of(
+        *in_order(passage(SENTENCE, "p-owls"), passage("Mice eat seeds.", "p-mice"))
+    )
+    builder = CitedAnswerBuilder(Verifier(by_paragraph(context), terms, split_sentences))
+    for at in range(0, len(text), size):
+        builder.write(text[at : at + size], numbered=("p-owls", "p-mice"))
+    builder.close()
+
+
+def steps(text: str, size: int) -> int:
+    """Return how many lines of the program run, once its caches of words are filled."""
+    answered(text, size)
+    count = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += "/app/" in frame.f_code.co_filename
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        answered(text, size)
+    finally:
+        sys.settrace(before)
+    tried()
+    return count
+
+
+@pytest.mark.parametrize("size", [4, 100_000])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_twice_the_text_takes_twice_the_steps(pattern: str, size: int) -> None:
+    once = pattern * (LENGTH // len(pattern))
+    assert steps(once * 2, size) < MOST * steps(once, size)
