@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import yaml
 
 from app.domain.errors import BookError, FileRefused
-from app.domain.reading_budget import BUDGET, check_size
+from app.domain.reading_budget import BUDGET, check_size, is_small_number
 from app.domain.surrogates import well_formed
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -26,13 +26,18 @@ def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) 
 
 
 def well_formed_value(value: object) -> object:
-    """Replace the lone surrogates, which escapes can produce, in the texts of a loaded value."""
+    """Replace lone surrogates, which escapes can produce, in the texts of a loaded value.
+
+    Numbers over 64 bits become text.
+    """
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, list):
         return list(map(well_formed_value, value))
     if isinstance(value, dict):
         return {well_formed_value(key): well_formed_value(one) for key, one in value.items()}
+    if isinstance(value, int | float) and not is_small_number(value):
+        return str(value)
     return value
 
 
