@@ -3,38 +3,63 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from app.adapters.reading.book import editions_of, read_book
 from app.bootstrap.books import requests_by_edition
 from app.domain.book_id import BookId
 from app.domain.edition import Edition, edition_at
 from app.domain.errors import InputError
 from app.services.ingest import IngestRequest
+from tests.built_pages import canonical, item, page
 from tests.command_line import Run, runner
 from tests.serving import ingest, offline_settings, serving
 
-CONFIG = """module.exports = {title: 'Lamps', url: 'https://lamps.example', baseUrl: '/',
-i18n: {defaultLocale: 'en', locales: ['en', 'de']},
-presets: [['classic', {docs: {routeBasePath: 'docs'}}]]};
-"""
-SHARED = "An assistant keeps the log book of the lighthouse.\n"
-PAGE = "# Wicks\n\nThe wick of the lamp is trimmed every {hours} hours.\n\n" + SHARED
-GERMAN = "# Dochte\n\nDer Docht der Lampe wird alle {hours} Stunden geschnitten.\n"
-TRANSLATED = "i18n/de/docusaurus-plugin-content-docs"
+SHARED = "An assistant keeps the log book of the lighthouse."
+WICKS = "The wick of the lamp is trimmed every {hours} hours."
+DOCHTE = "Der Docht der Lampe wird alle {hours} Stunden geschnitten."
+FOG = "In fog the foghorn sounds twice a minute."
+LENSES = "A Fresnel lens bends the light into one beam."
+
+
+def built(path: str, title: str, *texts: str, version: str = "1.0", lang: str = "en") -> str:
+    """Return a page as Docusaurus builds it; its sidebar lists the pages of its edition."""
+    above = path.rpartition("/")[0]
+    sidebar = item("Wicks", f"/{above}/wicks") + item("More", f"/{above}/{MORE[version]}")
+    paragraphs = "".join(f"<p>{text}</p>" for text in texts)
+    text = f'<div class="theme-doc-markdown"><h1>{title}</h1>{paragraphs}</div>'
+    body = f'<ul class="theme-doc-sidebar-menu">{sidebar}</ul><article>{text}</article>'
+    return page(
+        f'<div id="__docusaurus">{body}</div>',
+        '<meta name="generator" content="Docusaurus v3.10.2">'
+        f'<meta name="docusaurus_version" content="{version}">'
+        f"{canonical(path, 'https://lamps.example/')}",
+        f"{title} | Lamps",
+        lang,
+    )
+
+
+MORE = {"1.0": "fog", "current": "new"}
+NEXT = {"version": "current"}
+GERMAN = {"lang": "de"}
 FILES = {
-    "docusaurus.config.js": CONFIG,
-    "versions.json": '["1.0"]',
-    "docs/wicks.md": PAGE.format(hours="nine"),
-    "docs/new.md": "# Lenses\n\nA Fresnel lens bends the light into one beam.\n",
-    "versioned_docs/version-1.0/wicks.md": PAGE.format(hours="four"),
-    "versioned_docs/version-1.0/fog.md": "# Fog\n\nIn fog the foghorn sounds twice a minute.\n",
-    f"{TRANSLATED}/version-1.0/wicks.md": GERMAN.format(hours="vier"),
+    f"{path}/index.html": built(path, *texts, **options)
+    for path, texts, options in (
+        ("docs/wicks", ("Wicks", WICKS.format(hours="four"), SHARED), {}),
+        ("docs/fog", ("Fog", FOG), {}),
+        ("docs/next/wicks", ("Wicks", WICKS.format(hours="nine"), SHARED), NEXT),
+        ("docs/next/new", ("Lenses", LENSES), NEXT),
+        ("de/docs/wicks", ("Dochte", DOCHTE.format(hours="vier")), GERMAN),
+        ("de/docs/fog", ("Fog", FOG), GERMAN),
+        ("de/docs/next/wicks", ("Wicks", WICKS.format(hours="nine"), SHARED), NEXT | GERMAN),
+        ("de/docs/next/new", ("Lenses", LENSES), NEXT | GERMAN),
+    )
 }
+PAGE = f"# Wicks\n\n{WICKS}\n\n{SHARED}\n"
 IDS = ["lamps", "lamps+de", "lamps@next", "lamps@next+de"]
 
 
@@ -59,10 +84,8 @@ def client(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[htt
         yield client
 
 
-def ask(
-    client: httpx.Client, question: str, page: str = "", **options: object
-) -> dict[str, object]:
-    body = {"question": question, "page_url": page, **options}
+def ask(client: httpx.Client, question: str, at: str = "", **options: object) -> dict[str, object]:
+    body = {"question": question, "page_url": at, **options}
     answer: dict[str, object] = client.post("/v1/chat", json=body).raise_for_status().json()
     return answer
 
@@ -175,7 +198,7 @@ def test_an_edition_that_the_site_has_no_more_leaves_the_index(
     run = runner(tmp_path, monkeypatch, capsys)
     folder = write(tmp_path / "lamps", FILES)
     run("ingest", folder, "--quiet")
-    (folder / f"{TRANSLATED}/version-1.0/wicks.md").unlink()
+    shutil.rmtree(folder / "de")
     assert "removed lamps+de" in run("ingest", folder, "--quiet").err
     assert [one["book"] for one in listed(run)] == ["lamps", "lamps@next"]
     links = run("links", "lamps").lines()
@@ -205,71 +228,6 @@ def test_versions_deployed_one_by_one_are_named(
     assert hits[0]["url"].startswith("https://lamps.example/0.9/wicks/")
 
 
-I18N = """site_name: Lamps
-site_url: https://lamps.example/
-nav: [wicks.md, {Weather: [weather/fog.md]}]
-plugins:
-  - search
-  - i18n:
-      docs_structure: STRUCTURE
-      languages:
-        - {locale: de, name: Deutsch, site_name: Lampen, nav_translations: {Weather: Wetter}}
-        - {locale: en, name: English, default: true}
-        - {locale: fr, name: Français, build: false}
-"""
-FOG = "# Fog\n\nIn fog the foghorn sounds twice a minute.\n"
-
-
-def translated(folder: Path, structure: str) -> Path:
-    """Write a MkDocs site of two locales; one page is not translated."""
-    by_folder = structure == "folder"
-    files = {
-        "docs/en/wicks.md" if by_folder else "docs/wicks.md": PAGE.format(hours="four"),
-        "docs/en/weather/fog.md" if by_folder else "docs/weather/fog.en.md": FOG,
-        "docs/de/wicks.md" if by_folder else "docs/wicks.de.md": GERMAN.format(hours="vier"),
-        "mkdocs.yml": I18N.replace("STRUCTURE", structure),
-    }
-    return write(folder, files)
-
-
-@pytest.mark.parametrize("structure", ["suffix", "folder"])
-def test_a_mkdocs_site_has_its_locales(tmp_path: Path, structure: str) -> None:
-    folder = translated(tmp_path, structure)
-    english, german = (read_book(folder, edition=one) for one in editions_of(folder))
-    assert (english.base_url, german.base_url) == (
-        "https://lamps.example",
-        "https://lamps.example/de",
-    )
-    assert [page.url for page in english.documents] == [
-        "https://lamps.example/wicks/",
-        "https://lamps.example/weather/fog/",
-    ]
-    assert [page.url for page in german.documents] == [
-        "https://lamps.example/de/wicks/",
-        "https://lamps.example/de/weather/fog/",
-    ]
-    assert (german.title, german.language) == ("Lampen", "de")
-    assert [page.chapter for page in german.documents][1] == "Wetter"
-    assert "alle vier Stunden" in german.documents[0].blocks[1].text
-    assert not english.orphans
-    assert not german.orphans
-
-
-def test_a_mkdocs_version_has_its_locales_and_stays_when_the_others_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = runner(tmp_path, monkeypatch, capsys)
-    folder = translated(tmp_path / "lamps", "suffix")
-    run("ingest", folder, "--edition", "2.0", "--quiet")
-    run("ingest", folder, "--base-url", "https://lamps.example/latest", "--quiet")
-    assert [(one["book"], one["base_url"]) for one in listed(run)] == [
-        ("lamps", "https://lamps.example/latest"),
-        ("lamps+de", "https://lamps.example/latest/de"),
-        ("lamps@2.0", "https://lamps.example/2.0"),
-        ("lamps@2.0+de", "https://lamps.example/2.0/de"),
-    ]
-
-
 def test_a_site_with_versions_side_by_side_is_checked_from_its_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -291,40 +249,6 @@ def test_a_site_with_versions_side_by_side_is_checked_from_its_root(
     built = write(tmp_path / "site", {f"{one}/wicks/index.html": page for one in ("latest", "2.0")})
     assert run("links", "lamps", "--check", built).out == ""
     assert run("links", "lamps@2.0", "--check", built).out == ""
-
-
-BUILT = ".docusaurus/docusaurus-plugin-content-docs/default/site-docs-wicks-md-1.json"
-
-
-@pytest.mark.parametrize(
-    ("metadata", "path"),
-    [
-        pytest.param({"permalink": "/docs/built"}, "docs/built", id="of this locale"),
-        pytest.param({"permalink": "/de/docs/built"}, "docs/built", id="of another locale"),
-        pytest.param(
-            {"permalink": "/docs/old", "frontMatter": {"slug": "old"}}, "docs/wicks", id="edited"
-        ),
-        pytest.param({"permalink": "/docs/next/wicks", "version": "1.0"}, "docs/wicks", id="moved"),
-    ],
-)
-def test_addresses_of_an_earlier_build_are_checked_against_the_source(
-    tmp_path: Path, metadata: dict[str, object], path: str
-) -> None:
-    source = {"source": "@site/docs/wicks.md", **metadata}
-    folder = write(
-        tmp_path,
-        {
-            "docusaurus.config.js": CONFIG,
-            "docs/wicks.md": PAGE.format(hours="nine"),
-            f"{TRANSLATED}/current/other.md": GERMAN.format(hours="neun"),
-            BUILT: json.dumps(source),
-        },
-    )
-    urls = {
-        edition.locale: read_book(folder, edition=edition).documents[-1].url
-        for edition in editions_of(folder)
-    }
-    assert urls == {"en": f"https://lamps.example/{path}", "de": f"https://lamps.example/de/{path}"}
 
 
 def test_a_page_is_of_the_innermost_edition() -> None:

@@ -73,7 +73,7 @@ def read_book(
         return _built_book(own_id, folder, base_url, edition, reading)
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
     opened = (
-        open_sources(files, site, base_url)
+        open_sources(files, site, base_url, edition.in_id[0])
         if folder.is_dir()
         else open_page(folder.name, site, base_url)
     )

@@ -85,11 +85,16 @@ class _Facts:
     order: Callable[[str], Any] = str
 
 
-def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> SourceSite:
-    """Open a folder. BookError, with what to do, if it has no page that can be read."""
+def open_sources(
+    files: SourceFiles, site: Site | None, base_url: str, version: str = ""
+) -> SourceSite:
+    """Open a folder. BookError, with what to do, if it has no page that can be read.
+
+    A `version` is served below the configured address, as mike does for MkDocs.
+    """
     site, config, _ = _recognised(files, site)
     facts = _READERS[site](files, config)
-    base = (base_url or facts.base_url).rstrip("/")
+    base = (base_url or f"{facts.base_url.rstrip('/')}/{version}").rstrip("/")
     found = sorted(page_names(files, facts.folder), key=facts.order)
     pages, orphans = _pages(files, facts, found, base)
     if not pages:
