@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
 from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book, site_below
-from app.adapters.reading.fetch_site import Progress, fetch_site
 from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -62,13 +61,21 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
 
 
 async def fetched(
-    address: str, settings: Settings, *, allow_private: bool, progress: Progress
+    address: str,
+    settings: Settings,
+    *,
+    allow_private: bool,
+    progress: Callable[[int, int, float], None],
 ) -> tuple[Path, str]:
     """Fetch a site's pages into `RAG_HOME`; return their folder and the site's address.
 
-    Pages that an earlier run fetched are asked for only if they have changed. InputError if the
-    address is refused or has no page.
+    Pages that an earlier run fetched are asked for only if they have changed. `progress` is called
+    with the numbers of pages done and known and the seconds left. InputError if the address is
+    refused or has no page.
     """
+    # Only this needs an HTTP client.
+    from app.adapters.reading.fetch_site import fetch_site  # noqa: PLC0415
+
     name = sha256(address.rstrip("/").encode()).hexdigest()[:16]
     found = await fetch_site(
         address, settings.home / "sites" / name, allow_private=allow_private, progress=progress

@@ -158,7 +158,6 @@ def test_a_notebook_is_ingested_and_cited(run: Run, tmp_path: Path) -> None:
     ]
     (tmp_path / "lamps.ipynb").write_text(json.dumps({"nbformat": 4, "cells": cells}), "utf-8")
     source = run("blocks", "lamps.ipynb", "--source")
-    assert "lamps.ipynb:3 (as Markdown): link to a page that does not exist: sea.md" in source.err
     for block in run("blocks", "lamps.ipynb", "--json").lines():
         assert block["text"].split()[0] in source.out[block["start"] : block["end"]]
     ingest(run, tmp_path / "lamps.ipynb")

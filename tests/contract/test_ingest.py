@@ -113,7 +113,6 @@ def test_a_change_of_request_program_or_ledger_is_looked_at(home: Path, book: Pa
             {"base_url": "https://elsewhere"},
             {"strategy": "fixed"},
             {"exclude_kinds": frozenset([BlockKind.CODE])},
-            {"include_orphans": True},
         ):
             assert "read" in (await run.ingest(book, **options)).phases, options
             assert (await run.ingest(book, **options)).phases == {}
@@ -209,26 +208,6 @@ def test_what_was_embedded_once_is_never_embedded_again(home: Path, book: Path) 
         assert (report.embedded, report.reused) == (0, report.chunks)
         await run.ingest(book, book="another")
         assert not run.embedder.texts
-
-    play(home, scenario)
-
-
-def test_each_paragraph_of_an_included_file_has_its_own_link(home: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "owls"
-    folder.mkdir()
-    (folder / "conf.py").write_text("project = 'Owls'\n")
-    (folder / "index.md").write_text("# Owls\n\n```{include} more.txt\n```\n")
-    (folder / "more.txt").write_text("## Wings\n\nOwls fly.\n\n## Ears\n\nOwls hear mice.\n")
-
-    async def scenario(run: Bench) -> None:
-        await run.ingest(folder)
-        [passages] = [one.passages for one in await run.chunks()]
-        assert [one.url.partition("#")[2] for one in passages] == [
-            "wings",
-            "wings:~:text=Owls%20fly",
-            "ears",
-            "ears:~:text=Owls%20hear%20mice",
-        ]
 
     play(home, scenario)
 

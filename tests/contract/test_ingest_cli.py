@@ -39,35 +39,18 @@ def test_the_summary_says_what_changed_what_was_left_out_and_why(run: Run, book:
     assert "published" not in dry
 
 
-def test_a_part_of_a_site_is_read_with_the_site(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "mkdocs.yml").write_text("site_url: https://e.org/lamps\n")
-    for name in ("oil", "gas"):
-        make_book(tmp_path / "docs" / name)
-    file = run("blocks", tmp_path / "docs" / "oil" / "page1.md")
-    assert f"read as docs/oil/page1.md of the mkdocs site in {tmp_path}" in file.err
-    assert {block["url"].partition("#")[0] for block in file.lines()} == {
-        "https://e.org/lamps/oil/page1/"
-    }
-    for name in ("oil", "gas", "gas"):
-        result = run("ingest", tmp_path / "docs" / name, "--book", "lamps", "--json")
-        assert result.code == 0
-    assert result.json()["unchanged"]
-    links = run("links", "lamps").lines()
-    assert {link["url"].split("/")[4] for link in links} == {"gas"}
-
-
 def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path) -> None:
     (book / "book.toml").write_text('[book]\ntitle = "Lamps"\n')
     (book / "src").mkdir()
     (book / "src" / "SUMMARY.md").write_text("# Summary\n\n- [Page](page.md)\n")
     at = ("--base-url", "https://lamps.example")
-    lines = "".join(f"{{{{#include gone{number}.rs}}}}\n\n" for number in range(25))
+    lines = "".join(f'<div style="display: none">Dim {number}</div>\n\n' for number in range(25))
     (book / "src" / "page.md").write_text(f"# Page\n\nA lamp.\n\n{lines}")
     result = run("ingest", book, *at, "--json")
     assert result.code == 0
     warnings = result.json()["warnings"]
     assert len(warnings) == 25
-    assert warnings[0].startswith("src/page.md:5: ")
+    assert warnings[0].startswith("src/page.md: hidden text")
     told = [line for line in result.err.splitlines() if line.startswith("warning: ")]
     assert told[:20] == [f"warning: {warning}" for warning in warnings[:20]]
     assert told[20] == "warning: and 5 more (--json lists all)"
@@ -93,13 +76,13 @@ def test_the_kind_of_the_site_is_named_with_the_reason(run: Run, tmp_path: Path)
     (pages.parent / "mkdocs.yml").write_text("site_name: Lamps\n", "utf-8")
     dry = ("--dry-run", "--base-url", "https://lamps.example")
     site = run("ingest", pages.parent, *dry)
-    assert site.err.splitlines()[0] == "site: mkdocs (mkdocs.yml)"
+    assert site.err.splitlines()[0] == "site: mkdocs (it has mkdocs.yml)"
     assert run("ingest", pages.parent, "--site", "plain", *dry).err.startswith(
-        "site: plain (--site)"
+        "site: plain (as --site says)"
     )
     root = run("ingest", tmp_path / "repo", *dry)
     assert root.err.splitlines()[:2] == [
-        "site: plain (no configuration of a site generator)",
+        "site: plain (no generator's configuration)",
         f"site: {pages.parent} holds a site of mkdocs: ingest that folder to read its pages",
     ]
 

@@ -47,7 +47,7 @@ def test_every_address_of_a_book_is_percent_encoded(site: Site, tmp_path: Path) 
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(PAGE)
     (tmp_path / "src/SUMMARY.md").write_text("- [灯](<第一章/灯 (塔) 'x'.md>)\n- [P](100%.md)\n")
-    book = read_book(tmp_path, site=site, base_url="https://e.org/书", include_orphans=True)
+    book = read_book(tmp_path, site=site, base_url="https://e.org/书")
     urls = [document.url for document in book.documents]
     urls += [block.url for block in book.blocks()]
     urls += [link for document in book.documents for link in page_links(document)]

@@ -52,7 +52,7 @@ def test_a_book_comes_out_as_its_reader_sees_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_character_of_a_book_is_in_a_block_or_known_markup(name: str) -> None:
-    book = read_book(BOOKS / name, include_orphans=True)
+    book = read_book(BOOKS / name)
     assert book.coverage == 1.0
     for page in book.documents:
         assert_sound(page, library=BOOKS / name)
@@ -65,7 +65,7 @@ def test_the_same_book_gives_the_same_ids_and_version(name: str) -> None:
 
 
 def test_orphans_are_taken_when_asked_for() -> None:
-    book = read_book(BOOKS / "mdbook", include_orphans=True)
+    book = read_book(BOOKS / "mdbook")
     assert book.documents[-1].file == "src/orphan.md"
     assert book.orphans == ()
 
@@ -183,7 +183,7 @@ def test_the_first_page_of_mystmd_is_the_root_of_the_site(root: str, tmp_path: P
     for file in (root, "n.ipynb", "b/n.md", "index.md", "c/n.md"):
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(owls if file == "n.ipynb" else "# Owls\n")
-    urls = [page.url for page in read_book(tmp_path, include_orphans=True).documents]
+    urls = [page.url for page in read_book(tmp_path).documents]
     assert urls == ["/", "/n", "/n-1", "/index-1", "/n"]
 
 

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(folder: Path, site: Site | None = None) -> tuple[str, list[str]]:
-    book = read_book(folder, site=site, include_orphans=True)
+    book = read_book(folder, site=site)
     return repr(book.documents), [str(warning) for warning in book.warnings]
 
 

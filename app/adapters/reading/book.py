@@ -34,6 +34,7 @@ from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError, FileRefused
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
+from app.domain.notebooks import is_notebook
 from app.services.gc_control import paused_gc
 
 _SLUG = 48
@@ -233,12 +234,13 @@ class _Reading:
         source = files.text(page.file)
         front, skip = front_matter(source, page.file)
         insert = partial(expand, file=page.file, files=files)
-        is_mdbook = site.site is Site.MDBOOK
-        is_mdx = page.file.endswith(".mdx")
-        rendered = (
-            render(source, site.site, skip, insert, jsx=is_mdx)
-            if is_mdbook
-            else render(source, site.site, skip, jsx=is_mdx)
+        rendered = render(
+            source,
+            site.site,
+            skip,
+            insert if site.site is Site.MDBOOK else None,
+            jsx=page.file.endswith(".mdx"),
+            notebook=is_notebook(page.file) and site.site in (Site.PLAIN, Site.MKDOCS),
         )
         self.unknown += [SourceWarning(what, page.file, line) for line, what in rendered.unknown]
         info = PageInfo(

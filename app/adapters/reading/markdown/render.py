@@ -56,9 +56,10 @@ def render(
     source: str,
     site: Site,
     skip: int = 0,
-    expand: Callable[[str], tuple[str, Sequence[int]]] = lambda text: (text, ()),
+    expand: Callable[[str], tuple[str, Sequence[int]]] | None = None,
     *,
     jsx: bool = False,
+    notebook: bool = False,
 ) -> Rendered:
     """Render a page; `skip` is the length of its front matter, `jsx` says that it is MDX.
 
@@ -68,9 +69,10 @@ def render(
     md = parser(site, jsx)
     env: dict[str, Any] = {"unknown": [], "site": site}
     blank = "\n" * _LINE_END.sub("\n", source[:skip]).count("\n")
-    text, origins = expand(blank + _LINE_END.sub("\n", source[skip:]))
+    text = blank + _LINE_END.sub("\n", source[skip:])
+    text, origins = expand(text) if expand else (text, ())
     tokens = md.parse(text, env)
-    heading_ids(tokens, Slugger(site))
+    heading_ids(tokens, Slugger(site, notebook))
     starts = [0, *accumulate(len(line) for line in _lines(source))]
     _set_spans(tokens, source, starts, origins)
     html = md.renderer.render(tokens, md.options, env)

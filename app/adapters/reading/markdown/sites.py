@@ -16,11 +16,13 @@ from typing import Any
 
 from app.adapters.reading.markdown.contents import Entry, summary_entries, yaml_entries
 from app.adapters.reading.source_files import SourceFiles, front_matter_of, page_names
-from app.adapters.reading.yaml_files import yaml_settings
+from app.adapters.reading.yaml_files import well_formed_value, yaml_settings
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml
+from app.domain.surrogates import is_well_formed
 from app.domain.urls import encoded_path
+from app.services.safe_paths import shown_name
 
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 """A number before a name of Docusaurus's; not that of a version or date."""
@@ -110,6 +112,8 @@ def has_configuration(files: SourceFiles) -> bool:
 
 def open_page(name: str, site: Site | None, base_url: str) -> SourceSite:
     """Return a single file as a site; its URL is the base URL."""
+    if not is_well_formed(name):
+        raise BookError("the name is not UTF-8: rename the file", shown_name(name))
     kind = site or (Site.DOCUSAURUS if name.endswith(".mdx") else Site.PLAIN)
     return SourceSite(kind, "", base_url, "", [SourcePage(name, base_url)])
 
@@ -332,7 +336,7 @@ def _number(name: str) -> float:
 
 def _sidebar_entries(files: SourceFiles, file: str) -> Iterator[Entry]:
     try:
-        sidebars = json.loads(files.settings(file))
+        sidebars = well_formed_value(json.loads(files.settings(file)))
     except (ValueError, RecursionError) as error:
         raise BookError(f"is not JSON: {error}", file) from error
     for sidebar in sidebars.values() if isinstance(sidebars, dict) else ():
