@@ -28,7 +28,7 @@ from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.markdown.containers import containers_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import Slugger, heading_ids
-from app.adapters.reading.markdown.remains import remains_plugin
+from app.adapters.reading.markdown.remains import REMAINS, remains_plugin
 from app.adapters.reading.markdown.tags import mark, tags_plugin
 from app.domain.document import Site
 
@@ -196,6 +196,7 @@ _RULES: dict[str, Callable[..., str]] = {
     "amsmath": _formula(True),
     "html_block": _html_block,
     "myst_role": _role,
+    REMAINS: lambda *_: "",
     "myst_line_comment": lambda *_: "",
     "myst_block_break": lambda *_: "",
     "myst_target": lambda *_: "",
