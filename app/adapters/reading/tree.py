@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 import lxml.html
+from lxml.etree import ParserError
 from lxml.html import HtmlElement
 
 from app.adapters.reading.formulas import mark_formulas
@@ -57,8 +58,11 @@ def parse(html: bytes, file: str) -> HtmlElement:
     parser = lxml.html.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
     )
-    text = _as_utf8(html).lstrip(b"\xef\xbb\xbf \t\r\n\f\0") or b"<html></html>"
-    root = lxml.html.document_fromstring(text, parser=parser, ensure_head_body=True)
+    text = _as_utf8(html).lstrip(b"\xef\xbb\xbf \t\r\n\f\0")
+    try:
+        root = lxml.html.document_fromstring(text, parser=parser, ensure_head_body=True)
+    except ParserError:  # no element, such as a comment alone
+        return lxml.html.document_fromstring("<html></html>", ensure_head_body=True)
     if any("xcessive depth" in one.message for one in parser.error_log):
         raise FileRefused("its elements are nested over 256 deep", file)
     return root
@@ -71,7 +75,7 @@ def _as_utf8(html: bytes) -> bytes:
         declared = _CHARSET.search(html, 0, 4096)
         try:
             return html.decode(declared[1].decode() if declared else "cp1252", "replace").encode()
-        except LookupError:
+        except (LookupError, UnicodeError):  # no charset, or one for other purposes
             return html.decode("cp1252", "replace").encode()
     return html
 
