@@ -78,6 +78,8 @@ def read_book(
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
     facts = _BookFacts(opened.title, opened.site, opened.base_url, opened.language)
     texts = {name: files.text(name) for name in files.partials}
+    for name, text in texts.items():
+        reading.warn_of_injections(text, name)
     book = _book(own_id, facts, drafts, texts)
     warnings = (*opened.warnings, *reading.notes(), *files.warnings)
     return replace(book, orphans=tuple(opened.orphans), warnings=warnings)
@@ -211,7 +213,7 @@ class _Reading:
             self._theme = theme_of(root)
         draft = self._page(info, page_tree(root, self._theme))
         if draft is not None:
-            self._warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
+            self.warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
         return draft
 
     def _refused(self, error: FileRefused, file: str) -> None:
@@ -242,7 +244,7 @@ class _Reading:
             page.chapter_number,
             settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
         )
-        self._warn_of_injections(source, page.file)
+        self.warn_of_injections(source, page.file)
         return self.rendered(info, rendered.html, source)
 
     def rendered(self, info: PageInfo, html: str, source: str) -> PageDraft | None:
@@ -264,7 +266,7 @@ class _Reading:
         draft = draft_page(info, page_drafts(tree, info.file), source)
         return replace(draft, words=words.total(), unread=_unread(words, draft)) if draft.drafts else None
 
-    def _warn_of_injections(self, text: str, file: str) -> None:
+    def warn_of_injections(self, text: str, file: str) -> None:
         for line, meaning in prompt_injections(text):
             message = f"the text {meaning}: it may be meant for a language model"
             self.warnings.append(SourceWarning(message, file, line))

@@ -29,7 +29,7 @@ from app.adapters.reading.markdown.containers import containers_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import Slugger, heading_ids
 from app.adapters.reading.markdown.remains import REMAINS, remains_plugin
-from app.adapters.reading.markdown.tags import mark, tags_plugin
+from app.adapters.reading.markdown.tags import as_html, mark, tags_plugin
 from app.domain.document import Site
 
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -163,10 +163,13 @@ def _formula(display: bool) -> Callable[..., str]:
     return rule
 
 
-def _html_block(tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+def _html_block(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
     token = tokens[index]
+    is_jsx = "{" in token.content and env.get("site") is Site.DOCUSAURUS
     start, _, end = str(token.attrs.get(SPAN, "")).partition(":")
-    return (mark(int(start), int(end)) if end else "") + token.content
+    return (mark(int(start), int(end)) if end else "") + (
+        as_html(token.content) if is_jsx else token.content
+    )
 
 
 def _role(tokens: Sequence[Token], index: int, _options: Any, env: Any) -> str:
