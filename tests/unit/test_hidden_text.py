@@ -235,8 +235,10 @@ def test_what_books_say_anyway_is_not_warned_of(text: str, tmp_path: Path) -> No
 def test_one_warning_a_file_and_sort(tmp_path: Path) -> None:
     book = folder(tmp_path, "# A\n\nText.\n\n<|im_start|>\n\n<|im_end|>\n\n<|im_start|>\n")
     assert [str(one) for one in book.warnings] == [
-        "a.md:5: the text has a chat template's token, and 2 more in this file: "
-        "it may be meant for a language model"
+        (
+            "a.md:5: the text has a chat template's token, and 2 more in this file: "
+            "it may be meant for a language model"
+        )
     ]
 
 
