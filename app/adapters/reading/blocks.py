@@ -236,20 +236,18 @@ class _Blocks:
     def _definitions(self, element: HtmlElement) -> list[Draft]:
         drafts: list[Draft] = []
         terms: list[Draft] = []
+        is_reference = "field-list" in (element.get("class") or "") or any(
+            self._tree.has("signature", one) for one in element
+        )
         for child in element.iter("dt", "dd"):
             if _list_of(child) is not element:
                 continue
             inside = self._block_inside(child)
             if child.tag == "dt":
                 terms += inside
-            elif any(self._tree.has("signature", one) for one in element) or "field-list" in (
-                element.get("class") or ""
-            ):
-                drafts += [*terms, *inside]
-                terms = []
-            else:
-                drafts.append(_entry(terms, inside))
-                terms = []
+                continue
+            drafts += [*terms, *inside] if is_reference else [_entry(terms, inside)]
+            terms = []
         return [*(one for one in drafts if one.text), *terms]
 
     def _block_inside(self, element: HtmlElement) -> list[Draft]:

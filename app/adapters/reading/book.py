@@ -231,9 +231,9 @@ class _Reading:
         is_mdbook = site.site is Site.MDBOOK
         is_mdx = page.file.endswith(".mdx")
         rendered = (
-            render(source, site.site, skip, insert, jsx=is_mdx)
+            render(source, site.site, skip, page.file, insert, jsx=is_mdx)
             if is_mdbook
-            else render(source, site.site, skip, jsx=is_mdx)
+            else render(source, site.site, skip, page.file, jsx=is_mdx)
         )
         self.unknown += [SourceWarning(what, page.file, line) for line, what in rendered.unknown]
         info = PageInfo(
@@ -327,7 +327,7 @@ def _documents(
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
     """Read a page from a string. It cannot include files."""
     _, skip = front_matter(text, file)
-    html = render(text, site, skip, jsx=file.endswith(".mdx")).html
+    html = render(text, site, skip, file, jsx=file.endswith(".mdx")).html
     page = _Reading(False, None).rendered(PageInfo(file, ""), html, text)
     if page is None:
         raise BookError("no text found", file)
