@@ -14,7 +14,7 @@ import pytest
 
 from app.adapters.reading.book import read_text
 from app.domain.document import Site
-from app.domain.errors import FileRefused
+from app.domain.errors import BookError
 from tests.attacking import tried
 from tests.reading_patterns import PATTERNS
 
@@ -37,7 +37,7 @@ def steps(work: Callable[[], object]) -> int:
     sys.setprofile(step)
     try:
         work()
-    except FileRefused:
+    except BookError:
         pass
     finally:
         sys.setprofile(None)

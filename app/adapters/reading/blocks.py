@@ -40,7 +40,10 @@ _MATH = {"$$": BlockKind.MATH}
 """Kind of a paragraph that is a formula, by its first characters."""
 _TITLES = ("caption", "title", "heading", "summary", "term")
 """Attributes of a component that hold its title."""
-_GENERATED_ID = re.compile(r"^(?:id|index-|__\w+|cell-id|tab-?|radix-|:r)\S*$")
+_GENERATED_ID = re.compile(
+    r"^(?:id|index-|__\w+|cell-id|tab(?:set)?-?|radix-|:r|MathJax|(?:user-content-)?fnref|fr-\d|cb\d"
+    r"|(?:user-content-)?(?:fn|footnotes?)(?:[:-]?\d|$)|\d+$|(?:exercise|solution)-content)\S*$"
+)
 """Ids that a generator numbers: they change with the page."""
 
 
@@ -114,7 +117,9 @@ class _Blocks:
 
     def _by_tag(self, element: HtmlElement) -> list[Draft]:  # noqa: PLR0911 - a table of tags
         tag = element.tag
-        if tag in ("ul", "ol") and not self._holds_role(element, ("footnote", "reference")):
+        if tag in ("ul", "ol", "dl") and self._holds_role(element, ("footnote", "reference")):
+            return self.of(element)
+        if tag in ("ul", "ol"):
             return _kept(read_list(element, self.of, self._span_of))
         if tag == "table":
             return self._table(element)
@@ -168,7 +173,7 @@ class _Blocks:
         for pre in pres:
             text = code_text(pre)
             if text.strip():
-                language = code_language(pre)
+                language = code_language(pre, element)
                 draft = Draft(BlockKind.CODE, text, text, self._span_of(pre), language=language)
                 draft.title, draft.element_id = title, _own_id(pre)
                 drafts.append(draft)
@@ -193,6 +198,7 @@ class _Blocks:
         if kind is BlockKind.ADMONITION and _has_sections(drafts):
             return [*_lead_in(title), *drafts]  # a part of the page that can be folded
         own = compose(kind, parts[0], title)
+        own.element_id = _own_id(element) or own.element_id
         return [*_kept(own), *(one for rest in parts[1:] for one in rest)]
 
     def _take_title(self, element: HtmlElement) -> str:
@@ -235,20 +241,18 @@ class _Blocks:
     def _definitions(self, element: HtmlElement) -> list[Draft]:
         drafts: list[Draft] = []
         terms: list[Draft] = []
+        is_reference = "field-list" in (element.get("class") or "") or any(
+            self._tree.has("signature", one) for one in element
+        )
         for child in element.iter("dt", "dd"):
             if _list_of(child) is not element:
                 continue
             inside = self._block_inside(child)
             if child.tag == "dt":
                 terms += inside
-            elif any(self._tree.has("signature", one) for one in element) or "field-list" in (
-                element.get("class") or ""
-            ):
-                drafts += [*terms, *inside]
-                terms = []
-            else:
-                drafts.append(_entry(terms, inside))
-                terms = []
+                continue
+            drafts += [*terms, *inside] if is_reference else [_entry(terms, inside)]
+            terms = []
         return [*(one for one in drafts if one.text), *terms]
 
     def _block_inside(self, element: HtmlElement) -> list[Draft]:

@@ -83,6 +83,8 @@ def read_book(
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
     facts = _BookFacts(opened.title, opened.site, opened.base_url, opened.language)
     texts = {name: files.text(name) for name in files.partials}
+    for name, text in texts.items():
+        reading.warn_of_injections(text, name)
     book = _book(own_id, facts, drafts, texts)
     warnings = (*opened.warnings, *reading.notes(), *files.warnings)
     return replace(book, orphans=tuple(opened.orphans), warnings=warnings)
@@ -219,7 +221,7 @@ class _Reading:
             self._theme = theme_of(root)
         draft = self._page(info, page_tree(root, self._theme))
         if draft is not None:
-            self._warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
+            self.warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
         return draft
 
     def _refused(self, error: FileRefused, file: str) -> None:
@@ -238,6 +240,7 @@ class _Reading:
             source,
             site.site,
             skip,
+            page.file,
             insert if site.site is Site.MDBOOK else None,
             jsx=page.file.endswith(".mdx"),
             notebook=is_notebook(page.file) and site.site in (Site.PLAIN, Site.MKDOCS),
@@ -251,7 +254,7 @@ class _Reading:
             page.chapter_number,
             settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
         )
-        self._warn_of_injections(source, page.file)
+        self.warn_of_injections(source, page.file)
         return self.rendered(info, rendered.html, source)
 
     def rendered(self, info: PageInfo, html: str, source: str) -> PageDraft | None:
@@ -277,7 +280,7 @@ class _Reading:
             else None
         )
 
-    def _warn_of_injections(self, text: str, file: str) -> None:
+    def warn_of_injections(self, text: str, file: str) -> None:
         for line, meaning in prompt_injections(text):
             message = f"the text {meaning}: it may be meant for a language model"
             self.warnings.append(SourceWarning(message, file, line))
@@ -337,7 +340,7 @@ def _documents(
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
     """Read a page from a string. It cannot include files."""
     _, skip = front_matter(text, file)
-    html = render(text, site, skip, jsx=file.endswith(".mdx")).html
+    html = render(text, site, skip, file, jsx=file.endswith(".mdx")).html
     page = _Reading(False, None).rendered(PageInfo(file, ""), html, text)
     if page is None:
         raise BookError("no text found", file)

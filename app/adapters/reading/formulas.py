@@ -16,6 +16,7 @@ _DELIMITED = re.compile(
 _WHOLE = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]", re.DOTALL
 )
+_NUMBER = re.compile(r"\(([\w.]+)\)")
 
 
 def mark_formulas(content: HtmlElement, formulas: Iterable[HtmlElement]) -> None:
@@ -38,7 +39,7 @@ def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
     classes = f" {element.get('class') or ''} "
     display = (
         element.get("display") in ("true", "block")
-        or any(word in classes for word in ("katex-display", " display ", "MathJax_Display"))
+        or any(word in classes for word in ("katex-display", " display "))
         or (element.tag in ("div", "p") and (" math " in classes or " arithmatex " in classes))
     )
     for note in element.iter("annotation"):
@@ -48,14 +49,18 @@ def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
     script = next((one for one in element.iter("script") if "tex" in (one.get("type") or "")), None)
     if script is not None:
         return script.text or "", display or "mode=display" in (script.get("type") or "")
+    latex = next(filter(None, (one.get("data-latex") for one in element.iter())), None)
+    if latex is not None:
+        return latex, display
     math = element if element.tag == "math" else next(element.iter("math"), None)
     if math is not None:
         tex = math.get("alttext") or "".join(_mathml(math))
         return tex, display or math.get("display") == "block"
+    tag = _tag(element)
     found = _DELIMITED.match(element.text_content())
     if found is None:
         return None
-    tex = next(part for part in found.groups() if part is not None)
+    tex = next(part for part in found.groups() if part is not None) + tag
     return tex, display or found["a"] is not None or found["b"] is not None
 
 
@@ -68,6 +73,16 @@ def parent_of(element: HtmlElement) -> HtmlElement:
     return parent
 
 
+def _tag(element: HtmlElement) -> str:
+    """Return the number that Sphinx shows beside a formula as TeX, and remove its element."""
+    number = next(iter(element.find_class("eqno")), None)
+    if number is None:
+        return ""
+    found = _NUMBER.search(number.text_content())
+    number.drop_tree()
+    return rf" \tag{{{found[1]}}}" if found else ""
+
+
 def _replace(element: HtmlElement, tex: str, display: bool) -> None:
     tail, parent = element.tail, parent_of(element)
     formula = parent.makeelement(TAG, {"display": "1" if display else "0"})
@@ -77,6 +92,8 @@ def _replace(element: HtmlElement, tex: str, display: bool) -> None:
     parent.replace(element, formula)
 
 
+_ROOT = 2
+"""Children of a root: what it is taken of, and its degree."""
 _SYMBOLS = {"\u2061": "", "\u2062": "", "\u2063": "", "\u2212": "-", "\u00a0": " "}
 
 
@@ -91,6 +108,8 @@ def _mathml(element: HtmlElement) -> Iterator[str]:
         yield _TEMPLATES[tag] % tuple(parts)
     elif tag == "msqrt":
         yield rf"\sqrt{{{''.join(parts)}}}"
+    elif tag == "mroot" and len(parts) == _ROOT:
+        yield rf"\sqrt[{parts[1]}]{{{parts[0]}}}"
     elif tag == "mtr":
         yield " & ".join(parts) + r" \\ "
     elif tag == "mtable":
@@ -111,7 +130,6 @@ def _mathml(element: HtmlElement) -> Iterator[str]:
 
 _TEMPLATES = {
     "mfrac": r"\frac{%s}{%s}",
-    "mroot": r"\sqrt{%s}^{1/{%s}}",
     "msub": "{%s}_{%s}",
     "msup": "{%s}^{%s}",
     "msubsup": "{%s}_{%s}^{%s}",

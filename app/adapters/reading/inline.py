@@ -83,6 +83,8 @@ class _Reading:
         elif tag == "img":
             self._image = self._image or element.get("src") or ""
             self._shown(" ".join(filter(None, (element.get("alt"), element.get("title")))))
+        elif tag == "input":
+            self._checkbox(element)
         elif self._tree.has("footnote_mark", element):
             self._out.append(_GAP)
         elif tag == "sup" and self._is_exponent(element):
@@ -101,6 +103,13 @@ class _Reading:
         text = (element.text or "").strip()
         after = next((one for one in reversed(self._out) if one), "")[-1:].isdecimal()
         return after and not len(element) and _EXPONENT.fullmatch(text) is not None
+
+    def _checkbox(self, element: HtmlElement) -> None:
+        """Add the box of an item of a task list; other boxes are a page's switches."""
+        above = element.getparent()
+        if above is not None and (above.tag == "li" or above.getparent().tag == "li"):
+            self._shown("☐" if element.get("checked") is None else "☑")
+            self._out.append(" ")
 
     def _formula(self, element: HtmlElement) -> None:
         mark = "$$" if element.get("display") == "1" else "$"

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice, takewhile
 
 from lxml.etree import iterwalk
 from lxml.html import HtmlElement
 
 from app.adapters.reading.tree import Tree
 
-_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight|brush:?|src)-?\s?([\w+#.-]+)")
+_LANGUAGE = re.compile(r"(?:^|\s)(?:(?:language|lang|highlight|src)-|brush:\s?)([\w+#.-]+)")
 _NO_LANGUAGE = frozenset(
     "text plaintext none default source highlight console-output output txt nohighlight "
     "plain wrapper notranslate".split()
 )
 _OTHER_NAMES = {"ipython3": "python", "ipython": "python", "sourcecode": ""}
 _LINE_TAGS = ("div", "p", "li", "tr")
-_ANCESTORS = 4
+_ABOVE = 3
+"""Elements around the code's outermost one that may name its language."""
 
 
 def code_text(pre: HtmlElement) -> str:
@@ -49,11 +51,12 @@ def _pieces(element: HtmlElement) -> Iterator[str]:
             yield one.tail or ""
 
 
-def code_language(pre: HtmlElement) -> str:
-    """Return the language that the element, its code or a wrapper names; "" if none does."""
+def code_language(pre: HtmlElement, outer: HtmlElement) -> str:
+    """Return the language that code names, or an element from it to around `outer`; "" if none."""
     code = pre.find(".//code")
-    near = [pre, *([code] if code is not None else []), *pre.iterancestors()]
-    for element in near[: _ANCESTORS + 1]:
+    inside = takewhile(lambda one: one is not outer, pre.iterancestors())
+    above = islice(outer.iterancestors(), _ABOVE)
+    for element in (pre, *([code] if code is not None else []), *inside, outer, *above):
         named = element.get("data-lang") or element.get("data-language") or ""
         for given in (named, *_class_names(element)):
             name = _OTHER_NAMES.get(given.lower(), given.lower())

@@ -13,6 +13,7 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.blocks import SPAN
 from app.adapters.reading.formulas import TAG as FORMULA
+from app.adapters.reading.hidden import hidden_elements
 from app.domain.document import Block, BlockKind, Book, Document
 
 _TAGS = nh3.ALLOWED_TAGS | {"section", "figure", "figcaption", "input", "label", "main"}
@@ -34,6 +35,8 @@ def rendered_pages(book: Book) -> dict[str, str]:
 
 def _article(document: Document, paths: Mapping[str, str]) -> str:
     root = lxml.html.fragment_fromstring(document.html, create_parent="div")
+    for element, _ in hidden_elements(root):
+        element.drop_tree()
     _identify(root, document.blocks)
     for element in list(root.iter()):
         _show(element, document.file, paths)

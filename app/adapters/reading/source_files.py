@@ -72,6 +72,9 @@ class SourceFiles:
         for at, folders, files in os.walk(self._resolved / folder, onerror=_unlistable):
             below = Path(at).relative_to(self._resolved).as_posix()
             folders[:] = sorted(one for one in folders if _is_walked(at, one))
+            for link in [one for one in folders if Path(at, one).is_symlink()]:
+                self.refuse(normpath(join(below, link)), "is a linked folder: not read")
+                folders.remove(link)
             for file in sorted(files):
                 if not file.startswith("."):
                     yield file if below == "." else f"{below}/{file}"
@@ -123,8 +126,6 @@ def _is_walked(at: str, name: str) -> bool:
     if name.startswith((".", "_")) and name != "_":
         return False
     path = Path(at, name)
-    if path.is_symlink():
-        return False
     return name not in _SKIPPED or (
         name in ("build", "book", "site", "public")
         and not (path / "index.html").exists()

@@ -10,16 +10,13 @@ from lxml.etree import ParserError
 from lxml.html import HtmlElement
 
 from app.adapters.reading.formulas import mark_formulas
+from app.adapters.reading.hidden import hidden_elements
 from app.adapters.reading.themes import ElementIndex, Theme, theme_of
 from app.domain.errors import FileRefused
 
 MAX_BYTES = 50_000_000
 """Largest page that is read."""
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
-_STYLE_HIDES = re.compile(
-    r"(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])"
-    r"|font-size\s*:\s*0(?![.\d]))", re.IGNORECASE
-)  # fmt: skip
 _CONTROLS = dict.fromkeys(
     code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r\f\x85"
 )
@@ -96,19 +93,13 @@ def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:
 
 
 def _drop_hidden(content: HtmlElement) -> list[str]:
-    found = [one for one in content.xpath(".//*[@style]") if _STYLE_HIDES.search(one.get("style"))]
+    """Drop what readers do not see; return the texts that a style hides."""
     texts = []
-    for element in found:
-        if _in_tab(element):  # shown when its tab is chosen
-            continue
-        texts.append(" ".join(element.text_content().split()))
+    for element, by_style in hidden_elements(content):
+        if by_style:
+            texts.append(" ".join(element.text_content().split()))
         _drop(element, content)
     return [text for text in texts if text]
-
-
-def _in_tab(element: HtmlElement) -> bool:
-    classes = f"{element.get('class') or ''} {element.get('role') or ''}"
-    return "tab" in classes or "collaps" in classes or "toggle" in classes
 
 
 def _drop(element: HtmlElement, content: HtmlElement) -> None:

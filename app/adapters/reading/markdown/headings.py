@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
 from markdown_it.token import Token
 
+from app.adapters.reading.markdown.remains import REMAINS
 from app.domain.document import Site
 
 _OWN_ID = re.compile(
@@ -20,7 +21,17 @@ _NOT_GITHUB = re.compile(r"[^\w\- ]")
 _NOT_WORD = re.compile(r"[^\w\s-]")
 _BLANKS = re.compile(r"[-\s]+")
 _NOT_ID = re.compile(r"[^a-z0-9]+")
-_KEPT = frozenset("-_ ")
+_GITHUB_KEEPS = ("Nd", "Nl", "Pc")
+_SPELLED = str.maketrans(
+    {"ß": "sz", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "ł": "l"}
+)
+"""Letters that docutils spells with others."""
+_NO_TEXT = {
+    Site.DOCUSAURUS: frozenset({"html_inline", "footnote_ref"}),
+    Site.PLAIN: frozenset({"html_inline", "footnote_ref", REMAINS}),
+}
+_NO_TEXT_ELSEWHERE = _NO_TEXT[Site.PLAIN] | {"image"}
+"""Tokens of a heading that are not in its id, as most generators make it."""
 
 Unique: TypeAlias = Callable[[str, dict[str, int]], str]
 
@@ -30,14 +41,23 @@ def github_slug(text: str) -> str:
     lowered = text.lower()
     if lowered.isascii():
         return _NOT_GITHUB.sub("", lowered).replace(" ", "-")
-    kept = [one for one in lowered if one in _KEPT or unicodedata.category(one)[0] in "LMN"]
-    return "".join(kept).replace(" ", "-")
+    return "".join(filter(_github_keeps, lowered)).replace(" ", "-")
+
+
+def _github_keeps(letter: str) -> bool:
+    category = unicodedata.category(letter)
+    return letter in "- " or category[0] in "LM" or category in _GITHUB_KEEPS
 
 
 def mdbook_slug(text: str) -> str:
     """mdBook: letters, digits, `_` and `-` in lower case; each blank is `-`."""
-    kept = (one for one in text.strip().lower() if one.isalnum() or one in "_-" or one.isspace())
-    return "".join("-" if one.isspace() else one for one in kept)
+    kept = filter(_mdbook_keeps, text.strip().lower())
+    return "".join("-" if one.isspace() else one for one in kept) or "section"
+
+
+def _mdbook_keeps(letter: str) -> bool:
+    vowel_sign = unicodedata.category(letter) in ("Mn", "Mc") and not unicodedata.combining(letter)
+    return letter.isalnum() or letter in "_-" or letter.isspace() or vowel_sign
 
 
 def python_markdown_slug(text: str) -> str:
@@ -48,7 +68,8 @@ def python_markdown_slug(text: str) -> str:
 
 def docutils_slug(text: str) -> str:
     """Docutils' `make_id`: ASCII letters and digits, other runs are one `-`."""
-    folded = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+    spelled = text.lower().translate(_SPELLED)
+    folded = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
     return _NOT_ID.sub("-", folded).strip("-").lstrip("0123456789-")
 
 
@@ -120,8 +141,11 @@ def heading_ids(tokens: Sequence[Token], slugger: Slugger) -> None:
         if opening.type != "heading_open":
             target = target if opening.type in ("myst_target", "inline") else ""
             continue
-        own = str(opening.attrGet("id") or "") or _own_id(inline) or target
-        text = _text(inline.children or [])
+        written = "" if slugger.site is Site.MYST else _own_id(inline)
+        own = str(opening.attrGet("id") or "") or written or target
+        text = _text(
+            inline.children or [], _NO_TEXT.get(slugger.site, _NO_TEXT[Site.PLAIN] | {"image"})
+        )
         anchor = slugger.anchor(text, int(opening.tag[1]), own)
         opening.attrs.pop("id", None)
         if anchor:
@@ -133,17 +157,21 @@ def _own_id(inline: Token) -> str:
     """Return the id written at the end of a heading, and remove it."""
     children = inline.children or []
     last = children[-1] if children else None
-    found = _OWN_ID.search(last.content) if last is not None and last.type == "text" else None
+    found = (
+        _OWN_ID.search(last.content)
+        if last is not None and last.type in ("text", REMAINS)
+        else None
+    )
     if last is None or found is None:
         return ""
     last.content = last.content[: found.start()]
     return next(part for part in found.groups() if part)
 
 
-def _text(children: Sequence[Token]) -> str:
+def _text(children: Sequence[Token], left_out: Set[str]) -> str:
     """Return the text of a heading: that of links, emphasis and code, and of images."""
     return "".join(
-        _text(one.children or []) if one.type == "image" else one.content
+        _text(one.children or [], left_out) if one.type == "image" else one.content
         for one in children
-        if one.type not in ("html_inline", "footnote_ref")
+        if one.type not in left_out
     )

@@ -10,6 +10,8 @@ from markdown_it.rules_inline import StateInline
 
 from app.domain.document import Site
 
+REMAINS = "remains"
+"""Type of the token of what is left out of a line; a heading's id may need it."""
 _MUSTACHE = re.compile(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
 _COMMENT = re.compile(r"\{/\*.*?\*/\}", re.DOTALL)
 _ATTRIBUTES = re.compile(r"\{:[^{}\n]{0,400}\}")
@@ -76,7 +78,9 @@ def _inline(state: StateInline, silent: bool) -> bool:
         unknown = found = _EXPRESSION.match(source, at)
     if found is None:
         return False
-    if unknown is not None and not silent:
-        state.env["unknown"].append((0, found.group()))
+    if not silent:
+        state.push(REMAINS, "", 0).content = found.group()
+        if unknown is not None:
+            state.env["unknown"].append((0, found.group()))
     state.pos = found.end()
     return True

@@ -12,10 +12,11 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 from mdit_py_plugins.admon import admon_plugin
-from mdit_py_plugins.amsmath import amsmath_plugin
+from mdit_py_plugins.amsmath import amsmath_block, amsmath_plugin
 from mdit_py_plugins.attrs import attrs_block_plugin, attrs_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -29,9 +30,11 @@ from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.markdown.containers import containers_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import Slugger, heading_ids
-from app.adapters.reading.markdown.remains import remains_plugin
-from app.adapters.reading.markdown.tags import mark, tags_plugin
+from app.adapters.reading.markdown.remains import REMAINS, remains_plugin
+from app.adapters.reading.markdown.tags import as_html, mark, tags_plugin
 from app.domain.document import Site
+from app.domain.errors import FileRefused
+from app.domain.reading_budget import BUDGET
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _INFO = re.compile(r"^\{?\.?(?P<language>[\w+#-]+)")
@@ -40,6 +43,9 @@ _HIGHLIGHT = re.compile(
     r"^[^\n]*(?://|#|--|\{?/\*|<!--)\s*highlight-(?:next-line|start|end)\b[^\n]*\n?", re.MULTILINE
 )
 """Docusaurus's comments that mark lines of a listing."""
+_LONGEST_FORMULA = 200
+"""Lines."""
+_TOO_DEEP = f"nested over {BUDGET.depth} levels deep: nest less"
 _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
 
 
@@ -56,6 +62,7 @@ def render(
     source: str,
     site: Site,
     skip: int = 0,
+    file: str = "",
     expand: Callable[[str], tuple[str, Sequence[int]]] | None = None,
     *,
     jsx: bool = False,
@@ -64,7 +71,7 @@ def render(
     """Render a page; `skip` is the length of its front matter, `jsx` says that it is MDX.
 
     `expand` inserts included files; it returns the text and the own line of each of its lines.
-    Spans in the HTML are code points of `source`.
+    Spans in the HTML are code points of `source`. FileRefused, with the line, if it nests too deeply.
     """
     md = parser(site, jsx)
     env: dict[str, Any] = {"unknown": [], "site": site}
@@ -72,6 +79,9 @@ def render(
     text = blank + _LINE_END.sub("\n", source[skip:])
     text, origins = expand(text) if expand else (text, ())
     tokens = md.parse(text, env)
+    if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
+        line = deep.map[0] if deep.map else 0
+        raise FileRefused(_TOO_DEEP, file, origins[line] + 1 if origins else line + 1)
     heading_ids(tokens, Slugger(site, notebook))
     starts = [0, *accumulate(len(line) for line in _lines(source))]
     _set_spans(tokens, source, starts, origins)
@@ -116,7 +126,11 @@ def _set_spans(
 @cache
 def parser(site: Site, jsx: bool = False) -> MarkdownIt:
     """Return the parser for a generator's Markdown."""
-    md = MarkdownIt("commonmark", {"html": True}).use(gfm_plugin).use(deflist_plugin)
+    md = (
+        MarkdownIt("commonmark", {"html": True, "maxNesting": BUDGET.depth})
+        .use(gfm_plugin)
+        .use(deflist_plugin)
+    )
     md.use(tags_plugin).use(remains_plugin)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
     if site is Site.MDBOOK:
@@ -125,6 +139,7 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
         md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
                double_inline=True)  # fmt: skip
         md.use(texmath_plugin, delimiters="brackets").use(amsmath_plugin)
+        md.block.ruler.at("amsmath", _environment)
     if jsx or site is Site.DOCUSAURUS:
         md.disable("code")  # MDX has no indented code
     if site is Site.MYST:
@@ -140,6 +155,11 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
 def _method(rule: Callable[..., str]) -> Callable[..., str]:
     """Return the rule as a method of the renderer, which it does not need."""
     return lambda _renderer, *arguments: rule(*arguments)
+
+
+def _environment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a LaTeX environment; the search for its end is bounded."""
+    return amsmath_block(state, start, min(end, start + _LONGEST_FORMULA), silent)
 
 
 def _attributes(token: Token) -> str:
@@ -173,10 +193,13 @@ def _formula(display: bool) -> Callable[..., str]:
     return rule
 
 
-def _html_block(tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
+def _html_block(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
     token = tokens[index]
+    is_jsx = "{" in token.content and env.get("site") is Site.DOCUSAURUS
     start, _, end = str(token.attrs.get(SPAN, "")).partition(":")
-    return (mark(int(start), int(end)) if end else "") + token.content
+    return (mark(int(start), int(end)) if end else "") + (
+        as_html(token.content) if is_jsx else token.content
+    )
 
 
 def _role(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
@@ -206,6 +229,7 @@ _RULES: dict[str, Callable[..., str]] = {
     "amsmath": _formula(True),
     "html_block": _html_block,
     "myst_role": _role,
+    REMAINS: lambda *_: "",
     "myst_line_comment": lambda *_: "",
     "myst_block_break": lambda *_: "",
     "myst_target": lambda *_: "",

@@ -160,6 +160,8 @@ def _pages(
         name = known.get(_normal(entry.target))
         if name is not None and name not in pages:
             pages[name] = _page(facts, name, base, entry)
+        elif name is None and entry.target and "://" not in entry.target:
+            files.refuse(entry.target, "listed in the contents, but no page that can be read")
     orphans = [join(facts.folder, name) for name in found if name not in pages]
     return list(pages.values()), [one for one in orphans if not files.is_partial(one)]
 

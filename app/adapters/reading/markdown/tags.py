@@ -17,6 +17,7 @@ _ATTRIBUTE = re.compile(
     r"""\s*(?P<name>[A-Za-z_:@][\w:.@-]*)(?:\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'{}<>=`]+|(?=\{)))?"""
 )
 _END = re.compile(r"\s*(?P<empty>/?)>")
+_STYLE_MARKS = str.maketrans({"{": None, "}": None, "'": None, '"': None, "`": None, ",": ";"})
 _TEXT_VALUE = re.compile(r"\{\s*(?:\"([^\"]*)\"|'([^']*)'|`([^`$]*)`)\s*\}")
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 _RAW = frozenset("pre script style textarea svg math table".split())
@@ -75,11 +76,11 @@ def _read_attribute(source: str, at: int, limit: int) -> tuple[int, str] | None:
         end = _braces(source, _skip_blanks(source, at), limit)
         return (end, "") if end else None
     if found["value"] != "":
-        return found.end(), _attribute(found["name"], found["value"])
+        return found.end(), _attribute(found["name"], found["value"] or '""')
     end = _braces(source, found.end(), limit)
     if not end:
         return None
-    return end, _attribute(found["name"], _text_of(source[found.end() : end]))
+    return end, _attribute(found["name"], _text_of(found["name"], source[found.end() : end]))
 
 
 def _skip_blanks(source: str, at: int) -> int:
@@ -100,7 +101,12 @@ def _braces(source: str, at: int, limit: int) -> int:
     return 0
 
 
-def _text_of(braces: str) -> str | None:
+def _text_of(name: str, braces: str) -> str | None:
+    """Return the value of an attribute in braces; None if only a build can evaluate it."""
+    if name == "style":
+        return braces.translate(_STYLE_MARKS)
+    if braces == "{true}":
+        return ""
     found = _TEXT_VALUE.fullmatch(braces)
     return next(part for part in found.groups() if part is not None) if found else None
 
@@ -168,6 +174,17 @@ def _tag_inline(state: StateInline, silent: bool) -> bool:
         state.push("html_inline", "", 0).content = tag.html
     state.pos = tag.end
     return True
+
+
+def as_html(source: str) -> str:
+    """Return HTML or JSX with its tags as HTML; see `scan_tag`."""
+    out: list[str] = []
+    at = 0
+    while (begin := source.find("<", at)) >= 0:
+        tag = scan_tag(source, begin)
+        out += source[at:begin], tag.html if tag else "<"
+        at = tag.end if tag else begin + 1
+    return "".join([*out, source[at:]])
 
 
 def mark(start: int, end: int) -> str:
