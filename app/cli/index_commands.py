@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.bootstrap.application import application
+from app.bootstrap.book_pages import book_pages
 from app.bootstrap.books import requests_by_edition, site_remarks
 from app.bootstrap.storage import ledger_store, migration, open_index, verifying
 from app.cli.output import confirmed, duration, phases, print_json, remark_each, write_text
@@ -170,6 +171,7 @@ async def remove(arguments: argparse.Namespace, settings: Settings) -> int:
     async with open_index(settings) as index, naming_the_books(index, arguments.book):
         for book in await with_editions(index, arguments.book):
             await index.remove(book)
+            book_pages(settings).remove(book)
     if arguments.json:
         print_json({"removed": arguments.book})
     else:

@@ -19,7 +19,7 @@ from tests.browsing import CHROMIUM, restore, turn
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
 BOOK = "small-book-of-search"
-PAGE = "/docs/why-search"
+PAGE = "/pages/small-book-of-search/01-why-search.html"
 ATTACKS = Path(__file__).resolve().parent.parent / "attacks" / "answers.jsonl"
 
 
