@@ -172,7 +172,7 @@ def test_the_command_line_prints_the_passages_of_a_summary(run: Run, sample_book
     run("ingest", sample_book)
     printed = run("ask", "summarise chapter 4").out
     assert printed.startswith(CHAPTER_4)
-    assert "  4. Ranking with Words > Summary\n  /pages/small-book-of-search/04-ranking.html" in printed
+    assert "  4. Ranking with Words > Summary\n  /pages/sample-book/04-ranking.html" in printed
     assert "These chapters have exercises: 1. Why Search?" in run("ask", "exercise 4.9").out
 
 

@@ -17,9 +17,9 @@ from app.adapters.reading.markdown.contents import Entry, summary_entries, yaml_
 from app.adapters.reading.source_files import SourceFiles, front_matter_of, page_names
 from app.adapters.reading.yaml_files import yaml_settings
 from app.domain.document import Site, SourceWarning
-from app.domain.errors import BookError
+from app.domain.errors import BookError, InputError
 from app.domain.reading_budget import read_toml
-from app.domain.urls import encoded_path
+from app.domain.urls import checked_base_url, encoded_path, encoded_url
 
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 """A number before a name of Docusaurus's; not that of a version or date."""
@@ -79,13 +79,25 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> Source
     """Open a folder. BookError, with what to do, if it has no page that can be read."""
     site, config, _ = _recognised(files, site)
     facts = _READERS[site](files, config)
-    base = (base_url or facts.base_url).rstrip("/")
+    warnings = _notes(files)
+    try:
+        base = encoded_url(base_url) or _checked_address(facts.base_url)
+    except InputError as error:
+        base = ""
+        warnings.append(SourceWarning(f"left out: {error}", config, 0))
+    base = base.rstrip("/")
     found = sorted(page_names(files, facts.folder), key=lambda one: facts.order(one))
     pages, orphans = _pages(files, facts, found, base)
     if not pages:
         raise BookError(_nothing_found(files), str(files.root))
     title = facts.title or pages[0].title
-    return SourceSite(site, title, base, facts.language, pages, orphans, _notes(files))
+    return SourceSite(site, title, base, facts.language, pages, orphans, warnings)
+
+
+def _checked_address(address: str) -> str:
+    """Return the address of a configuration, encoded. InputError unless it is of the web or a path."""
+    is_path = address.startswith("/") and not address.startswith("//")
+    return encoded_path(address) if is_path else checked_base_url(address)
 
 
 def has_configuration(files: SourceFiles) -> bool:
@@ -188,7 +200,7 @@ def _mdbook(files: SourceFiles, config: str) -> _Facts:
     entries = summary_entries(files.settings(summary), numbered=True)
     url = str(html.get("site-url") or "")
     return _Facts(folder, entries, str(book.get("title") or ""), str(book.get("language") or ""),
-                  url if "://" in url else f"/{url.strip('/')}".rstrip("/"), _html_path)  # fmt: skip
+                  url if ":" in url else f"/{url.strip('/')}".rstrip("/"), _html_path)  # fmt: skip
 
 
 def _mkdocs(files: SourceFiles, config: str) -> _Facts:
