@@ -157,11 +157,10 @@ def _letters(text: str) -> str:
 def _is_shown(block: Block, page: Page) -> bool:
     """Whether the text is in the element with the block's id.
 
-    A box has its title before that element, as a glossary entry has its terms. The label of a tab
-    is a block without an element.
+    A box has its title before that element. The label of a tab is a block without an element.
     """
     shown, text = _letters(page.text[block.paragraph_id]), _letters(block.text)
-    if block.kind in (BlockKind.ADMONITION, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY):
+    if block.kind in (BlockKind.ADMONITION, BlockKind.SOLUTION):
         return bool(shown) and shown in text
     return text in shown or block.text in ("Python:", "JavaScript:")
 

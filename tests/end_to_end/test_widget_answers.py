@@ -13,7 +13,7 @@ from random import Random
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.adapters.markdown import read_book
+from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind
 from tests.browsing import CHROMIUM, restore, turn
 

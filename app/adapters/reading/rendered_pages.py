@@ -65,9 +65,20 @@ def _identify(root: HtmlElement, blocks: tuple[Block, ...]) -> None:
         exact, begun = by_span.get(f"{block.start}:{block.end}"), by_span.get(str(block.start))
         free = (one for one in (exact or begun or ()) if not one.get(_ID))
         if (element := next(free, None)) is not None:
+            element = _with_terms(element) if element.tag == "dd" else element
             element.set(_ID, block.paragraph_id)
             if not element.get("id") and block.paragraph_id not in taken:
                 element.set("id", block.paragraph_id)
+
+
+def _with_terms(definition: HtmlElement) -> HtmlElement:
+    """Put a definition and the terms before it into one element, and return that."""
+    before = takewhile(lambda one: one.tag == "dt", definition.itersiblings(preceding=True))
+    entry = definition.makeelement("div", {})
+    members = [*reversed(list(before)), definition]
+    members[0].addprevious(entry)
+    entry.extend(members)
+    return entry
 
 
 def _spanned(root: HtmlElement) -> Iterator[tuple[str, HtmlElement]]:
