@@ -12,20 +12,20 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from importlib import metadata
 from typing import Any, TypeAlias
 
 from fastapi import FastAPI
-from starlette.routing import BaseRoute
 
 from app.api import admin_pages, admin_routes, feedback, metrics, problems, routes, security
 from app.api.answer_runs import AnswerRuns
+from app.api.book_pages import BOOK_PAGE_ROUTES
 from app.api.docs import docs_routes
 from app.api.limits import Capacity, FairQueue, RateLimit, daily
-from app.api.pages import BOOK_LIST_ROUTES
+from app.api.pages import HOME_ROUTES
 from app.api.protocols import mount
 from app.api.pseudonyms import Pseudonyms
 from app.api.quotas import quotas
@@ -56,12 +56,9 @@ def create_app(
     settings: Settings | None = None,
     *,
     open_application: OpenApplication = application,
-    site: Sequence[BaseRoute] = BOOK_LIST_ROUTES,
     open_traces: Callable[[Settings], Traces | None] = traces,
 ) -> FastAPI:
     """Return the ASGI application; its clients are opened when it starts, not before.
-
-    `site` are the routes of pages at `/` and below, beside the API and the widget's files.
 
     ConfigError if the settings are invalid.
     """
@@ -87,7 +84,7 @@ def create_app(
     mount.protocols(app)
     for router in (metrics.router, feedback.router, admin_pages.router, admin_routes.router):
         app.include_router(router)
-    app.router.routes.extend([*docs_routes(), *widget_routes(), *site])
+    app.router.routes.extend([*docs_routes(), *widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
     _extend_description(app)
     return app
 

@@ -11,10 +11,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from starlette.routing import BaseRoute
-
-from app.api.demo import sample_site
-from app.api.pages import BOOK_LIST_ROUTES
 from app.api.server import server
 from app.bootstrap.application import Application, application
 from app.domain.answer import AnswerMode, Usage
@@ -59,25 +55,13 @@ def ingest(settings: Settings, request: IngestRequest) -> None:
         pool.submit(asyncio.run, run()).result()
 
 
-def sample_routes(settings: Settings) -> Sequence[BaseRoute]:
-    """Return what `demo` shows to people."""
-
-    async def routes() -> Sequence[BaseRoute]:
-        async with application(settings) as rag:
-            return await sample_site(rag)
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, routes()).result()
-
-
 @contextmanager
 def serving(
     settings: Settings,
     open_application: OpenApplication = application,
-    site: Sequence[BaseRoute] = BOOK_LIST_ROUTES,
 ) -> Iterator[str]:
     """Serve until the context ends; yield the address, such as `http://127.0.0.1:54321`."""
-    app = create_app(settings, open_application=open_application, site=site)
+    app = create_app(settings, open_application=open_application)
     # asyncio turns Nagle's delay off only where the protocol is named.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))

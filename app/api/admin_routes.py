@@ -190,6 +190,7 @@ async def rollback(book: OwnBook, rag: Rag) -> BookBody:
 async def remove(book: OwnBook, rag: Rag) -> None:
     """Its logged questions and its ledger are kept; the next ingest continues the ledger."""
     await rag.index.remove(book)
+    await asyncio.to_thread(rag.pages.remove, book)
 
 
 @router.get(

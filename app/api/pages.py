@@ -1,11 +1,11 @@
-"""The page at `/`: lists the indexed books with links to their sites."""
+"""The page at `/`: lists the indexed books with links to their pages."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
@@ -13,7 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.book_list import BooksBody
 from app.bootstrap.application import Application
+from app.bootstrap.book_pages import address_of
 from app.bootstrap.key_store import SqliteSiteKeys
+from app.domain.book_id import BookId
 from app.domain.errors import StorageError
 
 WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
@@ -43,10 +45,21 @@ def books_page(found: BooksBody, *, widget: bool = True) -> str:
 
 
 async def home(request: Request) -> Response:
+    """Answer with the list; if the only book has its pages here, lead to them."""
+    found = await BooksBody.of(request.app.state.application)
+    book = found.books[0] if len(found.books) == 1 and not found.quarantined else None
+    if book and book.base_url == address_of(BookId(book.id)):
+        return RedirectResponse(book.base_url)
+    return HTMLResponse(books_page(found, widget=shows_widget(request)))
+
+
+def shows_widget(request: Request) -> bool:
+    """Whether the server's own pages have the widget.
+
+    If the API needs a key, they cannot send one: only hashes of keys are stored.
+    """
     rag: Application = request.app.state.application
-    # If the API needs a key, this page cannot send one: only hashes of keys are stored.
-    widget = rag.settings.open or _has_no_keys(request.app.state.keys)
-    return HTMLResponse(books_page(await BooksBody.of(rag), widget=widget))
+    return rag.settings.open or _has_no_keys(request.app.state.keys)
 
 
 def _has_no_keys(keys: SqliteSiteKeys) -> bool:
@@ -57,4 +70,4 @@ def _has_no_keys(keys: SqliteSiteKeys) -> bool:
         return False
 
 
-BOOK_LIST_ROUTES = (Route("/", home),)
+HOME_ROUTES = (Route("/", home),)

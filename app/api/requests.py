@@ -105,7 +105,7 @@ class ChatRequest(RequestBody):
         Field(
             description="The page that the reader is on, as URL or path. The search prefers it "
             "slightly, `scope` refers to it, and its version and locale of the book answer.",
-            examples=["/docs/inverted-index/building"],
+            examples=["/pages/small-book-of-search/03-inverted-index/01-building.html"],
         ),
     ] = ""
     scope: Annotated[

@@ -125,7 +125,7 @@ class StatementBody(Body):
 _SENTENCE = (
     "A document is the unit that the system returns: a web page, an e-mail, a chapter, a paragraph."
 )
-_PAGE = "http://127.0.0.1:8000/docs/why-search#what-is-ir"
+_PAGE = "/pages/small-book-of-search/01-why-search.html#what-is-ir"
 _PERMALINK_EXAMPLE = "/cite/p-8v4x1q0mhz?book=small-book-of-search"
 _HEADINGS: list[JsonValue] = ["1. Why Search?", "What information retrieval is"]
 _ANSWER_EXAMPLE: dict[str, JsonValue] = {
@@ -147,7 +147,7 @@ _ANSWER_EXAMPLE: dict[str, JsonValue] = {
             "prefix": "",
             "suffix": " A collection (or corpus) is the",
             "book": "small-book-of-search",
-            "file": "docs/01-why-search.md",
+            "file": "01-why-search.md",
             "spans": [[1304, 1562]],
         }
     ],

@@ -103,7 +103,7 @@ PageAddress = Annotated[
         min_length=1,
         max_length=2_000,
         description="The page's URL or its path; query and fragment are ignored.",
-        examples=["/docs/inverted-index/building"],
+        examples=["/pages/small-book-of-search/03-inverted-index/01-building.html"],
     ),
 ]
 

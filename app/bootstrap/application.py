@@ -18,6 +18,7 @@ from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
+from app.bootstrap.book_pages import BookPages, book_pages, store_pages
 from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_fingerprint
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.providers import (
@@ -86,6 +87,7 @@ class Application:
     suggestions: SuggestForPage
     describe: DescribeBook
     paragraphs: ReadParagraph
+    pages: BookPages
     budget: Budget
     breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
     """Circuit breakers by the provider's role: "embedder", "reranker", "rewriter", "generator"."""
@@ -216,6 +218,7 @@ async def application(
             suggestions=SuggestForPage(index, retrieve.analysis.lexical),
             describe=DescribeBook(index),
             paragraphs=ReadParagraph(index, cite),
+            pages=book_pages(settings),
             check_model=model.check if model else None,
             budget=budget(settings),
             breakers=_breakers(retrieve, model),
@@ -319,6 +322,7 @@ def _ingest(parts: _Parts, ledgers: SqliteLedgers) -> IngestBook:
         last_runs=FileLastRunStore(settings.home / "runs"),
         count_tokens=parts.count_tokens,
         hash_source=partial(source_fingerprint, state=settings.home),
+        store_pages=partial(store_pages, book_pages(settings)),
         tariff=tariff_of(settings, embedder),
         encoder=f"{parts.sparse.fingerprint} {LEXICAL_FINGERPRINT}",
         billed=lambda: embedder.billed_tokens,

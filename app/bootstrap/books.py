@@ -6,7 +6,7 @@ The sample book is part of this package.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 from app.adapters.book_settings import read_book_settings
 from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
 from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book, site_below
-from app.adapters.reading.rendered_pages import rendered_pages
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
+from app.bootstrap.book_pages import own_address
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
@@ -32,7 +32,6 @@ from app.domain.chunking.config import (
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Book, Document, Site, Span
-from app.domain.errors import RagError
 from app.domain.evaluation.chunking_report import Report, chunking_report
 from app.domain.identity import keep_ids
 from app.domain.page_links import page_links
@@ -40,12 +39,14 @@ from app.domain.script_scale import script_scale
 from app.services.gc_control import paused_gc
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
-from app.services.ports import BookStore, Embedder
+from app.services.ports import Embedder
 from app.settings import Settings
 
 
 def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
     """Read a book's folder, or one file. Paragraph ids are hashes: the ledger is not used.
+
+    The address of a plain folder without a base URL is the path at which `serve` shows its pages.
 
     `advance` is called with 1 after each page.
     """
@@ -53,7 +54,7 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         request.folder,
         book_id=request.book,
         site=request.site,
-        base_url=request.base_url,
+        base_url=request.base_url or own_address(request),
         skip_refused=request.skip_refused,
         edition=request.edition,
         advance=advance,
@@ -144,27 +145,10 @@ SAMPLE_BOOK = Path(__file__).parents[1] / "sample_book"
 SAMPLE_BOOK_ID = BookId("small-book-of-search")
 
 
-async def sample_pages(settings: Settings, index: BookStore) -> tuple[Book, Mapping[str, str]]:
-    """Read the sample book with the ids of its ingest; return it and its pages as HTML, by file.
-
-    The base URL comes from the index, because the server's port may have changed since the ingest.
-    """
-    book = await read_identified(sample_request(settings), settings)
-    try:
-        manifest = await index.manifest(SAMPLE_BOOK_ID)
-    except RagError:
-        manifest = None  # pages need no index
-    if manifest is not None:
-        book = replace(book, base_url=manifest.base_url)
-    return book, await asyncio.to_thread(rendered_pages, book)
-
-
 def sample_request(settings: Settings) -> IngestRequest:
     return IngestRequest(
         SAMPLE_BOOK,
         book=SAMPLE_BOOK_ID,
-        site=Site.DOCUSAURUS,
-        base_url=f"http://{settings.host}:{settings.port}",
         strategy=settings.strategy,
         overlap_scope=settings.overlap_scope,
     )

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 
 from app.bootstrap.application import application
+from app.bootstrap.book_pages import book_pages
 from app.bootstrap.books import requests_by_edition, site_remarks
 from app.bootstrap.storage import ledger_store, migration, open_index
 from app.bootstrap.verification import verifying
@@ -171,6 +172,7 @@ async def remove(arguments: argparse.Namespace, settings: Settings) -> int:
     async with open_index(settings) as index, naming_the_books(index, arguments.book):
         for book in await with_editions(index, arguments.book):
             await index.remove(book)
+            book_pages(settings).remove(book)
     if arguments.json:
         print_json({"removed": arguments.book})
     else:

@@ -60,7 +60,7 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
             report = await app.ingest.run(sample_request(settings), shown)
     remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
     if not arguments.no_serve:
-        await _serve(settings, sample=True)
+        await _serve(settings)
 
 
 async def mcp(_: argparse.Namespace, settings: Settings) -> None:
@@ -74,12 +74,8 @@ async def mcp(_: argparse.Namespace, settings: Settings) -> None:
         await serve_stdio(rag)
 
 
-async def _serve(
-    settings: Settings, *, sample: bool = False, listener: socket.socket | None = None
-) -> None:
+async def _serve(settings: Settings, *, listener: socket.socket | None = None) -> None:
     # These imports take half a second, so only these commands pay for them.
-    from app.api import demo  # noqa: PLC0415
-    from app.api.pages import BOOK_LIST_ROUTES  # noqa: PLC0415
     from app.api.server import server  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
@@ -102,8 +98,7 @@ async def _serve(
         if fault:
             # Until the model is available, answers are extractive.
             _log.warning("serve.model_does_not_answer", extra={"reason": fault})
-        site = await demo.sample_site(rag) if sample else BOOK_LIST_ROUTES
-        web = create_app(settings, open_application=opened, site=site)
+        web = create_app(settings, open_application=opened)
         serving = server(web, settings)
         end_with_parent(partial(setattr, serving, "should_exit", True))
         if listener is None:

@@ -78,6 +78,8 @@ class IngestBook:
     count_tokens: Callable[[str], int]
     hash_source: Callable[[IngestRequest], str]
     """Hashes the book's files and the program that reads them; "" if unknown."""
+    store_pages: Callable[[Book, Path], None]
+    """Stores the pages of a book, given with its folder, if it has no site of its own."""
     context_embedder: ContextEmbedder | None = None
     """The embedder if it supports late chunking, else None."""
     tariff: Tariff = FREE
@@ -100,6 +102,7 @@ class IngestBook:
             report = plan.report()
             if not request.dry_run:
                 report = await self._carry_out(plan, report, phases)
+                await asyncio.to_thread(self.store_pages, plan.book, request.folder)
                 await self._remember(plan, report)
         return replace(
             report,

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browsing import ARGUMENTS, CHROMIUM
 
-_PAGE = "/docs/ranking-bm25"
+_PAGE = "/pages/small-book-of-search/04-ranking.html"
 _DESKTOP = {"width": 1280, "height": 800}
 _PHONE = {"width": 390, "height": 780}
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.browsing import ARGUMENTS, CHROMIUM
 
-_PAGE = "/docs/why-search"
+_PAGE = "/pages/small-book-of-search/01-why-search.html"
 _LOADS = 9
 _MAX_MS = 50.0
 _SHIFT = (

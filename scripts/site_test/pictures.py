@@ -29,7 +29,7 @@ def frame(page: Page) -> Image.Image:
 
 def frames(page: Page, address: str) -> list[tuple[Image.Image, int]]:
     """Return pictures, each with its duration in ms."""
-    page.goto(f"{address}/docs/why-search")
+    page.goto(f"{address}/pages/small-book-of-search/01-why-search.html")
     taken = [(frame(page), 900)]
     page.keyboard.press("Control+i")
     field = page.get_by_label("Your question")

@@ -54,11 +54,11 @@ def ask(chat: httpx.Client, question: str, book: str = SAMPLE, **more: object) -
     ("question", "page_url"),
     [
         ("summarise chapter 4", ""),
-        ("what is this chapter about?", "/docs/ranking-bm25"),
+        ("what is this chapter about?", "/pages/small-book-of-search/04-ranking.html"),
         ("sum up the chapter on ranking", ""),
         ("Fasse Kapitel 4 zusammen", ""),
         ("总结第四章", ""),
-        ("summarise", "/docs/ranking-bm25"),
+        ("summarise", "/pages/small-book-of-search/04-ranking.html"),
     ],
 )
 def test_a_chapter_is_summarised_in_its_own_words(
@@ -134,7 +134,7 @@ def test_what_the_book_does_not_have_is_asked_back_for(
     assert (body["mode"], body["refused"], body["passages"]) == ("clarification", False, [])
     assert body["answer"].startswith(text)
     assert [one["title"] for one in body["sources"]][3] == "4. Ranking with Words"
-    assert body["sources"][3]["url"].startswith("http://127.0.0.1:8000/docs/ranking-bm25")
+    assert body["sources"][3]["url"].startswith("/pages/small-book-of-search/04-ranking.html")
 
 
 def test_of_several_books_one_must_be_named(chat: httpx.Client) -> None:
@@ -145,7 +145,12 @@ def test_of_several_books_one_must_be_named(chat: httpx.Client) -> None:
 
 def test_nothing_beyond_the_scope_is_summarised(chat: httpx.Client) -> None:
     def mode(question: str) -> str:
-        body = ask(chat, question, scope="so_far", page_url="/docs/why-search")
+        body = ask(
+            chat,
+            question,
+            scope="so_far",
+            page_url="/pages/small-book-of-search/01-why-search.html",
+        )
         return str(body["mode"])
 
     assert mode("summarise chapter 4") == "clarification"
@@ -172,7 +177,7 @@ def test_the_command_line_prints_the_passages_of_a_summary(run: Run, sample_book
     run("ingest", sample_book)
     printed = run("ask", "summarise chapter 4").out
     assert printed.startswith(CHAPTER_4)
-    assert "  4. Ranking with Words > Summary\n  http://127.0.0.1:8000/docs/ranking-bm25" in printed
+    assert "  4. Ranking with Words > Summary\n  /pages/sample-book/04-ranking.html" in printed
     assert "These chapters have exercises: 1. Why Search?" in run("ask", "exercise 4.9").out
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
-from starlette.routing import BaseRoute
 
 from app.bootstrap.books import sample_request
 from tests.browsing import ARGUMENTS, CHROMIUM
-from tests.serving import ingest, offline_settings, sample_routes, serving
+from tests.serving import ingest, offline_settings, serving
 
 
 @pytest.fixture(scope="module")
@@ -33,15 +32,10 @@ def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-@pytest.fixture(scope="session")
-def sample_pages(sample_home: Path) -> Sequence[BaseRoute]:
-    return sample_routes(offline_settings(sample_home))
-
-
 @pytest.fixture(scope="module")
-def site(sample_home: Path, sample_pages: Sequence[BaseRoute]) -> Iterator[str]:
-    """Serve the sample book, read for another address than it is served at."""
-    with serving(offline_settings(sample_home), site=sample_pages) as address:
+def site(sample_home: Path) -> Iterator[str]:
+    """Serve the sample book."""
+    with serving(offline_settings(sample_home)) as address:
         yield address
 
 

@@ -34,7 +34,7 @@ def letters(text: str) -> str:
 
 
 def test_a_citation_opens_the_page_at_the_very_paragraph(page: Page, site: str) -> None:
-    page.goto(f"{site}/docs/evaluation-of-search")
+    page.goto(f"{site}/pages/small-book-of-search/05-evaluation.html")
     ask(page, QUESTION)
     expect(page.locator(".tbr-mode")).to_have_text("Quoted from the book, word for word:")
     answer = page.locator(".tbr-answer")
@@ -54,7 +54,7 @@ def test_a_citation_opens_the_page_at_the_very_paragraph(page: Page, site: str) 
 
 
 def test_the_conversation_goes_on_on_the_next_page(page: Page, site: str) -> None:
-    page.goto(f"{site}/docs/evaluation-of-search")
+    page.goto(f"{site}/pages/small-book-of-search/05-evaluation.html")
     ask(page, QUESTION)
     first = page.locator(".tbr-answer").text_content() or ""
     page.locator(".tbr-answer").get_by_role("link").first.click()
@@ -72,10 +72,10 @@ def test_the_conversation_goes_on_on_the_next_page(page: Page, site: str) -> Non
 
 
 def test_a_cited_paragraph_in_closed_details_is_opened(page: Page, site: str) -> None:
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     inside = page.locator("details [data-paragraph-id], details[data-paragraph-id]").first
     paragraph_id = inside.get_attribute("data-paragraph-id")
-    page.goto(f"{site}/docs/why-search?cite={paragraph_id}")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html?cite={paragraph_id}")
     cited = page.locator(CITED).first
     expect(cited).to_be_in_viewport()
     expect(cited).to_be_focused()
@@ -83,27 +83,33 @@ def test_a_cited_paragraph_in_closed_details_is_opened(page: Page, site: str) ->
 
 
 def test_a_refusal_shows_the_nearest_sections(page: Page, site: str) -> None:
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     ask(page, "Who won the football championship in Argentina in 1978?")
     expect(page.locator(".tbr-mode")).to_have_text("Not answered from the book:")
     nearest = page.locator(".tbr-citations a")
     expect(page.get_by_text("Nearest sections", exact=True)).to_be_visible()
     nearest.first.click()
-    assert page.url.startswith(f"{site}/docs/")
+    assert page.url.startswith(f"{site}/pages/small-book-of-search/")
 
 
 def test_uncertain_passages_stand_under_a_label_of_their_own(page: Page, site: str) -> None:
     notice = "Das Buch sagt dazu vielleicht nichts."
     text = "Owls hunt at night."
     passage = AnswerPassage(
-        ("p-1",), text, ("Owls",), f"{site}/docs/why-search", "p-1", BookId("b"), ((0, 19),)
+        ("p-1",),
+        text,
+        ("Owls",),
+        f"{site}/pages/small-book-of-search/01-why-search.html",
+        "p-1",
+        BookId("b"),
+        ((0, 19),),
     )
     answer = Answer(
         f"{notice}\n\n{text}", AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, passages=(passage,)
     )
     started = Started(AnswerMode.EXTRACTIVE, (), Confidence.UNCERTAIN)
     fulfill(page, started, TextDelta(answer.answer), Finished(answer))
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     ask(page, QUESTION)
     expect(page.locator(".tbr-uncertain .tbr-mode")).to_have_text(notice)
     expect(page.locator(".tbr-passage")).to_contain_text(text)
@@ -111,14 +117,14 @@ def test_uncertain_passages_stand_under_a_label_of_their_own(page: Page, site: s
 
 
 def test_a_problem_is_told_in_the_box(page: Page, site: str) -> None:
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     fulfill(page, ErrorEvent(code="internal", message="It broke."))
     ask(page, QUESTION)
     expect(page.locator(".tbr-error")).to_have_text("It broke.")
 
 
 def test_escape_closes_the_box_and_returns_to_the_button(page: Page, site: str) -> None:
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     button = page.get_by_role("button", name="Ask this book")
     button.click()
     expect(page.get_by_role("dialog", name="Ask this book")).to_be_visible()
@@ -147,7 +153,7 @@ def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(
     )
     answer = Answer(text, AnswerMode.GENERATED, citations=(citation,))
     fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     ask(page, QUESTION)
     expect(page.locator(".tbr-mode")).to_have_text("Written by a language model from the book:")
     shown = page.locator(".tbr-answer")
@@ -158,7 +164,13 @@ def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(
 
 
 def test_a_broken_stream_goes_on_after_the_last_event(page: Page, site: str) -> None:
-    source = Source("p-1", f"{site}/docs/why-search", "How owls hunt", ("Owls",), 1.0)
+    source = Source(
+        "p-1",
+        f"{site}/pages/small-book-of-search/01-why-search.html",
+        "How owls hunt",
+        ("Owls",),
+        1.0,
+    )
     answer = Answer("They listen.", AnswerMode.GENERATED)
     parts: list[list[AnswerEvent]] = [
         [TextDelta("listen."), Finished(answer)],
@@ -171,7 +183,7 @@ def test_a_broken_stream_goes_on_after_the_last_event(page: Page, site: str) -> 
         stream(route, *parts.pop())
 
     page.route("**/v1/chat", answer_in_parts)
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     page.get_by_role("button", name="Ask this book").click()
     page.get_by_label("Your question").fill("How do owls hunt?")
     page.get_by_role("button", name="Ask", exact=True).click()
@@ -184,7 +196,7 @@ def test_a_broken_stream_goes_on_after_the_last_event(page: Page, site: str) -> 
 def test_a_follow_up_question_is_asked_at_a_click(page: Page, site: str) -> None:
     answer = Answer("So.", AnswerMode.EXTRACTIVE, follow_ups=("And why?", "Who?"))
     fulfill(page, Started(AnswerMode.EXTRACTIVE, ()), Finished(answer))
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     ask(page, QUESTION)
     expect(page.locator(".tbr-follow-up")).to_have_text(["And why?", "Who?"])
     page.reload()
@@ -197,17 +209,23 @@ def test_a_follow_up_question_is_asked_at_a_click(page: Page, site: str) -> None
 def test_a_reply_that_is_no_answer_has_no_caption(page: Page, site: str, mode: AnswerMode) -> None:
     answer = Answer("Which chapter?", mode)
     fulfill(page, Started(mode, ()), TextDelta("Which chapter?"), Finished(answer))
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     ask(page, QUESTION)
     expect(page.locator(".tbr-answer")).to_have_text("Which chapter?")
     expect(page.locator(".tbr-mode")).to_have_count(0)
 
 
 def test_the_chapters_there_are_are_linked(page: Page, site: str) -> None:
-    source = Source("p-1", "/docs/why-search", "1. Why Search?", ("1. Why Search?",), 0.0)
+    source = Source(
+        "p-1",
+        "/pages/small-book-of-search/01-why-search.html",
+        "1. Why Search?",
+        ("1. Why Search?",),
+        0.0,
+    )
     answer = Answer("Which?", AnswerMode.CLARIFICATION, sources=(source,))
     fulfill(page, Started(answer.mode, (source,)), Finished(answer))
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     ask(page, QUESTION)
     expect(page.get_by_text("Chapters", exact=True)).to_be_visible()
     expect(page.locator(".tbr-citations").get_by_role("link")).to_contain_text("1. Why Search?")
@@ -223,7 +241,7 @@ def test_what_no_paragraph_supports_is_marked(page: Page, site: str) -> None:
     )
     answer = Answer(text, AnswerMode.GENERATED, statements=statements)
     fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     ask(page, QUESTION)
     expect(page.locator(".tbr-unsupported")).to_have_text(["Owls read."])
     expect(page.locator(".tbr-answer")).to_have_text(text)
@@ -235,7 +253,7 @@ def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(
 ) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 780})
     page = context.new_page()
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     ask(page, QUESTION)
     page.locator(".tbr-answer").get_by_role("link").first.click()
     expect(page.locator(CITED).first).to_be_in_viewport()

@@ -11,15 +11,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from app.adapters.markdown import read_book
 from playwright.sync_api import Page, expect
 
+from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind
 from tests.browsing import CHROMIUM, restore, turn
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
 BOOK = "small-book-of-search"
-PAGE = "/docs/why-search"
+PAGE = "/pages/small-book-of-search/01-why-search.html"
 ATTACKS = Path(__file__).resolve().parent.parent / "attacks" / "answers.jsonl"
 
 

@@ -442,7 +442,7 @@ def test_marks_come_again_when_the_site_replaces_its_nodes(
 
 def test_a_question_under_way_goes_on_on_the_next_page(page: Page, site: str) -> None:
     text = "Owls hunt. They listen."
-    url = f"{site}/docs/evaluation-of-search"
+    url = f"{site}/pages/small-book-of-search/05-evaluation.html"
     citation = Citation(1, 0, 10, "p-1", url, "T", ("T",), "quote", BookId(BOOK), "f.md", ())
     answer = Answer(text, AnswerMode.GENERATED, citations=(citation,))
     last_ids: list[str | None] = []
@@ -459,12 +459,12 @@ def test_a_question_under_way_goes_on_on_the_next_page(page: Page, site: str) ->
             route.abort()
 
     page.context.route("**/v1/chat", answer_in_parts)
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     page.get_by_role("button", name="Ask this book").click()
     page.get_by_label("Your question").fill("How do owls hunt?")
     page.keyboard.press("Enter")
     page.locator(".tbr-ref").click()
-    page.wait_for_url("**/docs/evaluation-of-search**")
+    page.wait_for_url("**/pages/small-book-of-search/05-evaluation.html**")
     expect(page.locator(".tbr-answer")).to_have_text("Owls hunt.[1] They listen.")
     expect(page.locator(".tbr-question")).to_have_text("How do owls hunt?")
     assert last_ids == ["run:4"]

@@ -13,7 +13,7 @@ from tests.browsing import CHROMIUM, CITED, ask, fulfill, restore, stream, turn
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
 BOOK = "small-book-of-search"
-PAGE = "/docs/ranking-bm25"
+PAGE = "/pages/small-book-of-search/04-ranking.html"
 QUESTION = "What is an inverted index?"
 
 
@@ -335,7 +335,7 @@ def test_nothing_moves_when_the_page_is_loaded(page: Page, site: str) -> None:
         "window.shift = 0; new PerformanceObserver(list => { for (const entry of list.getEntries())"
         " window.shift += entry.value; }).observe({type: 'layout-shift', buffered: true})"
     )
-    page.goto(f"{site}/docs/why-search")
+    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     expect(page.get_by_role("button", name="Ask this book")).to_be_visible()
     assert page.evaluate("window.shift") == 0
 
@@ -365,7 +365,7 @@ def test_the_conversation_is_there_in_another_tab(browser: Browser, site: str) -
     first.goto(site + PAGE)
     ask(first, QUESTION)
     second = context.new_page()
-    second.goto(f"{site}/docs/why-search")
+    second.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
     open_by_shortcut(second)
     expect(second.locator(".tbr-question")).to_have_text(QUESTION)
     context.close()
@@ -406,7 +406,12 @@ def test_thumbs_send_a_rating_and_a_reason_where_the_server_takes_them(
         route.fulfill(status=204)
 
     page.route("**/v1/feedback", take)
-    restore(page, f"{site}/docs/why-search", [turn(answer="Yes.", answer_id="a1")], BOOK)
+    restore(
+        page,
+        f"{site}/pages/small-book-of-search/01-why-search.html",
+        [turn(answer="Yes.", answer_id="a1")],
+        BOOK,
+    )
     down = page.get_by_role("button", name="This did not help")
     down.click()
     expect(down).to_have_attribute("aria-pressed", "true")
@@ -432,12 +437,19 @@ def test_an_answer_that_was_cut_says_so(page: Page, site: str, language: str, no
         f"'{language}').observe(document, {{childList: true}})"
     )
     cut = turn(answer="Owls hunt", degraded=["truncated"])
-    restore(page, f"{site}/docs/why-search", [cut, turn(answer="Owls hunt.")], BOOK)
+    restore(
+        page,
+        f"{site}/pages/small-book-of-search/01-why-search.html",
+        [cut, turn(answer="Owls hunt.")],
+        BOOK,
+    )
     expect(page.locator(".tbr-reply .tbr-note").filter(has_text=notice)).to_have_count(1)
     expect(page.get_by_text("truncated")).to_have_count(0)
 
 
 def test_without_feedback_on_the_server_there_are_no_thumbs(page: Page, site: str) -> None:
-    restore(page, f"{site}/docs/why-search", [turn(answer="Yes.")], BOOK)
+    restore(
+        page, f"{site}/pages/small-book-of-search/01-why-search.html", [turn(answer="Yes.")], BOOK
+    )
     expect(page.get_by_role("button", name="Ask again")).to_be_visible()
     expect(page.get_by_role("button", name="This helped")).to_have_count(0)

@@ -150,10 +150,12 @@ class _Blocks:
         if not found.runs.strip(_NO_TEXT):
             kind = BlockKind.FIGURE if found.image else _MATH.get(found.text[:2], kind)
         ident = "" if element in self._holders and len(run) < len(element) else _own_id(element)
-        ident = ident or next((_own_id(one) for one in run if not isinstance(one, str)), "")
+        inner = [one for one in run if not isinstance(one, str)]
+        ident = ident or next(map(_own_id, inner), "")
+        span = self._span_of(next((one for one in inner if one.get(SPAN)), element))
         return [
-            Draft(kind, found.text, found.runs, self._span_of(element), terms=found.terms,
-                  element_id=ident, image=found.image)
+            Draft(kind, found.text, found.runs, span, terms=found.terms, element_id=ident,
+                  image=found.image)
         ]  # fmt: skip
 
     def _heading(self, element: HtmlElement) -> list[Draft]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from lxml.html import HtmlElement
+
+from app.adapters.reading.mathml import tex_of_mathml
 
 TAG = "x-tex"
 """The element that stands for a formula in a tree; its text is TeX, `display` is "1" or "0"."""
@@ -34,34 +36,38 @@ def mark_formulas(content: HtmlElement, formulas: Iterable[HtmlElement]) -> None
 
 def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
     """Return the TeX and whether it is displayed; None if the element is no formula."""
-    if element.tag == "script":
-        return element.text or "", "mode=display" in (element.get("type") or "")
     classes = f" {element.get('class') or ''} "
     display = (
         element.get("display") in ("true", "block")
         or any(word in classes for word in ("katex-display", " display "))
         or (element.tag in ("div", "p") and (" math " in classes or " arithmatex " in classes))
+        or any("mode=display" in (one.get("type") or "") for one in element.iter("script"))
+        or any(one.get("display") == "block" for one in element.iter("math"))
     )
-    for note in element.iter("annotation"):
-        if (note.get("encoding") or "").endswith("tex"):
-            shown = any((m.get("display") == "block") for m in element.iter("math"))
-            return note.text or "", display or shown
-    script = next((one for one in element.iter("script") if "tex" in (one.get("type") or "")), None)
-    if script is not None:
-        return script.text or "", display or "mode=display" in (script.get("type") or "")
-    latex = next(filter(None, (one.get("data-latex") for one in element.iter())), None)
-    if latex is not None:
-        return latex, display
-    math = element if element.tag == "math" else next(element.iter("math"), None)
-    if math is not None:
-        tex = math.get("alttext") or "".join(_mathml(math))
-        return tex, display or math.get("display") == "block"
+    tex = _marked_tex(element)
+    if tex is not None:
+        return tex, display
     tag = _tag(element)
     found = _DELIMITED.match(element.text_content())
     if found is None:
         return None
     tex = next(part for part in found.groups() if part is not None) + tag
     return tex, display or found["a"] is not None or found["b"] is not None
+
+
+def _marked_tex(element: HtmlElement) -> str | None:
+    """Return the TeX that a typesetter keeps beside its output, or that of MathML."""
+    for note in element.iter("annotation"):
+        if (note.get("encoding") or "").endswith("tex"):
+            return note.text or ""
+    for script in element.iter("script"):
+        if "tex" in (script.get("type") or ""):
+            return script.text or ""
+    latex = next(filter(None, (one.get("data-latex") for one in element.iter())), None)
+    math = next(element.iter("math"), None)
+    if latex is not None or math is None:
+        return latex
+    return math.get("alttext") or tex_of_mathml(math)
 
 
 def parent_of(element: HtmlElement) -> HtmlElement:
@@ -90,53 +96,6 @@ def _replace(element: HtmlElement, tex: str, display: bool) -> None:
     if ident := element.get("id") or parent.get("id"):
         formula.set("id", ident)
     parent.replace(element, formula)
-
-
-_ROOT = 2
-"""Children of a root: what it is taken of, and its degree."""
-_SYMBOLS = {"\u2061": "", "\u2062": "", "\u2063": "", "\u2212": "-", "\u00a0": " "}
-
-
-def _mathml(element: HtmlElement) -> Iterator[str]:
-    """Yield MathML as TeX: fractions, roots, scripts and tables keep their structure."""
-    children = [one for one in element if isinstance(one.tag, str)]
-    parts = ["".join(_mathml(one)) for one in children]
-    tag = str(element.tag).rpartition(":")[2]
-    if tag in ("annotation", "annotation-xml"):
-        return
-    if tag in _TEMPLATES and len(parts) == _TEMPLATES[tag].count("%s"):
-        yield _TEMPLATES[tag] % tuple(parts)
-    elif tag == "msqrt":
-        yield rf"\sqrt{{{''.join(parts)}}}"
-    elif tag == "mroot" and len(parts) == _ROOT:
-        yield rf"\sqrt[{parts[1]}]{{{parts[0]}}}"
-    elif tag == "mtr":
-        yield " & ".join(parts) + r" \\ "
-    elif tag == "mtable":
-        yield rf"\begin{{matrix}}{''.join(parts)}\end{{matrix}}"
-    elif tag == "mtext":
-        yield rf"\text{{{element.text_content()}}}"
-    elif tag == "mspace":
-        yield " "
-    elif tag == "mfenced":
-        opening, closing = element.get("open", "("), element.get("close", ")")
-        yield f"{opening}{', '.join(parts)}{closing}"
-    elif children:
-        yield "".join(parts)
-    else:
-        text = " ".join((element.text or "").split())
-        yield "".join(_SYMBOLS.get(one, one) for one in text)
-
-
-_TEMPLATES = {
-    "mfrac": r"\frac{%s}{%s}",
-    "msub": "{%s}_{%s}",
-    "msup": "{%s}^{%s}",
-    "msubsup": "{%s}_{%s}^{%s}",
-    "munder": "{%s}_{%s}",
-    "mover": "{%s}^{%s}",
-    "munderover": "{%s}_{%s}^{%s}",
-}
 
 
 def _has_delimiters(text: str) -> bool:

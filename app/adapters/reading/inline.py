@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from lxml.html import HtmlElement
 
@@ -106,8 +107,8 @@ class _Reading:
 
     def _checkbox(self, element: HtmlElement) -> None:
         """Add the box of an item of a task list; other boxes are a page's switches."""
-        above = element.getparent()
-        if above is not None and (above.tag == "li" or above.getparent().tag == "li"):
+        near = [one.tag for one in islice(element.iterancestors(), 2)]
+        if "li" in near:
             self._shown("☐" if element.get("checked") is None else "☑")
             self._out.append(" ")
 

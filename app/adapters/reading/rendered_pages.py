@@ -3,91 +3,202 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from html import escape
-from urllib.parse import urlsplit
+from itertools import takewhile
+from urllib.parse import unquote, urlsplit
 
 import lxml.html
 import nh3
 from lxml.html import HtmlElement
 
-from app.adapters.reading.blocks import SPAN
+from app.adapters.reading.blocks import MARK, SPAN
 from app.adapters.reading.formulas import TAG as FORMULA
-from app.adapters.reading.hidden import hidden_elements
-from app.domain.document import Block, BlockKind, Book, Document
+from app.domain.document import Block, Book, Document
+from app.domain.urls import encoded_path
 
-_TAGS = nh3.ALLOWED_TAGS | {"section", "figure", "figcaption", "input", "label", "main"}
+IMAGE_SUFFIXES = (".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp")
+_TAGS = nh3.ALLOWED_TAGS | {"section", "figure", "figcaption", "input", "label"}
 _ATTRIBUTES = {
     **nh3.ALLOWED_ATTRIBUTES,
     "*": {"id", "class", "title", "lang", "dir", "data-paragraph-id", "tabindex", "open"},
 }
 _ADMONITIONS = {"tip", "note", "info", "warning", "caution", "danger", "callout", "admonition"}
+_ID = "data-paragraph-id"
+_CAPTION = re.compile(r"(?:Figure|Table|Listing) [\d.]+")
 
 
-def rendered_pages(book: Book) -> dict[str, str]:
-    """Return the HTML of each document's article, by the document's file.
+@dataclass(frozen=True, slots=True)
+class RenderedPages:
+    """The pages of a book as HTML, and the images of its folder that they show."""
 
-    Links between pages become the pages' paths. Scripts, styles and event handlers are removed.
+    articles: dict[str, str] = field(default_factory=dict)
+    """The HTML of each document's article, by the document's file."""
+    images: set[str] = field(default_factory=set)
+    """Files that the pages name as images; each is at its path below the book's address."""
+
+
+def rendered_pages(book: Book) -> RenderedPages:
+    """Render the book's pages. Links to pages and images become paths below the book's address.
+
+    Scripts, styles and event handlers are removed.
     """
+    made = RenderedPages()
     paths = {one.file: urlsplit(one.url).path or "/" for one in book.documents}
-    return {one.file: _article(one, paths) for one in book.documents if one.html}
-
-
-def _article(document: Document, paths: Mapping[str, str]) -> str:
-    root = lxml.html.fragment_fromstring(document.html, create_parent="div")
-    for element, _ in hidden_elements(root):
-        element.drop_tree()
-    _identify(root, document.blocks)
-    for element in list(root.iter()):
-        _show(element, document.file, paths)
-    html = lxml.html.tostring(root, encoding="unicode")
-    title = "" if root.find(".//h1") is not None else f"<h1>{escape(document.title)}</h1>\n"
-    return title + nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener")
+    for document in book.documents:
+        page = _Page(document.file, urlsplit(book.base_url).path, paths, made.images)
+        made.articles[document.file] = page.article(document)
+    return made
 
 
 def _identify(root: HtmlElement, blocks: tuple[Block, ...]) -> None:
-    """Give the outermost element of each block its paragraph id; headings keep their anchors."""
-    by_span = {f"{one.start}:{one.end}": one for one in reversed(blocks)}
+    """Give the first element of each block its paragraph id; headings keep their anchors."""
+    by_span: dict[str, list[HtmlElement]] = {}
+    for span, element in _spanned(root):
+        start = span.partition(":")[0]
+        by_span.setdefault(span, []).append(element)
+        by_span.setdefault(start, []).append(element)
+    taken = set(root.xpath(".//@id"))
+    for block in blocks:
+        exact, begun = by_span.get(f"{block.start}:{block.end}"), by_span.get(str(block.start))
+        free = (one for one in (exact or begun or ()) if not one.get(_ID))
+        if (element := next(free, None)) is not None:
+            shown = _with_terms(element) if element.tag == "dd" else element
+            shown.set(_ID, block.paragraph_id)
+            if not shown.get("id") and block.paragraph_id not in taken:
+                shown.set("id", block.paragraph_id)
+
+
+def _with_terms(definition: HtmlElement) -> HtmlElement:
+    """Put a definition and the terms before it into one element, and return that."""
+    before = takewhile(lambda one: one.tag == "dt", definition.itersiblings(preceding=True))
+    entry = definition.makeelement("div", {})
+    members = [*reversed(list(before)), definition]
+    members[0].addprevious(entry)
+    entry.extend(members)
+    return entry
+
+
+def _spanned(root: HtmlElement) -> Iterator[tuple[str, HtmlElement]]:
+    """Yield the elements that have a span; those behind a mark have that of the mark."""
     for element in root.iter():
-        block = by_span.pop(element.get(SPAN) or "", None)
-        if block is None:
-            continue
-        element.set("data-paragraph-id", block.paragraph_id)
-        if block.kind is not BlockKind.HEADING and not element.get("id"):
-            element.set("id", block.paragraph_id)
+        span = element.get(SPAN)
+        if span and element.tag != MARK:
+            yield span, element
+        elif span:
+            for one in takewhile(lambda one: not one.get(SPAN), element.itersiblings()):
+                yield span, one
 
 
-def _show(element: HtmlElement, file: str, paths: Mapping[str, str]) -> None:
-    """Turn an element of the reader's own into one that browsers know."""
-    if element.tag == FORMULA:
-        display = element.get("display") == "1"
-        element.tag = "div" if display and not _in_paragraph(element) else "span"
-        element.set("class", "math math-block" if display else "math")
-    elif element.tag in _ADMONITIONS:
-        element.set("class", f"admonition {element.tag}")
-        element.tag = "aside"
-    elif element.tag == "tabitem":
-        label = element.makeelement("p", {"class": "label"})
-        label.text, label.tail, element.text = element.get("label"), element.text, None
-        element.insert(0, label)
-        element.tag = "div"
-    elif element.tag == "pre":
-        element.set("tabindex", "0")
-    elif element.tag == "a":
-        element.set("href", _link(element.get("href") or "", file, paths))
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Turns the elements of a page into those that browsers know and that lead somewhere."""
+
+    file: str
+    base: str
+    """Path of the book's address."""
+    paths: Mapping[str, str]
+    """Document's file -> path of its page."""
+    images: set[str]
+
+    def article(self, document: Document) -> str:
+        root = lxml.html.fragment_fromstring(document.html, create_parent="div")
+        for element, _ in hidden_elements(root):
+            element.drop_tree()
+        _identify(root, document.blocks)
+        for element in list(root.iter()):
+            self._show(element)
+        html = lxml.html.tostring(root, encoding="unicode")
+        title = "" if root.find(".//h1") is not None else f"<h1>{escape(document.title)}</h1>\n"
+        return title + nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener")
+
+    def _show(self, element: HtmlElement) -> None:
+        tag, classes = str(element.tag), set((element.get("class") or "").split())
+        if tag == FORMULA:
+            _show_formula(element)
+        elif tag in _ADMONITIONS or "admonition" in classes:
+            element.tag = "aside"
+            named = {"admonition", *({tag} & _ADMONITIONS), *classes}
+            element.set("class", " ".join(sorted(named)))
+        elif "admonition-title" in classes:
+            element.set("class", "label")
+        elif tag == "tabitem":
+            _show_tab(element)
+        elif tag == "pre":
+            _show_listing(element)
+        elif tag == "p":
+            _show_caption(element)
+        elif tag in ("td", "th") and (style := element.get("style")):
+            element.set("class", style.replace("text-align:", "align-"))
+        elif tag == "a":
+            element.set("href", self._link(element.get("href") or ""))
+        elif tag == "img":
+            element.set("src", self._image(element.get("src") or ""))
+
+    def _link(self, href: str) -> str:
+        """Return the target of a link: a page's file becomes its path."""
+        path = self.paths.get(self._file(href))
+        return urlsplit(href)._replace(path=path).geturl() if path else href
+
+    def _image(self, src: str) -> str:
+        """Return the address of an image, below the book's address if it is of its folder."""
+        file = self._file(src)
+        if not file.lower().endswith(IMAGE_SUFFIXES) or file.startswith("../"):
+            return src
+        self.images.add(file)
+        return f"{self.base}/{encoded_path(file)}"
+
+    def _file(self, address: str) -> str:
+        """Return the file of the folder that an address names; "" if it names none."""
+        try:
+            parts = urlsplit(address)
+        except ValueError:
+            return ""
+        if not parts.path or parts.scheme or parts.netloc:
+            return ""
+        folder = "" if parts.path.startswith("/") else posixpath.dirname(self.file)
+        return posixpath.normpath(posixpath.join(folder, unquote(parts.path).lstrip("/")))
 
 
-def _in_paragraph(element: HtmlElement) -> bool:
+def _show_formula(element: HtmlElement) -> None:
     parent = element.getparent()
-    return parent is not None and parent.tag in ("p", "li", "td", "th")
+    inside = parent is not None and parent.tag in ("p", "li", "td", "th")
+    display = element.get("display") == "1"
+    element.tag = "div" if display and not inside else "span"
+    element.set("class", "math math-block" if display else "math")
 
 
-def _link(href: str, file: str, paths: Mapping[str, str]) -> str:
-    """Return the target of a link on the site: a page's file becomes its path."""
-    try:
-        parts = urlsplit(href)
-    except ValueError:
-        return ""
-    target = posixpath.normpath(posixpath.join(posixpath.dirname(file), parts.path))
-    path = paths.get(target) if parts.path and not parts.netloc else None
-    return parts._replace(path=path).geturl() if path else href
+def _show_tab(element: HtmlElement) -> None:
+    label = element.makeelement("p", {"class": "label"})
+    label.text, label.tail, element.text = element.get("label"), element.text, None
+    element.insert(0, label)
+    element.tag = "div"
+    element.set("class", "tab")
+
+
+def _show_listing(pre: HtmlElement) -> None:
+    """Put a listing into a figure, with its title as the caption."""
+    parent, code = pre.getparent(), pre.find("code")
+    if parent is None or code is None:
+        return
+    code.set("class", pre.attrib.pop("class", ""))
+    pre.set("tabindex", "0")
+    figure = pre.makeelement("figure", {"class": "code"})
+    figure.tail, pre.tail = pre.tail, None
+    parent.replace(pre, figure)
+    if title := pre.attrib.pop("title", ""):
+        caption = pre.makeelement("figcaption", {})
+        caption.text = title
+        figure.append(caption)
+    figure.append(pre)
+
+
+def _show_caption(paragraph: HtmlElement) -> None:
+    """Mark a paragraph that is an image alone, and one that is an emphasised caption."""
+    children = list(paragraph)
+    if len(children) == 1 and children[0].tag == "img" and not paragraph.text_content().strip():
+        paragraph.set("class", "figure")
+    elif children and children[0].tag == "em" and _CAPTION.match(paragraph.text_content()):
+        paragraph.set("class", "caption")

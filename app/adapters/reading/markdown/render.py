@@ -71,7 +71,8 @@ def render(
     """Render a page; `skip` is the length of its front matter, `jsx` says that it is MDX.
 
     `expand` inserts included files; it returns the text and the own line of each of its lines.
-    Spans in the HTML are code points of `source`. FileRefused, with the line, if it nests too deeply.
+    Spans in the HTML are code points of `source`. FileRefused, with the line, if it is nested too
+    deeply.
     """
     md = parser(site, jsx)
     env: dict[str, Any] = {"unknown": [], "site": site}

@@ -18,10 +18,10 @@ from app.adapters.reading.markdown.contents import Entry, summary_entries, yaml_
 from app.adapters.reading.source_files import SourceFiles, front_matter_of, page_names
 from app.adapters.reading.yaml_files import well_formed_value, yaml_settings
 from app.domain.document import Site, SourceWarning
-from app.domain.errors import BookError
+from app.domain.errors import BookError, InputError
 from app.domain.reading_budget import read_toml
 from app.domain.surrogates import is_well_formed
-from app.domain.urls import encoded_path
+from app.domain.urls import checked_base_url, encoded_path, encoded_url
 from app.services.safe_paths import shown_name
 
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
@@ -96,13 +96,26 @@ def open_sources(
     """
     site, config, _ = _recognised(files, site)
     facts = _READERS[site](files, config)
-    base = (base_url or f"{facts.base_url.rstrip('/')}/{version}").rstrip("/")
+    warnings = _notes(files)
+    configured = f"{facts.base_url.rstrip('/')}/{version}".rstrip("/")
+    try:
+        base = encoded_url(base_url) or _checked_address(configured)
+    except InputError as error:
+        base = ""
+        warnings.append(SourceWarning(f"left out: {error}", config, 0))
+    base = base.rstrip("/")
     found = sorted(page_names(files, facts.folder), key=facts.order)
     pages, orphans = _pages(files, facts, found, base)
     if not pages:
         raise BookError(_nothing_found(files), str(files.root))
     title = facts.title or pages[0].title
-    return SourceSite(site, title, base, facts.language, pages, orphans, _notes(files))
+    return SourceSite(site, title, base, facts.language, pages, orphans, warnings)
+
+
+def _checked_address(address: str) -> str:
+    """Return a configured address, encoded. InputError unless it is of the web or a path."""
+    is_path = address.startswith("/") and not address.startswith("//")
+    return encoded_path(address) if is_path else checked_base_url(address)
 
 
 def has_configuration(files: SourceFiles) -> bool:
@@ -208,7 +221,7 @@ def _mdbook(files: SourceFiles, config: str) -> _Facts:
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", summary)
     entries = summary_entries(files.settings(summary), numbered=True)
     url = str(html.get("site-url") or "")
-    base = url if "://" in url else f"/{url.strip('/')}".rstrip("/")
+    base = url if ":" in url else f"/{url.strip('/')}".rstrip("/")
     title, language = str(book.get("title") or ""), str(book.get("language") or "")
     return _Facts(folder, entries, title, language, base, _html_path)
 

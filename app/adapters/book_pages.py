@@ -1,0 +1,87 @@
+"""Pages that `serve` shows itself, with their images: `<folder>/<book>.zip`."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+
+from pydantic import TypeAdapter
+
+from app.domain.book_id import BookId
+from app.domain.errors import StorageError
+
+_CONTENTS = "contents.json"
+
+
+@dataclass(frozen=True, slots=True)
+class PageEntry:
+    """A page in the contents of a book."""
+
+    name: str
+    """Path of the page below the book's address, not encoded."""
+    url: str
+    title: str
+    chapter: str
+    outline: tuple[tuple[str, str], ...]
+    """Anchor and title of each of its sections."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookContents:
+    """The pages of a book in reading order; there is at least one."""
+
+    title: str
+    language: str
+    pages: tuple[PageEntry, ...]
+
+
+_AS_JSON = TypeAdapter(BookContents)
+
+
+class BookPages:
+    """Reads and writes the pages of books; all methods block and raise StorageError."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def save(self, book: BookId, contents: BookContents, files: Mapping[str, bytes]) -> None:
+        """Replace the pages of a book in one step; `files` are articles and images by name."""
+        new = self._folder / f"{book}.{os.getpid()}.new"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with ZipFile(new, "w", ZIP_DEFLATED) as archive:
+                for name, content in {**files, _CONTENTS: _AS_JSON.dump_json(contents)}.items():
+                    archive.writestr(name, content)
+            new.replace(self._path(book))
+        except OSError as error:
+            raise StorageError(f"{new}: {error.strerror or error}; check RAG_HOME") from error
+
+    def contents(self, book: BookId) -> BookContents | None:
+        """Return the contents of a book; None if it has no pages here."""
+        found = self.read(book, _CONTENTS)
+        return None if found is None else _AS_JSON.validate_json(found)
+
+    def read(self, book: BookId, name: str) -> bytes | None:
+        """Return an article or image; None if the book has none of this name."""
+        try:
+            with ZipFile(self._path(book)) as archive:
+                return archive.read(name)
+        except (FileNotFoundError, KeyError):
+            return None
+        except (OSError, BadZipFile, zlib.error) as error:
+            message = f"the pages of book {book!r} cannot be read ({error}): ingest it again"
+            raise StorageError(message) from error
+
+    def remove(self, book: BookId) -> None:
+        try:
+            self._path(book).unlink(missing_ok=True)
+        except OSError as error:
+            message = f"{self._path(book)}: {error.strerror}; check RAG_HOME"
+            raise StorageError(message) from error
+
+    def _path(self, book: BookId) -> Path:
+        return self._folder / f"{book}.zip"
