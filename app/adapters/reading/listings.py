@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from lxml.etree import iterwalk
 from lxml.html import HtmlElement
 
-from app.adapters.reading.tree import Tree
+from app.adapters.reading.tree import GAP, Tree
+from app.domain.document import RUN_BOUNDARY
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight|brush:?|src)-?\s?([\w+#.-]+)")
 _NO_LANGUAGE = frozenset(
@@ -20,15 +21,16 @@ _LINE_TAGS = ("div", "p", "li", "tr")
 _ANCESTORS = 4
 
 
-def code_text(pre: HtmlElement) -> str:
-    """Return the code as a browser shows it, without blank lines at its ends."""
+def code_text(pre: HtmlElement) -> tuple[str, str]:
+    """Return the code as a browser shows it, without blank lines at its ends, and its runs."""
     text = _text(pre).replace("\r\n", "\n").replace("\u00a0", " ")
     lines = [line.rstrip() for line in text.split("\n")]
-    while lines and not lines[0]:
+    while lines and not lines[0].strip(GAP):
         del lines[0]
-    while lines and not lines[-1]:
+    while lines and not lines[-1].strip(GAP):
         del lines[-1]
-    return "\n".join(lines)
+    code = "\n".join(lines)
+    return code.replace(GAP, ""), code.replace(GAP, RUN_BOUNDARY)
 
 
 def _text(element: HtmlElement) -> str:
