@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from app.adapters.built_site import FolderSite, WebSite
+from app.adapters.reading.built_site import FolderSite, WebSite
 from app.domain.errors import InputError
 from app.domain.urls import checked_base_url
 from app.services.check_links import BuiltSite

@@ -15,6 +15,7 @@ from app.domain.book_id import BookId
 from app.domain.errors import place
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.fences_and_tables import without_fences
+from app.domain.page_text import PageText
 
 Span: TypeAlias = tuple[int, int]
 
@@ -98,6 +99,8 @@ class Block:
     parts: tuple[Part, ...] = ()
     author_id: str = ""
     """Id given by the author; used as paragraph id instead of the content hash."""
+    element_id: str = ""
+    """Id of its element on a built page, by its author or by `stamp`; "" if it has none."""
     runs: str = ""
     """The inline text of the page, with RUN_BOUNDARY at each change of mark-up, formula and
     footnote. A text fragment may quote from one run only."""
@@ -147,6 +150,8 @@ class Document:
     """Number of words of the page's content."""
     html: str = ""
     """The page as it was rendered from Markdown; "" for a built page."""
+    shown: PageText | None = None
+    """The whole text of a built page, furniture included; None if the page is not built."""
     settings: dict[str, str] = field(default_factory=dict)
     """Per-document settings from front matter (`rag_...` keys)."""
     chapter_number: int = 0

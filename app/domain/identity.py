@@ -23,6 +23,8 @@ _CROCKFORD = bytes.maketrans(
 """From the digits of `b32encode` to those of Crockford's base 32: no i, l, o, u."""
 _DIGITS = 10
 
+_CONTENT_ID = re.compile(r"p-[0-9a-hjkmnp-tv-z]{10}(?:-[0-9]+)?")
+
 _NOT_ALPHANUMERIC = bytes(code for code in range(128) if not chr(code).isalnum())
 _NOT_WORD = re.compile(r"[\W_]+")
 _NOT_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
@@ -53,6 +55,11 @@ def content_id(text: str) -> str:
     digest = sha256(key.encode("utf-8", "surrogatepass")).digest()
     digits = b32encode(digest[:_DIGITS])[:_DIGITS].translate(_CROCKFORD)
     return f"p-{digits.decode()}"
+
+
+def is_content_id(text: str) -> bool:
+    """Whether an id is one that `assign_ids` makes of a text, and not an author's."""
+    return _CONTENT_ID.fullmatch(text) is not None
 
 
 def assign_ids(texts: Iterable[tuple[str, str]]) -> list[str]:

@@ -31,6 +31,7 @@ from app.domain.links import (
     fold_word,
 )
 from app.domain.notebooks import is_notebook
+from app.domain.page_text import PageText
 from app.domain.unique_phrases import least_unique_sizes
 from app.domain.urls import with_anchor
 
@@ -70,11 +71,12 @@ def page_links(document: Document) -> list[str]:
 
 
 def _link(document: Document, block: Block, quote: FragmentText) -> str:
-    # A heading's anchor may differ from the author's id: Docusaurus gives titles none.
-    has_id = block.author_id and block.kind is not BlockKind.HEADING
-    if has_id and not quote.text:
-        return with_anchor(document.url, block.author_id)
-    return deep_link(block.url, quote.text, quote.suffix)
+    # A heading's anchor may differ from the author's id: Docusaurus gives titles none. A built page
+    # is known to have the id.
+    own = block.element_id or ("" if quote.text else block.author_id)
+    has_own = own and block.kind is not BlockKind.HEADING
+    url = with_anchor(document.url, own) if has_own else block.url
+    return deep_link(url, quote.text, quote.suffix)
 
 
 class _WordNumbers(dict[str, int]):
@@ -106,13 +108,15 @@ class _Page:
     """Run number -> position of its first word; the last element is the number of words."""
     first_runs: array[int] = field(default_factory=partial(array, "I"))
     """Block index -> number of its first run; the last element is the number of runs."""
+    shown: PageText | None = None
+    """The whole text of a built page, whose words follow those of the runs."""
     least: bytearray = field(default_factory=bytearray)
     """Position -> smallest number of words from there that are unique on the page, of `_SIZES` and,
     after `look_up_few`, `FEW_WORDS`."""
 
     @classmethod
     def of(cls, document: Document) -> _Page:
-        page = cls(document.blocks, is_notebook(document.file))
+        page = cls(document.blocks, is_notebook(document.file), shown=document.shown)
         numbers = _WordNumbers()
         if not any(block.text == document.title for block in document.blocks[:1]):
             # The page shows its title above the first block.
@@ -128,8 +132,17 @@ class _Page:
                 page.words.extend(map(numbers.__getitem__, words))
         page.first_runs.append(len(page.starts))
         page.starts.append(len(page.words))
-        page.least = least_unique_sizes(page.words, _SIZES)
+        if document.shown is not None:
+            page.words.extend(
+                map(numbers.__getitem__, document.shown.words.replace("|", "").split())
+            )
+        page.least = least_unique_sizes(page.words, _SIZES, page.first_shown)
         return page
+
+    @property
+    def first_shown(self) -> int:
+        """Position from which the words are those that the page shows, each once."""
+        return 0 if self.shown is None else self.starts[-1]
 
     def runs_of(self, index: int) -> range:
         """Return the run numbers of a block."""
@@ -172,7 +185,10 @@ class _Page:
     def _look_up(self, positions: Iterable[int], size: int) -> None:
         """Lower `least` where this number of words from a position is unique."""
         asked = {position: tuple(self.words[position : position + size]) for position in positions}
-        every = zip(*(islice(self.words, shift, None) for shift in range(size)), strict=False)
+        first = self.first_shown
+        every = zip(
+            *(islice(self.words, first + shift, None) for shift in range(size)), strict=False
+        )
         counts = Counter(filter(set(asked.values()).__contains__, every))
         for position, words in asked.items():
             if counts[words] == 1:
@@ -232,7 +248,9 @@ class _Page:
             if _are_adjacent(text, run, after, inside):
                 # Only blanks may separate text and suffix, so punctuation is included.
                 first, last = _word_spans(run)[-SUFFIX_WORDS:][0], _word_spans(after)[ahead - 1]
-                return FragmentText(run[first[0] :], after[: last[1]])
+                found = FragmentText(run[first[0] :], after[: last[1]])
+                if self.shown is None or self.shown.count(found.text, found.suffix) == 1:
+                    return found
             tries += 1
             if tries == _MAX_ADJACENCY_CHECKS:
                 break

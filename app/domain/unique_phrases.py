@@ -13,8 +13,10 @@ _BUCKET = 10_000
 """Mean number of positions that are compared at once: it limits the memory for a long page."""
 
 
-def least_unique_sizes(words: array[int], sizes: Sequence[int]) -> bytearray:
+def least_unique_sizes(words: array[int], sizes: Sequence[int], page: int = 0) -> bytearray:
     """Return for each position the smallest of `sizes` with which the words from there are unique.
+
+    They are unique if they begin at one position from `page` on.
 
     `words` is an `array("I")` with one number for each distinct word; `sizes` is ascending. The
     value is `NEVER` if even the largest size is not unique. Time and memory are linear in the
@@ -23,22 +25,22 @@ def least_unique_sizes(words: array[int], sizes: Sequence[int]) -> bytearray:
     least, text = bytearray(sizes[:1]) * len(words), words.tobytes()
     repeated: Sequence[int] = range(len(words))
     for size, following in zip(sizes, (*sizes[1:], NEVER), strict=True):
-        repeated = array("I", _repeated(text, repeated, size * _WIDTH))
+        repeated = array("I", _repeated(text, repeated, size * _WIDTH, page))
         for place in repeated:
             least[place] = following
     return least
 
 
-def _repeated(text: bytes, places: Sequence[int], length: int) -> Iterator[int]:
-    """Yield the places whose next `length` bytes also begin at another of these places."""
+def _repeated(text: bytes, places: Sequence[int], length: int, page: int) -> Iterator[int]:
+    """Yield the places whose next `length` bytes do not begin at one of these from `page` on."""
 
     def sequence(place: int) -> bytes:
         return text[place * _WIDTH : place * _WIDTH + length]
 
     for bucket in _buckets(places, sequence):
-        counts = Counter(map(sequence, bucket))
+        counts = Counter(sequence(place) for place in bucket if place >= page)
         for place in bucket:
-            if counts[sequence(place)] > 1:
+            if counts[sequence(place)] != 1:
                 yield place
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from app.adapters.built_site import read_page
+from app.adapters.reading.built_site import read_page
 from tests.command_line import Run, runner
 from tests.static_site import static_site
 
@@ -104,11 +104,44 @@ def test_a_site_that_is_not_there_is_refused(run: Run, book: Path) -> None:
 
 
 def test_a_quote_may_cross_inline_elements_but_not_blocks() -> None:
-    text = read_page("<p>a <b>b</b><i>c</i> d</p><ul><li>e<li>f</ul>").text
+    text = read_page(b"<p>a <b>b</b><i>c</i> d</p><ul><li>e<li>f</ul>").text
     assert [text.count(one) for one in ("a bc d", "b c", "e f", "d e")] == [1, 0, 0, 0]
     assert text.count("d", "e") == 1
 
 
 def test_lines_that_mdbook_hides_are_no_text_of_the_page() -> None:
     code = 'fn lamp() {<span class="boring">use std::io;\n</span>wick();\n}'
-    assert read_page(f"<pre><code>{code}</code></pre>").text.count("fn lamp() {wick();") == 1
+    assert (
+        read_page(f"<pre><code>{code}</code></pre>".encode()).text.count("fn lamp() {wick();") == 1
+    )
+
+
+BUILT = f"""<html><head><link rel="canonical" href="{BASE}/owls/"></head><body>
+<nav><a href="../owls/">Owls hunt at night in woods</a></nav>
+<main><h1 id="owls">Owls</h1>
+<p>Owls hunt at night in woods and in fields.</p>
+<p>Default:</p><pre>''</pre><p>An empty text.</p>
+<p>Default:</p><p>A list of owls.</p>
+<pre><span class="lineno">1 </span>from owls import barn
+<span class="lineno">2 </span>print(barn)</pre>
+<p>They eat mice.<button>Copy</button></p><p>They eat mice.</p></main>
+<footer>Owls hunt at night in woods and that is all.</footer></body></html>"""
+
+
+def test_links_of_a_built_site_land_on_it(run: Run, tmp_path: Path) -> None:
+    """They quote what the whole page has once, with its navigation, and cross nothing."""
+    site = built(tmp_path, BUILT)
+    found = [unquote(line["url"]) for line in run("links", site, "--json").lines()]
+    assert run("links", site, "--check", site).code == 0
+    assert [link.partition(":~:text=")[2] for link in found] == [
+        "",
+        "in woods and in",
+        "",
+        "",
+        "An empty text",
+        "Default:,-A",
+        "A list of owls",
+        "from owls import barn",
+        "",
+        "",
+    ]

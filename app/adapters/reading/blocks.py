@@ -173,10 +173,10 @@ class _Blocks:
         title = code_title(element, self._tree) or element.get("title") or ""
         drafts = []
         for pre in pres:
-            text = code_text(pre)
+            text, runs = code_text(pre)
             if text.strip():
                 language = code_language(pre, element)
-                draft = Draft(BlockKind.CODE, text, text, self._span_of(pre), language=language)
+                draft = Draft(BlockKind.CODE, text, runs, self._span_of(pre), language=language)
                 draft.title, draft.element_id = title, _own_id(pre)
                 drafts.append(draft)
         return drafts if pres else self.of(element)

@@ -24,6 +24,7 @@ from app.adapters.reading.markdown.sites import (
     recognised,
 )
 from app.adapters.reading.prompt_injections import prompt_injections
+from app.adapters.reading.shown_text import shown_text
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, BuiltSite, open_site_folder
 from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.themes import UNKNOWN, Theme, fallback, theme_of
@@ -217,12 +218,14 @@ class _Reading:
 
     def _built_page(self, info: PageInfo, html: bytes) -> PageDraft | None:
         root = parse(html, info.file)
+        shown = shown_text(root)
         if self._theme is None or self._theme.content(root) is None:
             self._theme = theme_of(root)
         draft = self._page(info, page_tree(root, self._theme))
-        if draft is not None:
-            self.warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
-        return draft
+        if draft is None:
+            return None
+        self.warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
+        return replace(draft, shown=shown)
 
     def _refused(self, error: FileRefused, file: str) -> None:
         if not self.skip_refused:

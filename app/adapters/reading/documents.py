@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from app.adapters.reading.drafts import GAP, NO_SPAN, Draft, DraftPart
 from app.adapters.reading.sections import classify
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Part, Span
+from app.domain.identity import is_content_id
+from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
 _MARKS = str.maketrans({RUN_BOUNDARY: " ", RUN_GLUE: None})
@@ -45,6 +47,8 @@ class PageDraft:
     """Number of words of the content."""
     html: str = ""
     """The page as it was rendered from Markdown."""
+    shown: PageText | None = None
+    """The whole text of a built page."""
 
     def id_texts(self) -> Iterator[tuple[str, str]]:
         """Yield for each block the text that its id hashes, and the author's id or ""."""
@@ -68,7 +72,8 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
 
 
 def _author_id(draft: Draft) -> str:
-    return "" if draft.kind is BlockKind.HEADING else draft.element_id
+    is_own = draft.kind is not BlockKind.HEADING and not is_content_id(draft.element_id)
+    return draft.element_id if is_own else ""
 
 
 def build_document(page: PageDraft, position: int, ids: Iterator[str], language: str) -> Document:
@@ -87,6 +92,7 @@ def build_document(page: PageDraft, position: int, ids: Iterator[str], language:
         unread=tuple(page.unread),
         words=page.words,
         html=page.html,
+        shown=page.shown,
         settings=dict(info.settings),
         chapter_number=info.chapter_number,
     )
@@ -115,6 +121,7 @@ def _blocks(page: PageDraft, ids: Iterator[str]) -> Iterator[Block]:
             terms=draft.terms,
             parts=tuple(_parts(draft, span, exact=page.source is None)),
             author_id=_author_id(draft),
+            element_id=draft.element_id if page.shown is not None else "",
             runs=draft.runs,
             image=draft.image,
         )

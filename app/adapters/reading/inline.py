@@ -9,15 +9,13 @@ from itertools import islice
 from lxml.html import HtmlElement
 
 from app.adapters.reading.formulas import TAG as FORMULA
-from app.adapters.reading.tree import Tree
+from app.adapters.reading.tree import GAP, Tree
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE
 
 _BEGIN, _END = "\x01", "\x02"
 """Around text that is shown otherwise than it is in the page: formulas, alternative texts."""
-_GAP = "\x03"
-"""Something on the page that is not in the text, such as a footnote's number."""
 _BREAK = "\x04"
-_MARKS = re.compile(r"\x01[^\x02]*\x02|[\x03\x04]")
+_MARKS = re.compile(r"\x01[^\x02]*\x02|[\x80\x04]")
 _GLUED_BEFORE = re.compile(rf"(?<=\S){RUN_BOUNDARY}")
 _GLUED_AFTER = re.compile(rf"{RUN_BOUNDARY}(?=[^\s{RUN_GLUE}])")
 _AROUND_BREAK = re.compile(r" ?\x04 ?")
@@ -87,7 +85,7 @@ class _Reading:
         elif tag == "input":
             self._checkbox(element)
         elif self._tree.has("footnote_mark", element):
-            self._out.append(_GAP)
+            self._out.append(GAP)
         elif tag == "sup" and self._is_exponent(element):
             self._shown((element.text or "").strip().translate(_SUPERSCRIPTS))
         elif tag in _BLOCKISH:
@@ -135,7 +133,7 @@ class _Reading:
 
 def _plain(raw: str) -> str:
     """Return the text without marks; a line break of the page is one here."""
-    text = raw.replace(_BEGIN, "").replace(_END, "").replace(_GAP, "")
+    text = raw.replace(_BEGIN, "").replace(_END, "").replace(GAP, "")
     return _AROUND_BREAK.sub("\n", text).strip()
 
 

@@ -9,7 +9,8 @@ from itertools import islice, takewhile
 from lxml.etree import iterwalk
 from lxml.html import HtmlElement
 
-from app.adapters.reading.tree import Tree
+from app.adapters.reading.tree import GAP, Tree
+from app.domain.document import RUN_BOUNDARY
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:(?:language|lang|highlight|src)-|brush:\s?)([\w+#.-]+)")
 _NO_LANGUAGE = frozenset(
@@ -22,15 +23,16 @@ _ABOVE = 3
 """Elements around the code's outermost one that may name its language."""
 
 
-def code_text(pre: HtmlElement) -> str:
-    """Return the code as a browser shows it, without blank lines at its ends."""
+def code_text(pre: HtmlElement) -> tuple[str, str]:
+    """Return the code as a browser shows it, without blank lines at its ends, and its runs."""
     text = _text(pre).replace("\r\n", "\n").replace("\u00a0", " ")
     lines = [line.rstrip() for line in text.split("\n")]
-    while lines and not lines[0]:
+    while lines and not lines[0].strip(GAP):
         del lines[0]
-    while lines and not lines[-1]:
+    while lines and not lines[-1].strip(GAP):
         del lines[-1]
-    return "\n".join(lines)
+    code = "\n".join(lines)
+    return code.replace(GAP, ""), code.replace(GAP, RUN_BOUNDARY)
 
 
 def _text(element: HtmlElement) -> str:

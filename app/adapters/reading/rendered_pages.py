@@ -16,6 +16,7 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.blocks import MARK, SPAN
 from app.adapters.reading.formulas import TAG as FORMULA
+from app.adapters.reading.hidden import hidden_elements
 from app.domain.document import Block, Book, Document
 from app.domain.urls import encoded_path
 
@@ -64,8 +65,8 @@ def _identify(root: HtmlElement, blocks: tuple[Block, ...]) -> None:
     for block in blocks:
         exact, begun = by_span.get(f"{block.start}:{block.end}"), by_span.get(str(block.start))
         free = (one for one in (exact or begun or ()) if not one.get(_ID))
-        if (element := next(free, None)) is not None:
-            shown = _with_terms(element) if element.tag == "dd" else element
+        if (found := next(free, None)) is not None:
+            shown = _with_terms(found) if found.tag == "dd" else found
             shown.set(_ID, block.paragraph_id)
             if not shown.get("id") and block.paragraph_id not in taken:
                 shown.set("id", block.paragraph_id)

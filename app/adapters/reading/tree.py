@@ -11,6 +11,7 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.formulas import mark_formulas
 from app.adapters.reading.hidden import hidden_elements
+from app.adapters.reading.shown_text import is_rendered
 from app.adapters.reading.themes import ElementIndex, Theme, theme_of
 from app.domain.errors import FileRefused
 
@@ -20,6 +21,8 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
 _CONTROLS = dict.fromkeys(
     code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r\f\x85"
 )
+GAP = "\x80"
+"""Stands where the page shows something that is not in the text, such as a line's number."""
 _ROLES = (
     "heading", "code", "code_title", "admonition", "admonition_title", "exercise", "solution",
     "note", "tab_set", "tab_label", "tab_panel", "footnote", "footnote_mark", "reference",
@@ -84,10 +87,10 @@ def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:
     index = ElementIndex(content)
     mark_formulas(content, theme.find("formula", index))
     hidden = tuple(_drop_hidden(content))
-    for element in theme.find("drop", index):
-        _drop(element, content)
     for element in index.elements:
         _clean(element)
+    for element in theme.find("drop", index):
+        _drop(element, content)
     roles = {role: set(theme.find(role, index)) for role in _ROLES}
     return Tree(content, theme, roles, index.elements, hidden)
 
@@ -98,13 +101,17 @@ def _drop_hidden(content: HtmlElement) -> list[str]:
     for element, by_style in hidden_elements(content):
         if by_style:
             texts.append(" ".join(element.text_content().split()))
-        _drop(element, content)
+        if element.getparent() is not None:
+            element.drop_tree()
     return [text for text in texts if text]
 
 
 def _drop(element: HtmlElement, content: HtmlElement) -> None:
-    if element is not content and element.getparent() is not None:
-        element.drop_tree()
+    if element is content or element.getparent() is None:
+        return
+    if is_rendered(element) and element.text_content().strip():
+        element.tail = GAP + (element.tail or "")
+    element.drop_tree()
 
 
 def _clean(element: HtmlElement) -> None:

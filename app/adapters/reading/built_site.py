@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import httpx
 
+from app.adapters.reading.shown_text import shown_page
+from app.adapters.reading.tree import parse
 from app.domain.errors import InputError
-from app.domain.page_text import BuiltPage, PageText
+from app.domain.page_text import BuiltPage
 from app.services.threads import in_thread
 
-_INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt"
-    " ruby s samp small span strike strong sub sup time tt u var wbr".split()
-)
-"""Every other element begins and ends a block. A text fragment cannot cross a block."""
-_NOT_RENDERED = frozenset({"script", "style", "template", "noscript", "title"})
-_HIDDEN_CODE = frozenset({"boring", "clipboard-copy-txt"})
-"""Classes of the lines of code that mdBook hides, and of mkdocs-jupyter's copies of cells."""
 _TIMEOUT_SECONDS = 30.0
 
 
@@ -39,7 +32,7 @@ class FolderSite:
         for file in ((self.folder / one).resolve() for one in tries):
             if file.is_relative_to(self.folder.resolve()) and file.is_file():
                 try:
-                    return read_page(file.read_text("utf-8", errors="replace"))
+                    return read_page(file.read_bytes())
                 except OSError as error:
                     message = f"{file}: cannot be read ({error.strerror}): check its rights"
                     raise InputError(message) from error
@@ -66,7 +59,9 @@ class WebSite:
             raise InputError(message) from error
         is_html = "html" in response.headers.get("content-type", "")
         return (
-            read_page(response.text) if response.status_code == httpx.codes.OK and is_html else None
+            read_page(response.content)
+            if response.status_code == httpx.codes.OK and is_html
+            else None
         )
 
 
@@ -76,46 +71,6 @@ def _inside(url: str, base_url: str) -> str:
     return path.removeprefix(base).lstrip("/") if path.startswith(f"{base}/") else ""
 
 
-def read_page(html: str) -> BuiltPage:
-    """Read the ids of a page and the text of its blocks, also in closed details and hidden tabs."""
-    reader = _PageReader()
-    reader.feed(html)
-    reader.close()
-    return BuiltPage(frozenset(reader.ids), PageText.of(reader.blocks))
-
-
-class _PageReader(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.ids: set[str] = set()
-        self.blocks: list[str] = []
-        self._hidden_in: list[str] = []
-        self._text: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = dict(attrs)
-        self.ids.update(filter(None, [named.get("id"), named.get("name") if tag == "a" else None]))
-        if tag not in _INLINE:
-            self._end_block()
-        if tag in _NOT_RENDERED or _HIDDEN_CODE.intersection((named.get("class") or "").split()):
-            self._hidden_in.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in _INLINE:
-            self._end_block()
-        if tag in self._hidden_in:
-            del self._hidden_in[self._hidden_in.index(tag) :]
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden_in:
-            self._text.append(data)
-
-    def close(self) -> None:
-        super().close()
-        self._end_block()
-
-    def _end_block(self) -> None:
-        text = "".join(self._text)
-        self._text.clear()
-        if text.strip():
-            self.blocks.append(text)
+def read_page(html: bytes) -> BuiltPage:
+    """Read the ids and the text of a page."""
+    return shown_page(parse(html, ""))
