@@ -25,7 +25,7 @@ _MEDIA = frozenset(
     ".avif .bmp .gif .gz .ico .jpeg .jpg .mov .mp3 .mp4 .ogg .otf .pdf .png .tif .tiff .ttf .wav "
     ".webm .webp .woff .woff2 .zip".split()
 )
-"""Suffixes of files whose content is not indexed; only their names are hashed."""
+"""Suffixes of files whose content is not indexed; only their names and sizes are hashed."""
 
 
 def folder_fingerprint(folder: Path, state: Path) -> str:
@@ -41,7 +41,9 @@ def folder_fingerprint(folder: Path, state: Path) -> str:
     try:
         for name, path in _files(folder, state.resolve()):
             digest.update(f"\0{name}\0".encode(errors="surrogateescape"))
-            if path.suffix.lower() not in _MEDIA and _is_inside(book, name):
+            if path.suffix.lower() in _MEDIA:
+                digest.update(str(path.stat().st_size).encode())
+            elif _is_inside(book, name):
                 digest.update(hashlib.sha256(path.read_bytes()).digest())
     except OSError:
         return ""

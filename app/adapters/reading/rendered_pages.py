@@ -16,7 +16,7 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.blocks import MARK, SPAN
 from app.adapters.reading.formulas import TAG as FORMULA
-from app.domain.document import Block, BlockKind, Book, Document
+from app.domain.document import Block, Book, Document
 from app.domain.urls import encoded_path
 
 IMAGE_SUFFIXES = (".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp")
@@ -118,7 +118,7 @@ class _Page:
             _show_formula(element)
         elif tag in _ADMONITIONS or "admonition" in classes:
             element.tag = "aside"
-            element.set("class", " ".join(sorted({"admonition", *({tag} & _ADMONITIONS), *classes})))
+            element.set("class", " ".join(sorted({"admonition"} | classes | {tag} & _ADMONITIONS)))
         elif "admonition-title" in classes:
             element.set("class", "label")
         elif tag == "tabitem":

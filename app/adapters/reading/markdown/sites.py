@@ -95,7 +95,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> Source
 
 
 def _checked_address(address: str) -> str:
-    """Return the address of a configuration, encoded. InputError unless it is of the web or a path."""
+    """Percent-encode a configured address. InputError unless it is a path or a web address."""
     is_path = address.startswith("/") and not address.startswith("//")
     return encoded_path(address) if is_path else checked_base_url(address)
 
