@@ -26,7 +26,7 @@ _MEDIA = frozenset(
     ".avif .bmp .gif .gz .ico .jpeg .jpg .mov .mp3 .mp4 .ogg .otf .pdf .png .tif .tiff .ttf .wav "
     ".webm .webp .woff .woff2 .zip".split()
 )
-"""Suffixes of files whose content is not indexed; only their names are hashed."""
+"""Suffixes of files whose content is not indexed; only their names and sizes are hashed."""
 
 
 def folder_fingerprint(folder: Path, state: Path) -> str:
@@ -43,9 +43,10 @@ def folder_fingerprint(folder: Path, state: Path) -> str:
     try:
         for name, path in _files(folder, state.resolve()):
             digest.update(f"\0{name}\0".encode(errors="surrogateescape"))
-            if path.suffix.lower() in _MEDIA or not _is_inside(book, name):
+            if not _is_inside(book, name):
                 continue
-            if (size := path.stat().st_size) > BUDGET.size:
+            size = path.stat().st_size
+            if path.suffix.lower() in _MEDIA or size > BUDGET.size:
                 digest.update(str(size).encode())
                 continue
             with path.open("rb") as file:

@@ -47,7 +47,7 @@ DEV_SETS = (
     DevSet(BookId("redux-docs"), "books/redux-docs", site=Site.DOCUSAURUS),
     *(DevSet(BookId(name), f"qa/{name}/corpus", name) for name in _CORPORA),
 )
-SAMPLE = DevSet(BookId("sample"), str(ROOT / "app/sample_book"), "sample", site=Site.DOCUSAURUS)
+SAMPLE = DevSet(BookId("sample"), str(ROOT / "app/sample_book"), "sample")
 """The book that is part of the program; its questions are in `tests/data`."""
 
 

@@ -215,7 +215,7 @@ def targets(
             running = stack.enter_context(server(serve, env, quiet=True))
             found.append(Target("stream", running, bodies("stream", questions, book_id)))
         if "plain" in options.kinds:
-            book = options.book or ROOT / "app/sample_book/docs"
+            book = options.book or ROOT / "app/sample_book"
             env = {**base, "RAG_PORT": str(free_port()), "PLAIN_BOOK": str(book)}
             running = stack.enter_context(
                 server(["scripts/bench/plain_service.py"], env, quiet=True)

@@ -83,7 +83,7 @@ QUESTIONS = (
         "A selection on the page",
         "What is this good for?",
         selection="Skip pointers are shortcuts which are stored at regular intervals",
-        page_url="/docs/inverted-index",
+        page_url="/pages/small-book-of-search/03-inverted-index/index.html",
     ),
     Asked("An exercise: hints only", EXERCISE),
     Asked("The same exercise: nothing given away", EXERCISE, solutions=Solutions.HIDE),

@@ -71,7 +71,7 @@ class BookSite:
 
 SITES: Mapping[str, BookSite] = {
     "docusaurus": BookSite(
-        "/docs/why-search", "/docs/ranking-bm25", _docusaurus_dark, ".katex-display"
+        "/docs/why-search", "/docs/ranking", _docusaurus_dark, ".katex-display"
     ),
     "jupyter-book": BookSite(
         "/01-why-search.html",

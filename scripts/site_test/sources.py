@@ -2,11 +2,11 @@
 
     python scripts/site_test/sources.py GENERATOR BOOK_FOLDER OUT --server URL --book ID --site URL
 
-GENERATOR is `jupyter-book`, `mdbook`, `mkdocs` or `plain`. BOOK_FOLDER is the sample book, whose
-Docusaurus syntax is rewritten, or, except for `jupyter-book`, a book with a `SUMMARY.md`, which is
-copied. OUT gets the sources with the generator's configuration and the widget; of `plain`, the HTML
-pages too, in `OUT/site`: their Markdown is rendered by Python-Markdown, which this command needs
-then.
+GENERATOR is `docusaurus`, `jupyter-book`, `mdbook`, `mkdocs` or `plain`. BOOK_FOLDER is the sample
+book, whose containers and tabs are rewritten, or, except for `docusaurus` and `jupyter-book`, a
+book with a `SUMMARY.md`, which is copied. OUT gets the sources with the generator's configuration
+and the widget, of `docusaurus` the docs alone; of `plain`, the HTML pages too, in `OUT/site`: their
+Markdown is rendered by Python-Markdown, which this command needs then.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 _HOOK = ROOT / "app/widget/mkdocs-textbook-rag/textbook_rag.py"
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n+", re.DOTALL)
-_IMPORT = re.compile(r"^import (\w+) from '(.*)';\n+", re.MULTILINE)
+_IMPORTS = "import Tabs from '@theme/Tabs';\nimport TabItem from '@theme/TabItem';\n\n"
 _ADMONITION = re.compile(
     r"^(?P<fence>:{3,})(?P<kind>\w+)\[(?P<title>.*)\]\n(?P<body>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
@@ -119,17 +119,11 @@ def _nested(pattern: re.Pattern[str], text: str, become: Callable[[re.Match[str]
 
 def sample_pages(folder: Path) -> dict[str, str]:
     """Return the sample book's pages in reading order, still with admonitions, tabs and details."""
-    docs = folder / "docs"
-    files = [path for path in docs.rglob("*.md*") if not path.name.startswith("_")]
+    files = [path for path in folder.rglob("*.md") if path.name != "SUMMARY.md"]
     pages: dict[str, str] = {}
     for path in sorted(files, key=lambda path: (path.parent, path.stem != "index", path)):
-        text = _FRONT_MATTER.sub("", path.read_text(encoding="utf-8"))
-        for name, source in _IMPORT.findall(text):
-            included = path.parent / source
-            if included.is_file():
-                text = text.replace(f"<{name} />", included.read_text(encoding="utf-8"))
-        text = _TABS.sub("", _IMPORT.sub("", text)).replace(".mdx", ".md")
-        pages[path.relative_to(docs).with_suffix(".md").as_posix()] = text
+        text = _TABS.sub("", path.read_text(encoding="utf-8"))
+        pages[path.relative_to(folder).as_posix()] = text
     return pages
 
 
@@ -149,6 +143,16 @@ def write_summary(pages: dict[str, str], path: Path) -> None:
 def _title(text: str) -> str:
     found = re.search(r"^# (.*?)(?: \{#.*\})?$", text, re.MULTILINE)
     return found[1] if found else ""
+
+
+def docusaurus(options: argparse.Namespace) -> None:
+    """The docs of a Docusaurus site."""
+    docs = options.out / "docs"
+    shutil.copytree(options.folder, docs, ignore=shutil.ignore_patterns("SUMMARY.md"))
+    for path in docs.rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        if "<Tabs>" in text:
+            path.write_text(_IMPORTS + text, encoding="utf-8")
 
 
 def mdbook(options: argparse.Namespace) -> None:
@@ -226,14 +230,10 @@ def plain(options: argparse.Namespace) -> None:
     markdown = importlib.import_module("markdown")
 
     out: Path = options.out
-    if (options.folder / "SUMMARY.md").is_file():
-        shutil.copytree(options.folder, out, dirs_exist_ok=True)
-        pages = {path.relative_to(out).as_posix(): path for path in out.rglob("*.md")}
-        texts = {name: path.read_text(encoding="utf-8") for name, path in pages.items()}
-    else:
-        texts = {name: for_plain(text) for name, text in sample_pages(options.folder).items()}
-        write_pages(texts, out)
-        write_summary(texts, out / "SUMMARY.md")
+    shutil.copytree(options.folder, out, dirs_exist_ok=True)
+    pages = {path.relative_to(out).as_posix(): path for path in out.rglob("*.md")}
+    texts = {name: for_plain(path.read_text(encoding="utf-8")) for name, path in pages.items()}
+    write_pages(texts, out)
     for name, text in texts.items():
         body = markdown.markdown(_FRONT_MATTER.sub("", text), extensions=[*_PLAIN])
         page = out / "site" / Path(name).with_suffix(".html")
@@ -249,10 +249,12 @@ def plain(options: argparse.Namespace) -> None:
 
 def for_plain(text: str) -> str:
     """Admonitions as quotes; details that contain Markdown."""
-    return _FENCE.sub(r"\g<fence>", for_mdbook(text)).replace("<details>", '<details markdown="1">')
+    text = for_mdbook(_TABS.sub("", text))
+    return _FENCE.sub(r"\g<fence>", text).replace("<details>", '<details markdown="1">')
 
 
 _WRITERS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "docusaurus": docusaurus,
     "jupyter-book": jupyter_book,
     "mdbook": mdbook,
     "mkdocs": mkdocs,

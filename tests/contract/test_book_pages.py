@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from zipfile import ZipFile
 
 import httpx
 import pytest
@@ -93,11 +94,11 @@ def test_markdown_is_rendered(source: str, expected: list[str], tmp_path: Path) 
         "![Owls](javascript:alert(1)) by night",
         'Owls. <iframe src="https://evil.example"></iframe><base href="https://evil.example">',
         "Owls. <svg><style><img title='</style><img src=x onerror=alert(1)>'></svg>",
-        "Owls. <math><mtext><table><mglyph><style><!--</style><img title='--><img src=1 onerror=alert(1)>'>",
+        "Owls. <math><mtext><mglyph><style><!--</style><img title='--><img src=1 onerror=a()>'>",
         '<TabItem label="<img src=x onerror=alert(1)>">\n\nOwls.\n\n</TabItem>',
         '```py title="<img src=x onerror=alert(1)>"\nowls\n```',
         '# Owls {#x"onload=alert(1)}\n\nOwls.',
-        '<form action="https://evil.example"><button formaction="javascript:alert(1)">Owls</button></form>\n\nBats.',
+        'Bats. <form action="/x"><button formaction="javascript:alert(1)">Owls</button></form>',
     ],
 )
 def test_what_a_page_says_never_runs(source: str, tmp_path: Path) -> None:
@@ -239,7 +240,8 @@ def test_a_drawing_may_not_run_scripts(sample: Sample) -> None:
     drawing = httpx.get(f"{sample.address}{SAMPLE}/img/zipf.svg")
     assert drawing.headers["content-type"] == "image/svg+xml"
     policy = drawing.headers["content-security-policy"]
-    assert "default-src 'none'" in policy and "sandbox" in policy and "script-src" not in policy
+    assert {"default-src 'none'", "sandbox"} <= set(policy.split("; "))
+    assert "script-src" not in policy
 
 
 @pytest.mark.parametrize("file", ["/widget.js", "/widget/site.css", "/widget/site.js"])
@@ -265,8 +267,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     outside.write_bytes(PIXEL)
     shown = ("ok.png", "../secret.png", "../../../../etc/passwd", "link.png", "large.gif", "a.txt")
     page = "# Owls\n\nOwls hunt.\n\n" + "\n\n".join(f"![x]({name}) here" for name in shown)
-    files = {"page.md": page, "ok.png": PIXEL, "unnamed.png": PIXEL, "a.txt": "text"}
-    write(folder, {**files, "large.gif": b"x" * 10_000_001})
+    images = {"ok.png": PIXEL, "unnamed.png": PIXEL, "large.gif": b"x" * 10_000_001}
+    write(folder, {"page.md": page, "a.txt": "text", **images})
     (folder / "link.png").symlink_to(outside)
     settings = offline_settings(tmp_path_factory.mktemp("home"))
     ingest(settings, IngestRequest(folder, book=BookId("owls")))
@@ -326,6 +328,11 @@ def test_pages_go_with_their_book_and_change_with_it(run: Run, tmp_path: Path) -
     write(folder, {"page.md": "# Owls\n\nOwls sleep.\n"})
     run("ingest", folder)
     assert stored.read_bytes() != before
+    write(folder, {"page.md": "# Owls\n\n![x](x.png) here.\n", "x.png": PIXEL})
+    run("ingest", folder)
+    write(folder, {"x.png": PIXEL * 2})
+    run("ingest", folder)
+    assert ZipFile(stored).read("x.png") == PIXEL * 2
     run("ingest", folder, "--base-url", "https://owls.example")
     assert not stored.exists()
     run("ingest", folder)

@@ -16,6 +16,7 @@ from tests.owl_server import ORIGIN
 from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
 
 SAMPLE = BookId("small-book-of-search")
+PAGES = f"/pages/{SAMPLE}"
 OWLS = BookId("owls")
 CHAPTER_4 = "Weights combine how often a term occurs here"
 
@@ -54,11 +55,11 @@ def ask(chat: httpx.Client, question: str, book: str = SAMPLE, **more: object) -
     ("question", "page_url"),
     [
         ("summarise chapter 4", ""),
-        ("what is this chapter about?", "/pages/small-book-of-search/04-ranking.html"),
+        ("what is this chapter about?", f"{PAGES}/04-ranking.html"),
         ("sum up the chapter on ranking", ""),
         ("Fasse Kapitel 4 zusammen", ""),
         ("总结第四章", ""),
-        ("summarise", "/pages/small-book-of-search/04-ranking.html"),
+        ("summarise", f"{PAGES}/04-ranking.html"),
     ],
 )
 def test_a_chapter_is_summarised_in_its_own_words(
@@ -134,7 +135,7 @@ def test_what_the_book_does_not_have_is_asked_back_for(
     assert (body["mode"], body["refused"], body["passages"]) == ("clarification", False, [])
     assert body["answer"].startswith(text)
     assert [one["title"] for one in body["sources"]][3] == "4. Ranking with Words"
-    assert body["sources"][3]["url"].startswith("/pages/small-book-of-search/04-ranking.html")
+    assert body["sources"][3]["url"].startswith(f"{PAGES}/04-ranking.html")
 
 
 def test_of_several_books_one_must_be_named(chat: httpx.Client) -> None:
@@ -145,12 +146,7 @@ def test_of_several_books_one_must_be_named(chat: httpx.Client) -> None:
 
 def test_nothing_beyond_the_scope_is_summarised(chat: httpx.Client) -> None:
     def mode(question: str) -> str:
-        body = ask(
-            chat,
-            question,
-            scope="so_far",
-            page_url="/pages/small-book-of-search/01-why-search.html",
-        )
+        body = ask(chat, question, scope="so_far", page_url=f"{PAGES}/01-why-search.html")
         return str(body["mode"])
 
     assert mode("summarise chapter 4") == "clarification"
