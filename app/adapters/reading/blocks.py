@@ -145,7 +145,7 @@ class _Blocks:
         if not found.runs.strip(_NO_TEXT):
             kind = BlockKind.FIGURE if found.image else _MATH.get(found.text[:2], kind)
         ident = "" if element in self._holders and len(run) < len(element) else _own_id(element)
-        ident = ident or next((_own_id(one) for one in run if not isinstance(one, str)), "")
+        ident = ident or next(filter(None, (_own_id(one) for one in run if not isinstance(one, str))), "")
         return [
             Draft(kind, found.text, found.runs, self._span_of(element), terms=found.terms,
                   element_id=ident, image=found.image)
