@@ -235,7 +235,9 @@ class _Page:
         """Return the block's first words that are unique with a suffix, the end of a run."""
         block = self.blocks[index]
         text = " ".join(block.unfenced_text.split())
-        numbered = block.runs.rstrip(" \n").endswith(RUN_GLUE)  # by a footnote's reference
+        numbered = block.runs.rstrip(f" \n{RUN_BOUNDARY}").endswith(
+            RUN_GLUE
+        )  # by a footnote's reference
         tries = 0
         for number in self.runs_of(index):
             ahead = self._words_ahead(number)

@@ -72,7 +72,7 @@ def test_a_deep_link_is_address_anchor_and_fragment(
 
 
 HAZARDS = [
-    ("a paragraph with **bold words** and more text after it", "and more text after"),
+    ("a paragraph with **bold words** and more text after it", "a paragraph with bold"),
     ("inline math $E = mc^2$ sits in the middle of this", "sits in the middle"),
     ("a footnote[^1] interrupts this paragraph of text", "interrupts this paragraph of"),
     ("two -- dashes split what one may quote here", "dashes split what one"),
@@ -88,11 +88,11 @@ HAZARDS = [
     ("```text\nd1  1.536  Barn owl hunts\n```", "Barn owl hunts"),
     ("we can't don't and won't stop here", "we can't don't and"),
     ("pi of 3.14 and 1,000 of them", "pi of 3.14 and"),
-    ("`u64`s of a kind are many here", "of a kind are"),
-    ("an `u64`'s kind is one of many", "kind is one of"),
-    ("an **owl**\u2019s kind is one of many", "kind is one of"),
+    ("`u64`s of a kind are many here", "u64s of a kind"),
+    ("an `u64`'s kind is one of many", "an u64's kind is"),
+    ("an **owl**\u2019s kind is one of many", "an owl\u2019s kind is"),
     ("the count is $n$th of a long row here", "of a long row"),
-    ("**bold**ly go where no one went", "go where no one"),
+    ("**bold**ly go where no one went", "boldly go where no"),
 ]
 
 

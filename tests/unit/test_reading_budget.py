@@ -8,9 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from app.adapters.markdown.source import load_yaml
 
 from app.adapters.reading.book import read_book, read_text
+from app.adapters.reading.yaml_files import load_yaml
 from app.domain.document import Book, Site
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET, ReadingBudget

@@ -151,7 +151,7 @@ class _Blocks:
             kind = BlockKind.FIGURE if found.image else _MATH.get(found.text[:2], kind)
         ident = "" if element in self._holders and len(run) < len(element) else _own_id(element)
         inner = [one for one in run if not isinstance(one, str)]
-        ident = ident or next(map(_own_id, inner), "")
+        ident = ident or next(filter(None, map(_own_id, inner)), "")
         span = self._span_of(next((one for one in inner if one.get(SPAN)), element))
         return [
             Draft(kind, found.text, found.runs, span, terms=found.terms, element_id=ident,

@@ -342,9 +342,11 @@ def _documents(
 
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
     """Read a page from a string. It cannot include files."""
-    _, skip = front_matter(text, file)
+    front, skip = front_matter(text, file)
     html = render(text, site, skip, file, jsx=file.endswith(".mdx")).html
-    page = _Reading(False, None).rendered(PageInfo(file, ""), html, text)
+    page = _Reading(False, None).rendered(
+        PageInfo(file, "", str(front.get("title") or "")), html, text
+    )
     if page is None:
         raise BookError("no text found", file)
     return _documents([page], _language_of([page]))[0]

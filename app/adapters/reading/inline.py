@@ -23,6 +23,8 @@ _SUPERSCRIPTS = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹
 _EXPONENT = re.compile(r"[+\u2212-]?[0-9]+")
 MAX_TERM_WORDS = 6
 """A longer emphasised phrase is not a term."""
+UNKNOWN = "x-unknown"
+"""Empty element that stands for something on the page that is not known."""
 _BLOCKISH = frozenset("p div li td th dd dt section article figure h1 h2 h3 h4 h5 h6 pre".split())
 
 
@@ -84,7 +86,7 @@ class _Reading:
             self._shown(" ".join(filter(None, (element.get("alt"), element.get("title")))))
         elif tag == "input":
             self._checkbox(element)
-        elif self._tree.has("footnote_mark", element):
+        elif tag == UNKNOWN or self._tree.has("footnote_mark", element):
             self._out.append(GAP)
         elif tag == "sup" and self._is_exponent(element):
             self._shown((element.text or "").strip().translate(_SUPERSCRIPTS))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from html import escape
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
 
+from app.adapters.reading.inline import UNKNOWN
 from app.domain.document import Site
 
 REMAINS = "remains"
@@ -16,6 +20,7 @@ _MUSTACHE = re.compile(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
 _COMMENT = re.compile(r"\{/\*.*?\*/\}", re.DOTALL)
 _ATTRIBUTES = re.compile(r"\{:[^{}\n]{0,400}\}")
 """kramdown's attribute list."""
+_ID = re.compile(r"#([^\s{}]+)")
 _EXPRESSION = re.compile(r"\{[^{}\n]{0,400}\}")
 _BLANK = re.compile(r"\{\s*(['\"`])\s*\1\s*\}")
 _LINE = re.compile(
@@ -35,6 +40,16 @@ def remains_plugin(md: MarkdownIt) -> None:
     )
     md.block.ruler.before("fence", "module", _module)
     md.inline.ruler.before("escape", "remains", _inline)
+    md.renderer.rules[REMAINS] = _shown
+
+
+def _shown(tokens: Sequence[Token], index: int, *_: object) -> str:
+    """Render what is left out of a line: nothing, a gap, or the id that it gives to the block."""
+    token = tokens[index]
+    if token.meta["unknown"]:
+        return f"<{UNKNOWN}></{UNKNOWN}>"
+    ident = _ID.search(token.content) if token.content.startswith("{:") else None
+    return f'<span id="{escape(ident[1])}"></span>' if ident else ""
 
 
 def _line(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
@@ -79,7 +94,8 @@ def _inline(state: StateInline, silent: bool) -> bool:
     if found is None:
         return False
     if not silent:
-        state.push(REMAINS, "", 0).content = found.group()
+        token = state.push(REMAINS, "", 0)
+        token.content, token.meta = found.group(), {"unknown": unknown is not None}
         if unknown is not None:
             state.env["unknown"].append((0, found.group()))
     state.pos = found.end()

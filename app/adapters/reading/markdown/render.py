@@ -27,10 +27,11 @@ from mdit_py_plugins.texmath import texmath_plugin
 
 from app.adapters.reading.blocks import SPAN
 from app.adapters.reading.formulas import TAG as FORMULA
+from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.containers import containers_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import Slugger, heading_ids
-from app.adapters.reading.markdown.remains import REMAINS, remains_plugin
+from app.adapters.reading.markdown.remains import remains_plugin
 from app.adapters.reading.markdown.tags import as_html, mark, tags_plugin
 from app.domain.document import Site
 from app.domain.errors import FileRefused
@@ -215,7 +216,7 @@ def _role(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -
     if target or name in ("sub", "sup", "abbr", "term", "doc", "download", "dfn", "emphasis"):
         return escape(title.strip() or text)
     env["unknown"].append((0, f"{{{name}}}`{text}`"))
-    return escape(text) if name in ("ref", "numref", "term") else ""
+    return escape(text) if name in ("ref", "numref", "term") else f"<{UNKNOWN}></{UNKNOWN}>"
 
 
 _RULES: dict[str, Callable[..., str]] = {
@@ -230,7 +231,6 @@ _RULES: dict[str, Callable[..., str]] = {
     "amsmath": _formula(True),
     "html_block": _html_block,
     "myst_role": _role,
-    REMAINS: lambda *_: "",
     "myst_line_comment": lambda *_: "",
     "myst_block_break": lambda *_: "",
     "myst_target": lambda *_: "",
