@@ -40,7 +40,7 @@ def remains_plugin(md: MarkdownIt) -> None:
     )
     md.block.ruler.before("fence", "module", _module)
     md.inline.ruler.before("escape", "remains", _inline)
-    md.renderer.rules[REMAINS] = _shown
+    md.add_render_rule(REMAINS, lambda _renderer, *arguments: _shown(*arguments))
 
 
 def _shown(tokens: Sequence[Token], index: int, *_: object) -> str:
