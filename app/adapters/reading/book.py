@@ -275,7 +275,7 @@ class _Reading:
             shown = text[:60]
             message = f"hidden text is not read: {shown!r}"
             self.warnings.append(SourceWarning(message, info.file, 0))
-        words = Counter(_WORD.findall(tree.content.text_content()))
+        words = Counter(_WORD.findall(" ".join(tree.content.itertext())))
         draft = draft_page(info, page_drafts(tree, info.file), source)
         return (
             replace(draft, words=words.total(), unread=_unread(words, draft))
@@ -302,7 +302,7 @@ class _Reading:
 def _unread(words: Counter[str], draft: PageDraft) -> tuple[str, ...]:
     """Return the words of a page's content that no block has."""
     for one in draft.drafts:
-        words.subtract(_WORD.findall(one.runs))
+        words.subtract(_WORD.findall(f"{one.title} {one.text}"))
     return tuple((+words).elements())
 
 
