@@ -148,7 +148,8 @@ def split_list(draft: Draft, kind: BlockKind) -> list[Draft]:
     single = len(runs) == len(draft.parts)
     items = []
     for number, part in enumerate(draft.parts):
-        text = part.text.removeprefix("- ")
+        is_bullet = part.text.startswith("- ")
+        text = part.text[2:].replace("\n  ", "\n") if is_bullet else part.text
         own = runs[number] if single else _MARKER.sub("", text)
         terms = tuple(term for term in draft.terms if text.startswith(term))
         items.append(Draft(kind, text, own, span_of([part]), terms=terms))

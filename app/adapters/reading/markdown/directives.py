@@ -91,6 +91,8 @@ def _tokens(one: Directive, token: Token, state: StateCore, depth: int) -> list[
         return []
     if one.name == "glossary":
         return _nested(_glossary(one.body), one.line, state, depth)
+    if one.name == "csv-table":
+        state.env["unknown"].append((one.line, f"{{{one.name}}} {one.argument}"))
     inside = _nested(one.body, one.line, state, depth)
     if one.name in _FIGURES:
         return [_html(f"<figure{_id(one)}>{_image(one)}<figcaption>", token), *inside,

@@ -38,7 +38,7 @@ from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
 
 _LINE_END = re.compile(r"\r\n?|\n")
-_INFO = re.compile(r"^\{?\.?(?P<language>[\w+#-]+)")
+_INFO = re.compile(r"^\{?\.?(?P<language>[\w+#.-]+)(?![\w+#.=-])")
 _TITLE = re.compile(r"(?:title|caption|file|filename)=(?:\"([^\"]+)\"|'([^']+)')")
 _HIGHLIGHT = re.compile(
     r"^[^\n]*(?://|#|--|\{?/\*|<!--)\s*highlight-(?:next-line|start|end)\b[^\n]*\n?", re.MULTILINE
