@@ -128,12 +128,15 @@ async def read_identified(request: IngestRequest, settings: Settings) -> Book:
     Blocks the event loop, so it is only for commands and start-up. In a thread, a large book would
     take a tenth more memory, because only that thread reuses the memory it frees.
     """
-    book = read_source(request)
+    return await identified(read_source(request), settings)
+
+
+async def identified(book: Book, settings: Settings) -> Book:
+    """Return the book with the ids of its ledger."""
     ledger = await SqliteLedgers(settings.home / "ledger").load(book.id)
     if not ledger.entries and not ledger.aliases:
         return book  # without a ledger the ids are hashes of the texts
-    identified, _ = keep_ids(book, ledger)
-    return identified
+    return keep_ids(book, ledger)[0]
 
 
 def strategy_of(folder: Path, settings: Settings) -> str:

@@ -56,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     _upkeep(commands)
     _backup(commands)
     _links(commands)
+    _stamp(commands)
     _llms(commands)
     _ledger(commands)
     _keys(commands)
@@ -284,6 +285,20 @@ def _links(commands: Commands) -> None:
         help="a site's URL or folder: print the broken links; exit code 1 if any",
     )
     flag(links, "--json", "print misses as JSON; without --check always")
+
+
+def _stamp(commands: Commands) -> None:
+    stamp = add_command(
+        commands,
+        "stamp",
+        "link_commands.stamp",
+        "write the paragraphs' ids into a built site's HTML",
+    )
+    stamp.add_argument("path", type=Path, metavar="SITE_DIR", help="the folder of the built site")
+    stamp.add_argument(
+        "--book", type=BookId, metavar="ID", help="the book's name in the index (folder's name)"
+    )
+    base_url_option(stamp, "where the site is served")
 
 
 def _llms(commands: Commands) -> None:

@@ -1,4 +1,4 @@
-"""The command `links`: prints every paragraph's deep link, or checks them on the built site."""
+"""The commands `links` and `stamp`: deep links of paragraphs, and their ids on the built site."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.bootstrap.books import read_identified, requests_by_edition
 from app.bootstrap.built_sites import built_site
+from app.bootstrap.stamp import stamp_site
 from app.bootstrap.storage import open_index
 from app.cli.index_commands import naming_the_books, with_editions
 from app.cli.output import print_json
@@ -44,6 +45,16 @@ async def links(arguments: argparse.Namespace, settings: Settings) -> int:
             print(_line(miss))
     remark(f"{checked.links:,} links on {checked.pages:,} pages, {len(checked.misses):,} misses")
     return 1 if checked.misses else 0
+
+
+async def stamp(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Write the ids of paragraphs into the HTML of a built site."""
+    request = IngestRequest(arguments.path, book=arguments.book, base_url=arguments.base_url)
+    done = await stamp_site(request, settings)
+    remark(
+        f"{done.new:,} ids written on {done.pages:,} pages; {done.present:,} paragraphs had one, "
+        f"{done.without:,} have no element of their own"
+    )
 
 
 def _line(miss: Miss) -> str:

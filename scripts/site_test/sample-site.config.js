@@ -5,11 +5,10 @@ import rehypeKatex from 'rehype-katex';
 import {createRequire} from 'node:module';
 import truth from './truth.cjs';
 
-const {SITE_TEST_SERVER: server, SITE_TEST_PLUGIN: plugin, SITE_TEST_IDS} = process.env;
+const {SITE_TEST_SERVER: server, SITE_TEST_PLUGIN: plugin} = process.env;
 const require = createRequire(import.meta.url);
-const ids = () => [require(`${plugin}/paragraph-ids`), {blocks: require.resolve('./blocks.jsonl')}];
 const docs = {
-  beforeDefaultRemarkPlugins: SITE_TEST_IDS ? [ids(), truth] : [truth],
+  beforeDefaultRemarkPlugins: [truth],
   remarkPlugins: [remarkMath],
   rehypePlugins: [rehypeKatex],
 };

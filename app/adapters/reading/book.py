@@ -27,6 +27,7 @@ from app.adapters.reading.prompt_injections import prompt_injections
 from app.adapters.reading.shown_text import shown_text
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, BuiltSite, open_site_folder
 from app.adapters.reading.source_files import SourceFiles, front_matter
+from app.adapters.reading.stamping import marked
 from app.adapters.reading.themes import UNKNOWN, Theme, fallback, theme_of
 from app.adapters.reading.tree import Tree, page_tree, parse
 from app.domain.book_id import BookId
@@ -59,18 +60,22 @@ def read_book(
     skip_refused: bool = False,
     edition: Edition = ONLY,
     advance: Callable[[int], None] | None = None,
+    mark: bool = False,
 ) -> Book:
     """Read a folder or a single file into blocks; `advance` is called with 1 after each page.
 
     If `site` is None, it is a built site if it holds HTML pages and no configuration or pages of
     Markdown; else the generator is recognised by its configuration.
 
+    With `mark` the span of a built page's block is that of a start tag in the page's bytes, (-1, -1)
+    if it has none of its own, and documents have no source.
+
     BookError if there is nothing to read. FileRefused if a page is too large, not UTF-8 or broken;
     with `skip_refused` that page is left out with a warning instead.
     """
     folder = _existing(folder)
     own_id = edition.id_of(book_id or book_id_of(_name_of(folder)))
-    reading = _Reading(skip_refused, advance)
+    reading = _Reading(skip_refused, advance, mark=mark)
     if site is None and is_built_site(folder):
         return _built_book(own_id, folder, base_url, edition, reading)
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
@@ -172,8 +177,11 @@ def _name_of(folder: Path) -> str:
 class _Reading:
     """Reads the pages of a book one after the other, and keeps what is to be said of them."""
 
-    def __init__(self, skip_refused: bool, advance: Callable[[int], None] | None) -> None:
+    def __init__(
+        self, skip_refused: bool, advance: Callable[[int], None] | None, *, mark: bool = False
+    ) -> None:
         self.skip_refused = skip_refused
+        self._mark = mark
         self._advance = advance
         self._theme: Theme | None = None
         self.warnings: list[SourceWarning] = []
@@ -217,11 +225,11 @@ class _Reading:
         return self._theme.name if self._theme is not None else UNKNOWN
 
     def _built_page(self, info: PageInfo, html: bytes) -> PageDraft | None:
-        root = parse(html, info.file)
+        root = parse(marked(html) if self._mark else html, info.file)
         shown = shown_text(root)
         if self._theme is None or self._theme.content(root) is None:
             self._theme = theme_of(root)
-        draft = self._page(info, page_tree(root, self._theme))
+        draft = self._page(info, page_tree(root, self._theme), "" if self._mark else None)
         if draft is None:
             return None
         self.warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)

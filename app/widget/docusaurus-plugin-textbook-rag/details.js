@@ -15,7 +15,9 @@ function agree(tries) {
 // Opens the tabs that hide the target of the address, which the browser does not do, and goes there again:
 // Docusaurus renders tabs anew once its script has reached them, and the browser forgets their target.
 function goToTarget(tries) {
+  restoreIds();
   const target = targetOf(location.hash);
+  if (!target && tries > 0) setTimeout(goToTarget, 100, tries - 1); // it may have lost its id
   if (!target) return;
   const hidden = (element) => element?.closest('[role=tabpanel][hidden]');
   for (let panel = hidden(target); panel; panel = hidden(panel.parentElement)) {
@@ -23,8 +25,29 @@ function goToTarget(tries) {
     const list = panel.parentElement.parentElement?.querySelector('[role=tablist]');
     list?.querySelectorAll('[role=tab]')[panels.indexOf(panel)]?.click();
   }
-  if (target.closest('[role=tabpanel]') && !target.matches(':target')) location.replace(location.hash);
+  const anew = target.closest('[role=tabpanel]') || restored.has(target.id);
+  if (anew && !target.matches(':target')) location.replace(location.hash);
   if (tries > 0) setTimeout(goToTarget, 100, tries - 1);
+}
+
+// `textbook-rag stamp` writes paragraphs' ids into the built pages; code blocks and tabs lose theirs when Docusaurus
+// renders them anew.
+const opened = typeof document === 'undefined' ? '' : location.pathname;
+const stamped = opened
+  ? Array.from(document.querySelectorAll('[id^="p-"]'), ({id, tagName, textContent}) => [id, tagName, textContent])
+  : [];
+const restored = new Set();
+
+function restoreIds() {
+  if (location.pathname !== opened) return;
+  for (const [id, tag, text] of stamped) {
+    if (document.getElementById(id)) continue;
+    const same = (each) => !each.id && each.textContent === text;
+    const element = Array.from(document.getElementsByTagName(tag)).find(same);
+    if (!element) continue;
+    element.id = id;
+    restored.add(id);
+  }
 }
 
 function targetOf(hash) {

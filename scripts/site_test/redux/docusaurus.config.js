@@ -2,13 +2,12 @@
 const site = require('./website/site.json');
 const truth = require('./truth.cjs');
 
-const {SITE_TEST_SERVER: server, SITE_TEST_PLUGIN: plugin, SITE_TEST_IDS} = process.env;
-const ids = () => [require(`${plugin}/paragraph-ids`), {blocks: require.resolve('./blocks.jsonl')}];
+const {SITE_TEST_SERVER: server, SITE_TEST_PLUGIN: plugin} = process.env;
 const docs = {
   path: 'docs',
   routeBasePath: site.docs.routeBasePath,
   sidebarPath: require.resolve('./website/sidebars.json'),
-  beforeDefaultRemarkPlugins: SITE_TEST_IDS ? [ids(), truth] : [truth],
+  beforeDefaultRemarkPlugins: [truth],
 };
 
 module.exports = {
