@@ -70,9 +70,7 @@ class BookSite:
 
 
 SITES: Mapping[str, BookSite] = {
-    "docusaurus": BookSite(
-        "/docs/why-search", "/docs/ranking", _docusaurus_dark, ".katex-display"
-    ),
+    "docusaurus": BookSite("/docs/why-search", "/docs/ranking", _docusaurus_dark, ".katex-display"),
     "jupyter-book": BookSite(
         "/01-why-search.html",
         "/04-ranking.html",

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from app.adapters.reading.book import read_book
-from app.adapters.reading.markdown.notebook import markdown_of
+from app.adapters.reading.notebook import markdown_of
 from app.domain.document import BlockKind, Book
 from app.domain.errors import BookError, FileRefused
 from app.domain.notebooks import is_notebook

@@ -67,8 +67,8 @@ def read_book(
     If `site` is None, it is a built site if it holds HTML pages and no configuration or pages of
     Markdown; else the generator is recognised by its configuration.
 
-    With `mark` the span of a built page's block is that of a start tag in the page's bytes, (-1, -1)
-    if it has none of its own, and documents have no source.
+    With `mark` the span of a built page's block is that of a start tag in the page's bytes,
+    (-1, -1) if it has none of its own, and documents have no source.
 
     BookError if there is nothing to read. FileRefused if a page is too large, not UTF-8 or broken;
     with `skip_refused` that page is left out with a warning instead.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import join, normpath
 
-from app.adapters.reading.markdown.notebook import markdown_of
+from app.adapters.reading.notebook import markdown_of
 from app.adapters.reading.yaml_files import UNREADABLE, load_yaml
 from app.domain.document import SourceWarning
 from app.domain.errors import BookError, FileRefused
