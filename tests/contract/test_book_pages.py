@@ -98,6 +98,9 @@ def test_markdown_is_rendered(source: str, expected: list[str], tmp_path: Path) 
         '<TabItem label="<img src=x onerror=alert(1)>">\n\nOwls.\n\n</TabItem>',
         '```py title="<img src=x onerror=alert(1)>"\nowls\n```',
         '# Owls {#x"onload=alert(1)}\n\nOwls.',
+        'Owls. <a href="&#1;javascript:alert(1)">here</a> <!-- <img src=x onerror=a()> -->',
+        "Owls <math id='\x01' alttext='x\x01'>\x01</math>",
+        '<TabItem label="\x01">\n\nOwls.\n\n</TabItem>',
         'Bats. <form action="/x"><button formaction="javascript:alert(1)">Owls</button></form>',
     ],
 )

@@ -92,8 +92,8 @@ def _tag(element: HtmlElement) -> str:
 def _replace(element: HtmlElement, tex: str, display: bool) -> None:
     tail, parent = element.tail, parent_of(element)
     formula = parent.makeelement(TAG, {"display": "1" if display else "0"})
-    formula.text, formula.tail = " ".join(tex.split()), tail
-    if ident := element.get("id") or parent.get("id"):
+    formula.text, formula.tail = "".join(filter(str.isprintable, " ".join(tex.split()))), tail
+    if (ident := element.get("id") or parent.get("id")) and ident.isprintable():
         formula.set("id", ident)
     parent.replace(element, formula)
 

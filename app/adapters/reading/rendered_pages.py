@@ -105,9 +105,14 @@ class _Page:
     images: set[str]
 
     def article(self, document: Document) -> str:
+<<<<<<< HEAD
         root = lxml.html.fragment_fromstring(document.html, create_parent="div")
         for element, _ in hidden_elements(root):
             element.drop_tree()
+=======
+        parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True)
+        root = lxml.html.fragment_fromstring(document.html, create_parent="div", parser=parser)
+>>>>>>> f
         _identify(root, document.blocks)
         for element in list(root.iter()):
             self._show(element)
@@ -116,7 +121,7 @@ class _Page:
         return title + nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener")
 
     def _show(self, element: HtmlElement) -> None:
-        tag, classes = str(element.tag), set((element.get("class") or "").split())
+        tag, classes = str(element.tag), set(_value(element, "class").split())
         if tag == FORMULA:
             _show_formula(element)
         elif tag in _ADMONITIONS or "admonition" in classes:
@@ -131,12 +136,12 @@ class _Page:
             _show_listing(element)
         elif tag == "p":
             _show_caption(element)
-        elif tag in ("td", "th") and (style := element.get("style")):
+        elif tag in ("td", "th") and (style := _value(element, "style")):
             element.set("class", style.replace("text-align:", "align-"))
         elif tag == "a":
-            element.set("href", self._link(element.get("href") or ""))
+            element.set("href", self._link(_value(element, "href")))
         elif tag == "img":
-            element.set("src", self._image(element.get("src") or ""))
+            element.set("src", self._image(_value(element, "src")))
 
     def _link(self, href: str) -> str:
         """Return the target of a link: a page's file becomes its path."""
@@ -163,6 +168,11 @@ class _Page:
         return posixpath.normpath(posixpath.join(folder, unquote(parts.path).lstrip("/")))
 
 
+def _value(element: HtmlElement, name: str) -> str:
+    """Return an attribute without control characters, which no document may have."""
+    return "".join(filter(str.isprintable, element.get(name) or ""))
+
+
 def _show_formula(element: HtmlElement) -> None:
     parent = element.getparent()
     inside = parent is not None and parent.tag in ("p", "li", "td", "th")
@@ -173,7 +183,7 @@ def _show_formula(element: HtmlElement) -> None:
 
 def _show_tab(element: HtmlElement) -> None:
     label = element.makeelement("p", {"class": "label"})
-    label.text, label.tail, element.text = element.get("label"), element.text, None
+    label.text, label.tail, element.text = _value(element, "label"), element.text, None
     element.insert(0, label)
     element.tag = "div"
     element.set("class", "tab")
@@ -184,12 +194,14 @@ def _show_listing(pre: HtmlElement) -> None:
     parent, code = pre.getparent(), pre.find("code")
     if parent is None or code is None:
         return
-    code.set("class", pre.attrib.pop("class", ""))
+    code.set("class", _value(pre, "class"))
+    pre.attrib.pop("class", None)
     pre.set("tabindex", "0")
     figure = pre.makeelement("figure", {"class": "code"})
     figure.tail, pre.tail = pre.tail, None
     parent.replace(pre, figure)
-    if title := pre.attrib.pop("title", ""):
+    if title := _value(pre, "title"):
+        del pre.attrib["title"]
         caption = pre.makeelement("figcaption", {})
         caption.text = title
         figure.append(caption)
