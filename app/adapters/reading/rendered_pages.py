@@ -105,14 +105,10 @@ class _Page:
     images: set[str]
 
     def article(self, document: Document) -> str:
-<<<<<<< HEAD
-        root = lxml.html.fragment_fromstring(document.html, create_parent="div")
-        for element, _ in hidden_elements(root):
-            element.drop_tree()
-=======
         parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True)
         root = lxml.html.fragment_fromstring(document.html, create_parent="div", parser=parser)
->>>>>>> f
+        for element, _ in hidden_elements(root):
+            element.drop_tree()
         _identify(root, document.blocks)
         for element in list(root.iter()):
             self._show(element)

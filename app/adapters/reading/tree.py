@@ -89,11 +89,6 @@ def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:
         _clean(element)
     mark_formulas(content, theme.find("formula", index))
     hidden = tuple(_drop_hidden(content))
-<<<<<<< HEAD
-    for element in index.elements:
-        _clean(element)
-=======
->>>>>>> f
     for element in theme.find("drop", index):
         _drop(element, content)
     roles = {role: set(theme.find(role, index)) for role in _ROLES}
