@@ -136,7 +136,7 @@ class _Reading:
 
 def _plain(raw: str) -> str:
     """Return the text without marks; a line break of the page is one here."""
-    text = raw.replace(_BEGIN, "").replace(_END, "").replace(_GAP, "")
+    text = raw.replace(f" {_GAP} ", " ").replace(_BEGIN, "").replace(_END, "").replace(_GAP, "")
     return _AROUND_BREAK.sub("\n", text).strip()
 
 

@@ -175,7 +175,8 @@ def _formula(display: bool) -> Callable[..., str]:
         token = tokens[index]
         shown = "1" if display else "0"
         token.attrs.pop("class", None)
-        return f'<{FORMULA} display="{shown}"{_attributes(token)}>{escape(token.content.strip())}</{FORMULA}>'
+        tex = f'<{FORMULA} display="{shown}">{escape(token.content.strip())}</{FORMULA}>'
+        return f"<p{_attributes(token)}>{tex}</p>\n" if token.block else tex
 
     return rule
 
