@@ -71,9 +71,7 @@ def _author_id(draft: Draft) -> str:
     return "" if draft.kind is BlockKind.HEADING else draft.element_id
 
 
-def build_document(
-    page: PageDraft, position: int, ids: Iterator[str], language: str
-) -> Document:
+def build_document(page: PageDraft, position: int, ids: Iterator[str], language: str) -> Document:
     """Make the document; `ids` yields the paragraph id of each of its blocks."""
     info = page.info
     source = page.source if page.source is not None else GAP.join(d.text for d in page.drafts)
@@ -96,12 +94,15 @@ def build_document(
 
 def _blocks(page: PageDraft, ids: Iterator[str]) -> Iterator[Block]:
     sections = _Sections(page)
-    at = 0
+    at, span = 0, (0, 0)
     for draft in page.drafts:
         sections.reach(draft)
         own = (at, at + len(draft.text))
         at = own[1] + len(GAP)
-        span = own if page.source is None else draft.span
+        if page.source is None:
+            span = own
+        elif draft.span != NO_SPAN:
+            span = draft.span  # else it is of the same place as the block before it
         yield Block(
             draft.kind,
             draft.text,

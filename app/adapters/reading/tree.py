@@ -19,7 +19,7 @@ MAX_BYTES = 50_000_000
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
 _CONTROLS = dict.fromkeys(
     code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r\f\x85"
-)
+) | {0x0C: " "}
 _ROLES = (
     "heading", "code", "code_title", "admonition", "admonition_title", "exercise", "solution",
     "note", "tab_set", "tab_label", "tab_panel", "footnote", "footnote_mark", "reference",
@@ -84,12 +84,12 @@ def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:
     if content is None:
         return None
     index = ElementIndex(content)
+    for element in index.elements:
+        _clean(element)
     mark_formulas(content, theme.find("formula", index))
     hidden = tuple(_drop_hidden(content))
     for element in theme.find("drop", index):
         _drop(element, content)
-    for element in index.elements:
-        _clean(element)
     roles = {role: set(theme.find(role, index)) for role in _ROLES}
     return Tree(content, theme, roles, index.elements, hidden)
 
