@@ -118,26 +118,12 @@ SUMMARY = """# Summary
 
 [Index](09_index.md)
 """
-TOC = """root: intro
-parts:
-- caption: Birds
-  numbered: true
-  chapters:
-  - file: owls
-    sections:
-    - file: wings
-  - file: bats
-- caption: More
-  chapters:
-  - file: index
-"""
 
 
 @pytest.mark.parametrize(
     ("config", "contents", "site", "numbers"),
     [
         ("book.toml", SUMMARY, ("src/SUMMARY.md", "src/{}.md"), [0, 1, 1, 3, 0]),
-        ("_config.yml", TOC, ("_toc.yml", "{}.md"), [0, 1, 1, 2, 0]),
     ],
 )
 def test_a_chapter_has_the_number_that_the_site_shows(
@@ -151,55 +137,6 @@ def test_a_chapter_has_the_number_that_the_site_shows(
         page = tmp_path / site[1].format(name)
         page.write_text(f"# {name}\n\nText.\n", encoding="utf-8")
     assert [one.chapter_number for one in read_book(tmp_path).documents] == numbers
-
-
-UNTITLED = {
-    "_toc.yml": """format: jb-book
-root: intro
-chapters:
-- file: owls
-  sections:
-  - file: wings
-    sections:
-    - file: feathers
-- file: bats
-""",
-    "myst.yml": """project:
-  toc:
-    - file: intro.md
-    - file: owls.md
-      children:
-        - file: wings.md
-          children:
-            - file: feathers.md
-    - title: More
-      children:
-        - file: bats.md
-""",
-    "conf.py": "project = 'Owls'\n",
-}
-TREES = {
-    "intro": "```{toctree}\nowls\nnotes\n```\n",
-    "owls": "```{toctree}\nwings\nfeathers\n```\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("config", "last"), [("_toc.yml", "bats"), ("myst.yml", "More"), ("conf.py", "bats")]
-)
-def test_a_chapter_without_a_title_in_the_contents_has_that_of_its_page(
-    config: str, last: str, tmp_path: Path
-) -> None:
-    (tmp_path / config).write_text(UNTITLED[config], encoding="utf-8")
-    for name in ("intro", "owls", "wings", "feathers", "bats"):
-        file = "index" if (name, config) == ("intro", "conf.py") else name
-        below = TREES.get(name, "") if config == "conf.py" else ""
-        text = f"# {name}\n\nText.\n\n{below}"
-        (tmp_path / f"{file}.md").write_text(text, encoding="utf-8")
-    # A page that is not Markdown is no part of the chapter before it.
-    (tmp_path / "notes.rst").write_text(".. toctree::\n\n   bats\n", encoding="utf-8")
-    read = read_book(tmp_path).documents
-    assert [one.chapter for one in read] == ["intro", "owls", "owls", "owls", last]
 
 
 def test_the_contents_name_a_chapter_with_pages_below_it(tmp_path: Path) -> None:

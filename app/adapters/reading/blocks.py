@@ -9,7 +9,7 @@ from dataclasses import replace
 from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
-from app.adapters.reading.drafts import NO_SPAN, Draft, compose
+from app.adapters.reading.drafts import NO_SPAN, Draft, compose, span_of
 from app.adapters.reading.inline import Inline, inline
 from app.adapters.reading.kinds import titled_kind
 from app.adapters.reading.listings import code_language, code_text, code_title
@@ -253,7 +253,10 @@ class _Blocks:
             if child.tag == "dt":
                 terms += inside
                 continue
-            drafts += [*terms, *inside] if is_reference else [_entry(terms, inside)]
+            if terms or is_reference or not drafts:
+                drafts += [*terms, *inside] if is_reference else [_entry(terms, inside)]
+            else:
+                drafts[-1] = _with_more(drafts[-1], inside)
             terms = []
         return [*(one for one in drafts if one.text), *terms]
 
@@ -350,6 +353,18 @@ def _entry(terms: list[Draft], definition: list[Draft]) -> Draft:
     ids = (one.element_id for one in (*terms, *definition) if one.element_id)
     entry.element_id = next(ids, "")
     return entry
+
+
+def _with_more(entry: Draft, definition: list[Draft]) -> Draft:
+    """Return a glossary entry with one more definition."""
+    more = compose(entry.kind, definition)
+    return replace(
+        entry,
+        text=f"{entry.text}\n{more.text}",
+        runs=f"{entry.runs}\x1f{more.runs}",
+        span=span_of([entry, more]),
+        parts=[*entry.parts, *more.parts],
+    )
 
 
 def _between(inner: HtmlElement, outer: HtmlElement) -> Iterator[HtmlElement]:

@@ -100,12 +100,15 @@ def build_document(page: PageDraft, position: int, ids: Iterator[str], language:
 
 def _blocks(page: PageDraft, ids: Iterator[str]) -> Iterator[Block]:
     sections = _Sections(page)
-    at = 0
+    at, span = 0, (0, 0)
     for draft in page.drafts:
         sections.reach(draft)
         own = (at, at + len(draft.text))
         at = own[1] + len(GAP)
-        span = own if page.source is None else draft.span
+        if page.source is None:
+            span = own
+        elif draft.span != NO_SPAN:
+            span = draft.span  # else it is of the same place as the block before it
         yield Block(
             draft.kind,
             draft.text,

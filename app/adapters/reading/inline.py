@@ -135,7 +135,7 @@ class _Reading:
 
 def _plain(raw: str) -> str:
     """Return the text without marks; a line break of the page is one here."""
-    text = raw.replace(_BEGIN, "").replace(_END, "").replace(GAP, "")
+    text = raw.replace(f" {GAP} ", " ").replace(_BEGIN, "").replace(_END, "").replace(GAP, "")
     return _AROUND_BREAK.sub("\n", text).strip()
 
 

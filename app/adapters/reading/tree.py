@@ -20,7 +20,7 @@ MAX_BYTES = 50_000_000
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
 _CONTROLS = dict.fromkeys(
     code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r\f\x85"
-)
+) | {0x0C: " "}
 GAP = "\x80"
 """Stands where the page shows something that is not in the text, such as a line's number."""
 _ROLES = (

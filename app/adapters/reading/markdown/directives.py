@@ -24,6 +24,7 @@ _TRANSPARENT = frozenset(
     "algorithm axiom corollary remark property observation assumption proposition".split()
 )
 _ELEMENTS = {"dropdown": "details", "epigraph": "blockquote", "pull-quote": "blockquote"}
+_DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
 _DEPTH = 12
 """Deepest nesting of directives."""
 
@@ -111,10 +112,7 @@ def _nested(body: str, line: int, state: StateCore, depth: int) -> list[Token]:
 
 def _glossary(body: str) -> str:
     """Return a glossary's terms and indented definitions as a definition list of Markdown."""
-    lines = (
-        f":{line[1:]}" if line[:2] == "  " and line.strip() else line for line in body.split("\n")
-    )
-    return "\n".join(lines)
+    return _DEFINITION.sub(r"\g<term>\n: ", body)
 
 
 def _html(content: str, of: Token | None = None) -> Token:

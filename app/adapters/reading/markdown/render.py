@@ -190,7 +190,8 @@ def _formula(display: bool) -> Callable[..., str]:
         shown = "1" if display else "0"
         token.attrs.pop("class", None)
         tex = escape(token.content.strip())
-        return f'<{FORMULA} display="{shown}"{_attributes(token)}>{tex}</{FORMULA}>'
+        formula = f'<{FORMULA} display="{shown}">{tex}</{FORMULA}>'
+        return f"<p{_attributes(token)}>{formula}</p>\n" if token.block else formula
 
     return rule
 

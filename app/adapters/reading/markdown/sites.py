@@ -9,7 +9,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import PurePosixPath
 from posixpath import join, normpath
 from typing import Any
@@ -169,7 +170,9 @@ def _pages(
         return [_page(facts, name, base, Entry(name, ("",))) for name in found], []
     known = {**_without_suffix(found), **dict(zip(found, found, strict=True)), **facts.names}
     pages: dict[str, SourcePage] = {}
-    for entry in facts.entries:
+    for entry, following in zip_longest(facts.entries, facts.entries[1:]):
+        if following is not None and following.labels[:-1] == entry.labels and not entry.chapter:
+            entry = replace(entry, labels=(entry.title, *entry.labels))  # noqa: PLW2901
         name = known.get(_normal(entry.target))
         if name is not None and name not in pages:
             pages[name] = _page(facts, name, base, entry)
@@ -216,6 +219,7 @@ def _mdbook(files: SourceFiles, config: str) -> _Facts:
     settings = read_toml(files.settings(config).encode(), config) if config else {}
     book, html = _table(settings, "book"), _table(_table(settings, "output"), "html")
     folder = str(book.get("src") or "src") if files.has("src/SUMMARY.md") or book.get("src") else ""
+    folder = "" if normpath(folder) == "." else folder
     summary = join(folder, "SUMMARY.md")
     if not files.has(summary):
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", summary)
