@@ -4,8 +4,8 @@
 
 SITE_FOLDER is a build; BOOK_FOLDER holds its Markdown, else the build itself is read. The widget is
 put on pages without its tag. The right block is known from the source lines that `truth.cjs` adds
-to elements, if the generator has remark plugins, else (`--by text`, and always for a build) from the
-block's whole text. Prints a table by kind of block and the misses.
+to elements, if the generator has remark plugins, else (`--by text`, always without BOOK_FOLDER)
+from the block's whole text. Prints a table by kind of block and the misses.
 """
 
 from __future__ import annotations

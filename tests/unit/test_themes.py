@@ -41,6 +41,11 @@ WITHOUT: dict[str, str] = {
     "sphinx-alabaster": "",
     "sphinx-book-theme": "",
     "sphinx-rtd-theme": "",
+    "bookdown": "admonition tabs tab",
+    "docsy": "footnote",
+    "hugo-book": "admonition",
+    "just-the-docs": "admonition tabs tab",
+    "quarto": "",
     "vitepress": "tabs tab inline display definition footnote",
 }
 """Theme -> what its generator does not have without plug-ins."""
