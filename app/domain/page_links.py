@@ -32,7 +32,7 @@ from app.domain.links import (
 )
 from app.domain.notebooks import is_notebook
 from app.domain.page_text import PageText
-from app.domain.unique_phrases import least_unique_sizes
+from app.domain.unique_phrases import NEVER, least_unique_sizes
 from app.domain.urls import with_anchor
 
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{LETTERS}|{LETTERS}{RUN_GLUE}$")
@@ -172,12 +172,14 @@ class _Page:
 
     def look_up_few(self, pending: Iterable[int]) -> None:
         """Lower `least` at the beginnings of short runs, where few words are unique."""
-        # If more words from a position are repeated, so are the first ones.
+        # If more words from a position are repeated, so are the first ones. On a built page other
+        # words may follow a run than the next run.
+        unique = (_SIZES[0],) if self.shown is None else (*_SIZES, NEVER)
         short = [
             self.starts[number]
             for index in pending
             for number in self.runs_of(index)
-            if self.size(number) < _SIZES[0] and self.least[self.starts[number]] == _SIZES[0]
+            if self.size(number) < _SIZES[0] and self.least[self.starts[number]] in unique
         ]
         for size in FEW_WORDS if short else ():
             self._look_up(short, size)

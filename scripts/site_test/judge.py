@@ -64,7 +64,8 @@ async ([first, last, kind, cited]) => {
 
 _BY_TEXT = """
 async ([text, nth, cited]) => {
-  const root = document.querySelector('article') ?? document.querySelector('main');
+  const roots = ['article', 'main', '[role=main]', 'body'];
+  const root = roots.map((each) => document.querySelector(each)).find(Boolean);
   const unread = 'script, style, nav, button, .headerlink, .boring, .footnote-ref, textbook-rag';
   const blocks = 'p, li, pre, td, th, dt, dd, summary, h1, h2, h3, h4, h5, h6, caption, div';
   const letters = (string) =>

@@ -1,10 +1,11 @@
 """Measure the share of citations into a built site that open at the right, visible block.
 
-    python scripts/site_test/landing.py SITE_FOLDER BOOK_FOLDER --book ID [--count 400]
+    python scripts/site_test/landing.py SITE_FOLDER [BOOK_FOLDER] [--book ID] [--count 400]
 
-SITE_FOLDER is a build with the widget's tag, whose server has the book. The right block is known
-from the source lines that `truth.cjs` adds to elements, if the generator has remark plugins, else
-(`--by text`) from the block's whole text. Prints a table by kind of block and the misses.
+SITE_FOLDER is a build; BOOK_FOLDER holds its Markdown, else the build itself is read. The widget is
+put on pages without its tag. The right block is known from the source lines that `truth.cjs` adds
+to elements, if the generator has remark plugins, else (`--by text`, always without BOOK_FOLDER)
+from the block's whole text. Prints a table by kind of block and the misses.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, Route, async_playwright
 
 from app.domain.identity import norm
 from scripts.site_test import judge
@@ -34,6 +35,7 @@ from tests.static_site import static_site
 _LEFT_OUT = {"heading", "math", "figure"}
 """Kinds without a text to quote."""
 _MIN_LETTERS = 12
+WIDGET = Path(__file__).parents[2] / "app/widget/bundle/widget.js"
 _READERS = 4
 """Browser contexts at the same time: each mostly waits for its page to settle."""
 _LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)]\s", re.MULTILINE)
@@ -71,17 +73,11 @@ class Case:
     """Its address on the tested site."""
 
 
-def blocks(folder: Path) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "app.cli", "blocks", str(folder)]
+def printed(*arguments: str) -> list[dict[str, Any]]:
+    """Return what a command prints as JSON lines."""
+    command = [sys.executable, "-m", "app.cli", *arguments]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
-
-
-def links(book: str) -> dict[tuple[str, int], str]:
-    command = [sys.executable, "-m", "app.cli", "links", book, "--json"]
-    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
-    return {(row["file"], row["start"]): row["url"] for row in rows}
 
 
 def quote_of(block: dict[str, Any], random: Random) -> tuple[str, str, str]:
@@ -113,24 +109,29 @@ def edited(quote: str, share: float, random: Random) -> str:
 
 def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
     random = Random(options.seed)
-    book, count = options.book, options.count
-    urls = links(book)
+    count, base = options.count, options.base_url
+    with_base = ["--base-url", base] if base else []
+    book = [options.book] if options.book else [str(folder), *with_base]
+    rows = printed("links", *book, "--json")
+    urls = {(row["file"], row["start"]): row["url"] for row in rows}
     by_kind: dict[str, list[Case]] = {}
     texts: dict[str, str] = {}
     read: dict[str, str] = {}
-    for block in blocks(folder):
+    for block in printed("blocks", str(folder), *with_base):
         text = norm(_LIST_NUMBER.sub("", block["text"]))
         before = read.get(block["file"], "")
         read[block["file"]] = before + text
         if block["kind"] in _LEFT_OUT or sum(map(str.isalnum, block["text"])) < _MIN_LETTERS:
             continue
         file = block["file"]
-        source = texts.setdefault(file, (folder / file).read_text(encoding="utf-8"))
         url = urls.get((file, block["start"]))
         if url is None:
             continue
-        first = source.count("\n", 0, block["start"]) + 1
-        last = source.count("\n", 0, max(block["start"], block["end"] - 1)) + 1
+        lines = (0, 0)
+        if options.by is By.LINES:
+            source = texts.setdefault(file, (folder / file).read_text(encoding="utf-8"))
+            first = source.count("\n", 0, block["start"]) + 1
+            lines = (first, source.count("\n", 0, max(block["start"], block["end"] - 1)) + 1)
         quote, prefix, suffix = quote_of(block, random)
         if options.edited:
             quote, prefix, suffix = edited(quote, options.edited, random), "", ""
@@ -144,9 +145,10 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
         }
         parts = urlsplit(url)
         fragment = f"#{parts.fragment}" if parts.fragment else ""
-        local = f"{site}{parts.path}?cite={block['paragraph_id']}{fragment}"
+        path = parts.path.removeprefix(urlsplit(base).path.rstrip("/"))
+        local = f"{site}{path}?cite={block['paragraph_id']}{fragment}"
         by_kind.setdefault(block["kind"], []).append(
-            Case(block["kind"], file, (first, last), text, before.count(text), target, local)
+            Case(block["kind"], file, lines, text, before.count(text), target, local)
         )
     # Every kind gets its share; a rare kind at least all its blocks.
     chosen: list[Case] = []
@@ -180,6 +182,20 @@ async def land(page: Page, case: Case, way: Way, by: By) -> dict[str, Any]:
     return await judge.by_text(page, case.text, case.nth, cited)
 
 
+async def with_widget(route: Route) -> None:
+    """Answer a request for a page without the widget's tag with one that has it."""
+    if route.request.url.endswith("/widget.js"):
+        await route.fulfill(path=WIDGET)
+    elif route.request.is_navigation_request():
+        response = await route.fetch()
+        html = await response.text()
+        if "/widget.js" not in html:
+            html = html.replace("</head>", '<script src="/widget.js" defer></script></head>', 1)
+        await route.fulfill(response=response, body=html)
+    else:
+        await route.continue_()
+
+
 async def measure(browser: Browser, all_cases: Sequence[Case], way: Way, by: By) -> None:
     queue = list(enumerate(all_cases))
     results: list[dict[str, Any] | None] = [None] * len(all_cases)
@@ -188,7 +204,9 @@ async def measure(browser: Browser, all_cases: Sequence[Case], way: Way, by: By)
         # Each with its own storage.
         context = await browser.new_context(viewport={"width": 1280, "height": 800})
         page = await context.new_page()
-        if way is not Way.WIDGET:
+        if way is Way.WIDGET:
+            await page.route("**/*", with_widget)
+        else:
             await page.route("**/widget.js*", lambda route: route.abort())
         while queue:
             index, case = queue.pop()
@@ -220,8 +238,9 @@ async def measure(browser: Browser, all_cases: Sequence[Case], way: Way, by: By)
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("site", type=Path)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--book", required=True)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--book", default="", help="an indexed book, whose links are opened")
+    parser.add_argument("--base-url", default="")
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
@@ -241,6 +260,8 @@ async def main() -> None:
     )
     parser.add_argument("--by", type=By, choices=By, default=By.LINES)
     options = parser.parse_args()
+    if options.folder is None:
+        options.folder, options.by = options.site, By.TEXT
     with static_site(options.site) as address:
         chosen = cases(options.folder, options, address)
         async with async_playwright() as playwright:

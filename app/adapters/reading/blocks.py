@@ -117,6 +117,8 @@ class _Blocks:
 
     def _by_tag(self, element: HtmlElement) -> list[Draft]:  # noqa: PLR0911 - a table of tags
         tag = element.tag
+        if element.get("role") == "tablist":
+            return []
         if tag in ("ul", "ol", "dl") and self._holds_role(element, ("footnote", "reference")):
             return self.of(element)
         if tag in ("ul", "ol"):
@@ -216,9 +218,9 @@ class _Blocks:
 
     def _tabs(self, element: HtmlElement) -> list[Draft]:
         """Return the blocks of each tab, with its label before them."""
-        labels = [one for one in element.iter() if self._tree.has("tab_label", one)]
+        labels = [one for one in _with_tab_list(element) if self._tree.has("tab_label", one)]
         panels = [one for one in element.iter() if self._tree.has("tab_panel", one)]
-        labels = [one for one in labels if _owner(one, self._tree) is element]
+        labels = [one for one in labels if _owner(one, self._tree) in (element, None)]
         panels = [one for one in panels if _owner(one, self._tree) is element]
         if not panels:
             return self.of(element)
@@ -377,6 +379,14 @@ def _between(inner: HtmlElement, outer: HtmlElement) -> Iterator[HtmlElement]:
 def _owner(element: HtmlElement, tree: Tree) -> HtmlElement | None:
     """Return the innermost set of tabs around an element."""
     return next((one for one in element.iterancestors() if tree.has("tab_set", one)), None)
+
+
+def _with_tab_list(element: HtmlElement) -> Iterator[HtmlElement]:
+    """Yield what is in a set of tabs and in the list of labels before it."""
+    before = element.getprevious()
+    if before is not None and before.get("role") == "tablist":
+        yield from before.iter()
+    yield from element.iter()
 
 
 def _list_of(element: HtmlElement) -> HtmlElement | None:

@@ -1,0 +1,105 @@
+"""Each theme's page of one text is read into the same blocks; see `tests/fixtures/themes`."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.adapters.reading.book import read_book
+from app.domain.document import Book
+from app.domain.page_links import page_links
+from tests.conftest import ROOT
+
+FIXTURES = ROOT / "tests/fixtures/themes"
+EXPECTED = {
+    "bold": ("paragraph", "An owl hunts at night with ears() and eyes."),
+    "heading": ("heading", "Hearing prey"),
+    "numbers": ("list", "3. Sit still.\n4. Turn the head."),
+    "nesting": ("list", "- Small owls\n  - Elf owl\n- Large owls"),
+    "table": ("table", "call | pattern\nhoot | a\\|b"),
+    "code": ("code", 'def hoot(times):\n    return "hoo" * times'),
+    "admonition": ("admonition", "Keep quiet\n\nLoud steps wake the owl."),
+    "tabs": ("paragraph", "Windows: Install with the Windows wizard."),
+    "tab": ("paragraph", "Linux: Install with the Linux package."),
+    "inline": ("paragraph", r"The speed is $v = \frac{s}{t}$ in the air."),
+    "display": ("math", "$$E = m c^2$$"),
+    "figure": ("figure", "A barn owl on its roost.\n\nA barn owl"),
+    "solution": ("solution", "Solution\n\nThe left ear is higher."),
+    "definition": ("glossary_entry", "Pellet\nA lump of bones and fur."),
+    "footnote": ("footnote", "Their ears sit at two heights."),
+}
+WITHOUT: dict[str, str] = {
+    "furo": "",
+    "material": "",
+    "mkdocs": "",
+    "mkdocs-readthedocs": "",
+    "pydata": "",
+    "sphinx-alabaster": "",
+    "sphinx-book-theme": "",
+    "sphinx-rtd-theme": "",
+    "bookdown": "admonition tabs tab",
+    "docsy": "footnote",
+    "hugo-book": "admonition",
+    "just-the-docs": "admonition tabs tab",
+    "quarto": "",
+    "vitepress": "tabs tab inline display definition footnote",
+}
+"""Theme -> what its generator does not have without plug-ins."""
+SITES = {
+    "mkdocs-readthedocs": "mkdocs",
+    "sphinx-alabaster": "sphinx",
+    "pydata": "sphinx-book-theme",
+}
+"""Fixture -> the theme that reads it, unless they have one name."""
+_FURNITURE = re.compile(
+    r"Owl book|Search|Next|Previous|Edit|Powered|Copyright|©|Built with|¶|Copy|Skip", re.IGNORECASE
+)
+
+
+@pytest.fixture(params=WITHOUT)
+def theme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def book(theme: str, tmp_path: Path) -> Book:
+    shutil.copy(FIXTURES / f"{theme}.html", tmp_path / "index.html")
+    return read_book(tmp_path, base_url="https://birds.example/")
+
+
+def test_every_page_is_tested() -> None:
+    assert {one.stem for one in FIXTURES.glob("*.html")} == WITHOUT.keys()
+
+
+def test_a_page_is_read_into_its_blocks_without_furniture(theme: str, book: Book) -> None:
+    assert book.site == SITES.get(theme, theme)
+    found = [(one.kind.value, one.text) for one in book.blocks()]
+    lacking = WITHOUT[theme].split()
+    assert found[0] == ("heading", "Owls and their senses")
+    assert [one for name, one in EXPECTED.items() if name not in lacking and one not in found] == []
+    assert [text for _, text in found if _FURNITURE.search(text)] == []
+
+
+def test_its_anchors_and_links_are_on_the_page(theme: str, book: Book) -> None:
+    html = (FIXTURES / f"{theme}.html").read_text()
+    anchors = {one.anchor for one in book.blocks() if one.anchor}
+    assert anchors
+    assert all(re.search(rf"""id=["']?{re.escape(one)}["'\s>]""", html) for one in anchors)
+    assert all(_fragments(book))
+
+
+def _fragments(book: Book) -> Iterator[bool]:
+    """Yield for each paragraph whether its link quotes it."""
+    for document in book.documents:
+        for block, link in zip(document.blocks, page_links(document), strict=True):
+            if block.kind.value == "paragraph":
+                yield ":~:text=" in link
+
+
+def test_code_has_its_language(theme: str, book: Book) -> None:
+    (code,) = [one for one in book.blocks() if "def hoot" in one.text]
+    assert code.language == "python"
