@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from app.adapters.reading.book import read_text
+from app.adapters.reading.book import read_book, read_text
 from app.adapters.sentences import split_sentences
 from app.domain.answering.units import begins_entry, units
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -18,7 +20,7 @@ from app.domain.chunking.chunk import Passage
 from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import Block, BlockKind, Book, Document, Site
-from app.domain.fences_and_tables import open_fence, whole_lines, with_whole_fences
+from app.domain.fences_and_tables import closing_line, open_fence, whole_lines
 from app.domain.glossary import glossary_terms
 from app.domain.identity import content_id, keep_ids
 from app.domain.ledger import Ledger
@@ -45,20 +47,21 @@ def parts_of(text: str, site: Site = Site.PLAIN) -> tuple[Document, list[Passage
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        ("!!! note\n    Do:\n\n    ```sh\n    make\n    ```\n", f"Note\n\nDo:\n\n{CODE}"),
+        ("!!! note\n    Do:\n\n    ```sh\n    make\n    ```\n", f"Do:\n\n{CODE}"),
         ("> Do:\n>\n>     make\n", "Do:\n\n```\nmake\n```"),
         ("> a | b\n> --|--\n> 1 | 2\n>\n> end\n", f"{TABLE}\n\nend"),
-        ("Word\n\n:   Do:\n\n    ```sh\n    make\n    ```\n", f"Word\nDo:\n\n{CODE}"),
+        ("[^1]: Do:\n\n    ```sh\n    make\n    ```\n", f"Do:\n\n{CODE}"),
+        ("Word\n\n:   Do:\n\n    ```sh\n    make\n    ```\n", f"Word\nDo:\n{CODE}"),
         ("Word\n\n:   Do:\n\n    a | b\n    --|--\n    1 | 2\n", f"Word\nDo:\n\n{TABLE}"),
         ("- Do:\n\n  a | b\n  --|--\n  1 | 2\n\n  end\n",
-         "- Do:\n\n  a | b\n  --- | ---\n  1 | 2\n\n  end"),
+         "- Do:\n  \n  a | b\n  --- | ---\n  1 | 2\n  \n  end"),
         ("- > a | b\n  > --|--\n  > 1 | 2\n\n  end\n",
-         "- a | b\n  --- | ---\n  1 | 2\n\n  end"),
+         "- a | b\n  --- | ---\n  1 | 2\n  \n  end"),
         ("- ```sh\n  make\n  ```\n- two\n", "- ```sh\n  make\n  ```\n- two"),
-        ("> ~~~ a`b\n> a ``` b\n> ~~~\n", "````a\na ``` b\n````"),
+        ("> ~~~ a`b\n> a ``` b\n> ~~~\n", "````ab\na ``` b\n````"),
     ],
     ids=[
-        "admonition", "quote", "quote with table", "definition",
+        "admonition", "quote", "quote with table", "footnote", "definition",
         "definition with table", "item with table", "item with quote", "item of code",
         "back-ticks in code",
     ],
@@ -87,17 +90,24 @@ def test_code_and_tables_of_an_item_are_shown_inside_it(marker: str) -> None:
     assert MARKDOWN.render(text).count("<tr>") == 2
 
 
-def test_paragraphs_of_an_item_are_indented_to_its_text() -> None:
-    assert only("1. one\n\n   more\n2. two\n").text == "1. one\n\n   more\n2. two"
+def test_a_list_without_code_is_indented_as_before() -> None:
+    assert only("1. one\n\n   more\n2. two\n").text == "1. one\n  more\n2. two"
 
 
 def test_items_that_become_blocks_of_their_own_keep_their_fences() -> None:
     text = "## Exercises\n\n- Run:\n\n  ```sh\n  make\n  ```\n- Stop.\n"
     _, exercise, _ = read_text(text).blocks
-    assert exercise.text == f"Run:\n\n{CODE}"
+    assert exercise.text == f"Run:\n{CODE}"
+
+
+def test_code_in_a_cell_of_a_list_table_is_text() -> None:
+    text = "```{list-table}\n* - a\n  - b\n* - one\n  - ~~~py\n    x = 1\n    ~~~\n```\n"
+    assert only(text, Site.MYST).text == "a | b\none | x = 1"
 
 
 def test_ids_ledger_and_links_do_not_depend_on_fences() -> None:
+    block = only("> ```sh\n> {}\n> ```\n")
+    assert block.paragraph_id == content_id("{}")
     named = read_text("{#run}\n> ```sh\n> make\n> ```\n", site=Site.MYST)
     for document in (named, read_text("> Do:\n>\n> ```sh\n> make\n> ```\n")):
         book = Book(BookId("b"), "", Site.MYST, "", "en", "", (document,))
@@ -135,6 +145,21 @@ def test_each_part_of_a_long_listing_has_a_fence_of_its_own(before: str) -> None
     assert "Sleep." in parts[-1].text.rpartition("```")[2]
 
 
+def test_parts_of_an_included_quote_have_whole_fences(tmp_path: Path) -> None:
+    quote = f"Do:\n\n```python\n{functions(120)}\n```\n\nSleep.".replace("\n", "\n> ")
+    pages = {"SUMMARY.md": "- [A](a.md)\n", "a.md": "{{#include b.txt}}\n", "b.txt": f"> {quote}\n"}
+    for name, text in pages.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    book = read_book(tmp_path, site=Site.MDBOOK)
+    (document,) = book.documents
+    chunks = stream_chunks(document, book, ChunkingConfig(), tools())
+    texts = [one.text for chunk in chunks for one in chunk.passages]
+    assert len(texts) > 2
+    for text in texts:
+        assert [token.type for token in MARKDOWN.parse(text)].count("fence") == 1
+        assert text.count("```python\n") == 1
+
+
 def test_the_first_rows_of_a_table_in_a_long_block_are_a_table() -> None:
     prose = "Owls hunt mice at night in the barn. " * 200
     rows = "\n".join(f"owl {n} | {n} mice" for n in range(4))
@@ -146,16 +171,11 @@ def test_the_first_rows_of_a_table_in_a_long_block_are_a_table() -> None:
     assert shown.rstrip().endswith("<p>Sleep.</p>")
 
 
-def test_an_edge_of_a_fence_alone_is_no_part_of_a_text() -> None:
-    assert with_whole_fences("```\nEnd.", "```sh") == "End."
-    assert with_whole_fences("Do:\n```sh") == "Do:"
-
-
 @given(st.lists(st.sampled_from(["- a", "  ```", "```sh", "````", "a | b", "--- | ---", "", "x"])))
 def test_lines_with_frames_are_the_whole_text(lines: Sequence[str]) -> None:
     text = "\n".join(lines)
     assert "".join(whole_lines(text)) == text
-    assert not open_fence(with_whole_fences(text))
+    assert not open_fence("\n".join([text, *filter(None, [closing_line(text)])]))
 
 
 def texts_of(kind: BlockKind, text: str) -> list[str]:
@@ -210,6 +230,25 @@ def test_only_a_line_end_ends_a_line_of_a_fence(separator: str) -> None:
 def test_a_block_without_letters_keeps_its_id(code: str) -> None:
     (block,) = read_text(f"````\n{code}\n````\n").blocks
     assert block.paragraph_id == content_id(code)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (':header: "A", "B"\n\n1, "two, three"\n4, 5', "A | B\n1 | two, three\n4 | 5"),
+        (':header: >\n:    "A, a", B\n:delim: ;\n\n1; "2; 3"', "A, a | B\n1 | 2; 3"),
+        (":delim: tab\n\n1\t2\n" + '"' + "x" * 200_000, "1\t2\n" + '"' + "x" * 200_000),
+    ],
+)
+def test_cells_of_comma_separated_values(source: str, text: str) -> None:
+    assert only(f"```{{csv-table}}\n{source}\n```\n", Site.MYST).text == text
+
+
+def test_an_option_of_many_lines_is_read_in_linear_time() -> None:
+    start = process_time()
+    header = ":header: >\n" + ": a\n" * 1_000_000
+    assert len(only(f"```{{csv-table}}\n{header}\n1\n```\n", Site.MYST).text) == 2_000_001
+    assert process_time() - start < 4
 
 
 @pytest.mark.parametrize(

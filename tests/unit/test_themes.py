@@ -43,6 +43,8 @@ WITHOUT: dict[str, str] = {
     "sphinx-rtd-theme": "",
     "bookdown": "admonition tabs tab",
     "docsy": "footnote",
+    "docusaurus": "inline display definition",
+    "starlight": "inline display definition",
     "hugo-book": "admonition",
     "just-the-docs": "admonition tabs tab",
     "quarto": "",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.adapters.reading.blocks import page_drafts
 from app.adapters.reading.documents import PageDraft, PageInfo, build_document, draft_page
-from app.adapters.reading.markdown.includes import expand
+from app.adapters.reading.markdown.includes import Expanded, expand
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.markdown.sites import (
     SourcePage,
@@ -252,7 +252,7 @@ class _Reading:
             site.site,
             skip,
             page.file,
-            insert if site.site is Site.MDBOOK else None,
+            insert if site.site is Site.MDBOOK else Expanded,
             jsx=page.file.endswith(".mdx"),
             notebook=is_notebook(page.file) and site.site in (Site.PLAIN, Site.MKDOCS),
         )

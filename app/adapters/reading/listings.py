@@ -45,12 +45,19 @@ def _pieces(element: HtmlElement) -> Iterator[str]:
     """Yield the texts of code whose lines are elements or end in one."""
     for event, one in iterwalk(element, events=("start", "end")):
         if event == "start":
-            yield "\n" if one.tag == "br" else one.text or ""
+            yield "\n" if one.tag == "br" and not _ends_line(one) else one.text or ""
             continue
         if one.tag in _LINE_TAGS and one.getnext() is not None:
             yield "\n"
         if one is not element:
             yield one.tail or ""
+
+
+def _ends_line(br: HtmlElement) -> bool:
+    """Whether a line break is the last thing in a line's element, where it makes no line."""
+    parent = br.getparent()
+    is_last = br.getnext() is None and not br.tail
+    return is_last and parent is not None and parent.tag in _LINE_TAGS
 
 
 def code_language(pre: HtmlElement, outer: HtmlElement) -> str:

@@ -11,7 +11,8 @@ from app.adapters.reading.blocks import SPAN
 _TAG = re.compile(
     rb"<(?:!--.*?(?:-->|\Z)"
     rb"|(?P<raw>script|style|textarea|title|xmp|iframe|noframes)(?=[\s/>]).*?(?:</(?P=raw)|\Z)"
-    rb"|(?P<name>[a-z][^\s/>]*+)(?P<attributes>(?:[^>\"']++|\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))*+)>)",
+    rb"|(?P<name>[a-z][^\s/>]*+)"
+    rb"(?P<attributes>(?:[^>\"']++|\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))*+)(?P<end>>|\Z))",
     re.IGNORECASE | re.DOTALL,
 )
 """A start tag, or what holds no tags: a comment, a script."""
@@ -27,7 +28,7 @@ def marked(html: bytes) -> bytes:
 
 
 def _mark(tag: re.Match[bytes]) -> bytes:
-    if tag["name"] is None or tag["name"].lower() in _PAGE:
+    if not tag["end"] or tag["name"].lower() in _PAGE:
         return tag[0]
     place = f' {SPAN}="{tag.start()}:{tag.end()}"'.encode()
     return b"<" + tag["name"] + place + tag["attributes"] + b">"
@@ -42,7 +43,7 @@ def stamped(html: bytes, ids: Mapping[int, str]) -> tuple[bytes, int]:
 
     def stamp(tag: re.Match[bytes]) -> bytes:
         nonlocal new
-        ident = ids.get(tag.start()) if tag["name"] else None
+        ident = ids.get(tag.start()) if tag["end"] else None
         if ident is None or _has_id(tag["attributes"]):
             return tag[0]
         new += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.errors import BookError
@@ -19,28 +20,42 @@ _MOST_LINES = 200_000
 """Lines of a page with what it includes."""
 
 
-def expand(text: str, file: str, files: SourceFiles) -> tuple[str, Sequence[int]]:
-    """Return a page with its includes, and for each of its lines the number of the page's own line.
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """A page's text with its includes."""
 
-    An include that cannot be read stays as it is written.
-    """
+    text: str
+    origins: Sequence[int] = ()
+    """For each line the number of the page's own line, from 0; empty if nothing is included."""
+    missing: Sequence[tuple[int, str]] = ()
+    """(line of the page from 1, directive) of each include that cannot be read and is left out."""
+
+
+def expand(text: str, file: str, files: SourceFiles) -> Expanded:
+    """Insert the files that a page includes. BookError if it gets too long."""
     if "{{" not in text:
-        return text, range(text.count("\n") + 1)
+        return Expanded(text, range(text.count("\n") + 1))
     lines: list[str] = []
     origins: list[int] = []
+    missing: list[tuple[int, str]] = []
     for number, line in enumerate(text.split("\n")):
-        for one in _expanded(line, file, files, 0):
+        for one in _expanded(line, file, files, ()):
+            left = _DIRECTIVE.search(one)
+            if left and not left["escape"]:
+                missing.append((number + 1, left.group()))
+                continue
             lines.append(one)
             origins.append(number)
             if len(lines) > _MOST_LINES:
                 raise BookError(f"with its includes over {_MOST_LINES:,} lines", file, number + 1)
-    return "\n".join(lines), origins
+    return Expanded("\n".join(lines), origins, missing)
 
 
-def _expanded(line: str, file: str, files: SourceFiles, depth: int) -> Iterator[str]:
-    found = _DIRECTIVE.search(line) if "{{" in line and depth < _DEPTH else None
+def _expanded(line: str, file: str, files: SourceFiles, above: tuple[str, ...]) -> Iterator[str]:
+    """Yield a line with its includes; one of a file that is being included stays as it is."""
+    found = _DIRECTIVE.search(line) if "{{" in line and len(above) < _DEPTH else None
     included = _included(found["target"], file, files) if found and not found["escape"] else None
-    if found is None or included is None:
+    if found is None or included is None or found["target"] in above:
         yield line
         return
     name, lines = included
@@ -48,7 +63,7 @@ def _expanded(line: str, file: str, files: SourceFiles, depth: int) -> Iterator[
         lines = [line[: found.start()] + lines[0], *lines[1:]]
         lines[-1] += line[found.end() :]
     for one in lines:
-        yield from _expanded(one, name, files, depth + 1)
+        yield from _expanded(one, name, files, (*above, found["target"]))
 
 
 def _included(target: str, file: str, files: SourceFiles) -> tuple[str, list[str]] | None:

@@ -31,6 +31,7 @@ from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.containers import containers_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import Slugger, heading_ids
+from app.adapters.reading.markdown.includes import Expanded
 from app.adapters.reading.markdown.remains import remains_plugin
 from app.adapters.reading.markdown.tags import as_html, mark, tags_plugin
 from app.domain.document import Site
@@ -64,22 +65,22 @@ def render(
     site: Site,
     skip: int = 0,
     file: str = "",
-    expand: Callable[[str], tuple[str, Sequence[int]]] | None = None,
+    expand: Callable[[str], Expanded] = Expanded,
     *,
     jsx: bool = False,
     notebook: bool = False,
 ) -> Rendered:
     """Render a page; `skip` is the length of its front matter, `jsx` says that it is MDX.
 
-    `expand` inserts included files; it returns the text and the own line of each of its lines.
-    Spans in the HTML are code points of `source`. FileRefused, with the line, if it is nested too
-    deeply.
+    `expand` inserts included files. Spans in the HTML are code points of `source`. FileRefused,
+    with the line, if it is nested too deeply.
     """
     md = parser(site, jsx)
     env: dict[str, Any] = {"unknown": [], "site": site}
     blank = "\n" * _LINE_END.sub("\n", source[:skip]).count("\n")
     text = blank + _LINE_END.sub("\n", source[skip:])
-    text, origins = expand(text) if expand else (text, ())
+    expanded = expand(text)
+    text, origins = expanded.text, expanded.origins
     tokens = md.parse(text, env)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
         line = deep.map[0] if deep.map else 0
@@ -89,7 +90,7 @@ def render(
     _set_spans(tokens, source, starts, origins)
     html = md.renderer.render(tokens, md.options, env)
     unknown = [_placed(line, what, text, origins) for line, what in env["unknown"]]
-    return Rendered(html, unknown)
+    return Rendered(html, sorted({*unknown, *expanded.missing}))
 
 
 def _placed(line: int, what: str, text: str, origins: Sequence[int]) -> tuple[int, str]:
