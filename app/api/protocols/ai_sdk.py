@@ -89,7 +89,7 @@ class UiMessageEvents:
         self._public_url = public_url
         self._sources: set[str] = set()
 
-    def frames(self, event: AnswerEvent | ErrorEvent, _ids: Iterator[str]) -> Iterator[bytes]:
+    def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         yield from map(json_frame, self._parts(event))
         if not isinstance(event, Started | TextDelta | CitationFound):
             yield data_frame("[DONE]")

@@ -199,7 +199,7 @@ class CompletionEvents:
         self._with_usage = with_usage
         self._text = LinkedText()
 
-    def frames(self, event: AnswerEvent | ErrorEvent, _ids: Iterator[str]) -> Iterator[bytes]:
+    def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         if isinstance(event, ErrorEvent):
             yield data_frame(stream_error(event).model_dump_json())
         elif isinstance(event, Started):
@@ -332,7 +332,7 @@ async def completions(
 
 def _whole(events: CompletionEvents, answer: Answer) -> Response:
     told = (Started(answer.mode, ()), TextDelta(answer.answer), Finished(answer))
-    frames = (frame for event in told for frame in events.frames(event, iter(())))
+    frames = (frame for event in told for frame in events.frames(event))
     return Response(b"".join(frames), media_type=MEDIA_TYPE)
 
 
