@@ -9,8 +9,9 @@ from fastapi import FastAPI
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.api.problems import SHAPES
 from app.api.protocols import ai_sdk, llms_routes, openai
-from app.api.protocols.openai_errors import OpenAIErrors
+from app.api.protocols.openai_errors import PATHS, openai_error
 
 MCP_PATH = "/v1/mcp"
 
@@ -23,7 +24,7 @@ def protocols(app: FastAPI) -> None:
     app.include_router(openai.router)
     app.include_router(ai_sdk.router)
     app.include_router(llms_routes.router)
-    app.add_middleware(OpenAIErrors)
+    SHAPES.update(dict.fromkeys(PATHS, openai_error))
     if find_spec("mcp"):
         app.router.routes.append(Route(MCP_PATH, _McpWhenAsked(), methods=["POST"]))
 
