@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 from fastapi import FastAPI
 
 from app.api import admin_pages, admin_routes, feedback, metrics, problems, routes, security
-from app.api.answer_runs import AnswerRuns
+from app.api.asking import Shutdown
 from app.api.book_pages import BOOK_PAGE_ROUTES
 from app.api.docs import docs_routes
 from app.api.limits import Capacity, FairQueue, RateLimit, daily
@@ -106,7 +106,7 @@ async def _lifespan(
 
 
 def _set_state(app: FastAPI, settings: Settings) -> None:
-    app.state.answer_runs = AnswerRuns()
+    app.state.shutdown = Shutdown()
     app.state.rate_limit = RateLimit(settings.questions_per_minute, settings.questions_burst)
     app.state.daily_limit = daily(settings.questions_per_day)
     app.state.ingest_jobs = IngestJobs()

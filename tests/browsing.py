@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from itertools import count
 
 from playwright.sync_api import Page, Route, expect
 
@@ -49,8 +48,7 @@ def fulfill(page: Page, *events: AnswerEvent | ErrorEvent) -> None:
 
 
 def stream(route: Route, *events: AnswerEvent | ErrorEvent) -> None:
-    chat, ids = ChatEvents(), (f"run:{number}" for number in count(1))
-    body = b"".join(frame for event in events for frame in chat.frames(event, ids))
+    body = b"".join(frame for event in events for frame in ChatEvents().frames(event))
     route.fulfill(status=200, content_type="text/event-stream", body=body)
 
 
@@ -66,7 +64,7 @@ def turn(question: str = "Question", **answer: object) -> dict[str, object]:
         "searched_for": "",
     }
     body = {"question": question, "page_url": "", "history": [], "stream": True}
-    return {**empty, "body": body, "lastId": "", "done": True, "error": "", "notice": "", **answer}
+    return {**empty, "body": body, "done": True, "error": "", "notice": "", **answer}
 
 
 def restore(page: Page, address: str, turns: Sequence[Mapping[str, object]], book: str) -> None:

@@ -106,15 +106,11 @@ def bearer(key: str, **headers: str) -> dict[str, str]:
 
 def events_of(response: httpx.Response) -> list[tuple[str, Any]]:
     """Return (name, data) of each server-sent event of the response."""
-    return [(name, data) for name, data, _ in events_with_ids(response)]
-
-
-def events_with_ids(response: httpx.Response) -> list[tuple[str, Any, str]]:
     events = []
     for block in response.text.split("\n\n"):
         lines = dict(line.split(": ", 1) for line in block.splitlines() if line[:1] != ":")
         if lines:
-            events.append((lines["event"], json.loads(lines["data"]), lines["id"]))
+            events.append((lines["event"], json.loads(lines["data"])))
     return events
 
 

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
-from fastapi.responses import PlainTextResponse, StreamingResponse
+from fastapi.responses import PlainTextResponse
 from pydantic import BeforeValidator, Field, JsonValue
+from sse_starlette import EventSourceResponse
 
 from app.api.book_list import BookBody
-from app.api.events import MEDIA_TYPE, STREAM_HEADERS, frame
+from app.api.events import MEDIA_TYPE, frame
 from app.api.keys import BEARER, AdminKey, allowed
 from app.api.problems import ErrorEvent, Refused, retry_after
 from app.api.requests import BookName
@@ -262,14 +263,11 @@ def _reply(request: Request, jobs: IngestJobs, found: JobState, status: int) -> 
     if MEDIA_TYPE not in request.headers.get("accept", ""):
         body = JobBody.model_validate(found).model_dump_json()
         return Response(body, status, media_type="application/json")
-    events = _events(jobs, found.book)
-    return StreamingResponse(events, media_type=MEDIA_TYPE, headers=STREAM_HEADERS)
+    return EventSourceResponse(_events(jobs, found.book), sep="\n")
 
 
 async def _events(jobs: IngestJobs, book: BookId) -> AsyncGenerator[bytes, None]:
-    number = 0
     async with aclosing(jobs.follow(book)) as states:
         async for one in states:
-            number += 1
             name = "progress" if one.state == "running" else one.state
-            yield frame(name, JobBody.model_validate(one), str(number))
+            yield frame(name, JobBody.model_validate(one))

@@ -11,14 +11,14 @@ from contextlib import aclosing
 from typing import TypeVar
 
 from fastapi import Request
-from fastapi.responses import StreamingResponse
+from sse_starlette import EventSourceResponse
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from app.api.answer_runs import AnswerRun, AnswerRuns
-from app.api.events import MEDIA_TYPE, STREAM_HEADERS, EventFormat
+from app.api.events import EventFormat
 from app.api.keys import books_for
 from app.api.limits import capacity_of, client_place
+from app.api.problems import error_event, report
 from app.api.pseudonyms import reader_of
 from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
@@ -26,34 +26,81 @@ from app.domain.answer import Answer, AnswerEvent
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import AskRequest, Selection
 from app.domain.book_id import BookId
+from app.domain.errors import ShuttingDown
 from app.domain.retrieval.query import SearchFilter, Turn
 from app.services.answer_question import whole_answer
 from app.services.resilience import in_time, stream_with_deadline
 from app.settings import Settings
 
-HEARTBEAT_SECONDS = 15.0
+RESTART_SECONDS = 5.0
+"""Retry-After of an answer that the shutdown interrupted."""
 
 T = TypeVar("T")
 
 
-class EventStream(StreamingResponse):
-    """The response to a streamed question. However it ends, it removes itself as a reader."""
+class Shutdown:
+    """Ends the work of open requests when the server stops."""
 
-    media_type = MEDIA_TYPE
+    def __init__(self) -> None:
+        self._time: float | None = None
+        self._limits: set[asyncio.Timeout] = set()
 
-    def __init__(self, run: AnswerRun, seen: int) -> None:
-        """`seen` is the number of events to skip."""
-        headers = {**STREAM_HEADERS, **run.event_format.headers}
-        super().__init__(run.follow(seen, HEARTBEAT_SECONDS), headers=headers)
-        self._run = run
+    def begin(self) -> None:
+        """End all calls of `unless_begun`, also later ones, with ShuttingDown."""
+        self._time = asyncio.get_running_loop().time()
+        for limit in self._limits:
+            limit.reschedule(self._time)
 
-    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+    async def unless_begun(self, work: Awaitable[T]) -> T:
+        """Return the result of `work`. Raises ShuttingDown if `begin` is called first."""
+        limit = asyncio.timeout_at(self._time)
+        self._limits.add(limit)
         try:
-            await unless_disconnected(receive, self.stream_response(send))
-        except ClientDisconnect:
-            return
+            async with limit:
+                return await work
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            message = "the server ended before the answer did"
+            raise ShuttingDown(message, RESTART_SECONDS) from None
         finally:
-            await self._run.leave()
+            self._limits.discard(limit)
+
+
+class EventStream(EventSourceResponse):
+    """The response to a streamed question. However it ends, the answer ends with it."""
+
+    def __init__(
+        self,
+        first: AnswerEvent,
+        rest: AsyncGenerator[AnswerEvent, None],
+        event_format: EventFormat,
+        shutdown: Shutdown,
+    ) -> None:
+        frames = _frames(first, rest, event_format, shutdown)
+        super().__init__(frames, headers=event_format.headers, sep="\n")
+        self._answer = rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._answer):
+            await super().__call__(scope, receive, send)
+
+
+async def _frames(
+    first: AnswerEvent,
+    rest: AsyncGenerator[AnswerEvent, None],
+    event_format: EventFormat,
+    shutdown: Shutdown,
+) -> AsyncGenerator[bytes, None]:
+    """Encode the events. An error becomes the last one."""
+    event: AnswerEvent | None = first
+    try:
+        while event is not None:
+            yield b"".join(event_format.frames(event))
+            event = await shutdown.unless_begun(anext(rest, None))
+    except Exception as error:  # noqa: BLE001 - sent to the reader
+        report(error)
+        yield b"".join(event_format.frames(error_event(error)))
 
 
 def ask_request(
@@ -73,74 +120,64 @@ def ask_request(
     )
 
 
-def _of_reader(body: ChatRequest, request: Request, settings: Settings) -> AskRequest:
-    """Convert the body with the request's key and reader. BookNotAllowed."""
-    return ask_request(body, books_for(request, body.book), settings, reader_of(request))
+def answer_events(body: ChatRequest, request: Request) -> AsyncGenerator[AnswerEvent, None]:
+    """Return the events of the answer for the request's key and reader. BookNotAllowed."""
+    rag: Application = request.app.state.application
+    ask = ask_request(body, books_for(request, body.book), rag.settings, reader_of(request))
+    return rag.answer.stream(ask)
 
 
 async def answered(body: ChatRequest, request: Request) -> Answer:
     """Return the whole answer. Overloaded, ClientDisconnect, and the errors of the use case."""
-    rag: Application = request.app.state.application
-    ask = _of_reader(body, request, rag.settings)
-    seconds = rag.settings.answer_timeout_seconds
-    answer = whole_answer(searched(rag.answer.stream(ask), request))
-    return await while_connected(request, in_time(answer, seconds, "the answer"))
+    return await while_connected(request, whole(body, request))
 
 
-async def searched(
-    events: AsyncGenerator[AnswerEvent, None], request: Request
-) -> AsyncGenerator[AnswerEvent, None]:
-    """Yield the events of an answer. The first one follows the search, which waits for its place.
+async def whole(body: ChatRequest, request: Request) -> Answer:
+    """Return the whole answer, also if the client leaves. Errors as of `answered`."""
+    events = answer_events(body, request)
 
-    Overloaded before the first event.
+    async def answer() -> Answer:
+        await first_of(events, request)
+        return await whole_answer(events)
+
+    return await in_time(answer(), _seconds(request), "the answer")
+
+
+async def streamed(body: ChatRequest, request: Request, event_format: EventFormat) -> EventStream:
+    """Start the answer and wait for its first event.
+
+    An error before that event (unknown book, too long question, index down) is raised here, as by
+    `answered`, and becomes a problem response; later errors become events.
     """
-    async with aclosing(events):
-        async with client_place(capacity_of(request).searches, request):
-            first = await anext(events)
-        yield first
-        async for event in events:
-            yield event
+    events = answer_events(body, request)
+    limited = stream_with_deadline(events, _seconds(request), "the answer")
+    first = await while_connected(request, first_of(limited, request))
+    return EventStream(first, limited, event_format, request.app.state.shutdown)
+
+
+def _seconds(request: Request) -> float:
+    rag: Application = request.app.state.application
+    return rag.settings.answer_timeout_seconds
+
+
+async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) -> AnswerEvent:
+    """Return the answer's first event. It follows the search, which waits for its place.
+
+    Overloaded if the search gets none.
+    """
+    async with client_place(capacity_of(request).searches, request):
+        return await anext(events)
 
 
 async def while_connected(request: Request, work: Awaitable[T]) -> T:
     """Return the result of the work, which is cancelled if the client leaves or the server stops.
 
+    The request's body must have been read, so that the next message is the disconnect.
     ClientDisconnect, ShuttingDown.
     """
-    runs: AnswerRuns = request.app.state.answer_runs
-    return await unless_disconnected(request.receive, runs.unless_closed(work))
-
-
-async def streamed(
-    body: ChatRequest, request: Request, event_format: EventFormat, last_event_id: str = ""
-) -> EventStream:
-    """Start the answer, or resume it after the given event, and wait for the next event.
-
-    An error before that event (unknown book, too long question, index down) is raised here, as by
-    `answered`, and becomes a problem response; later errors become events.
-    """
-    rag: Application = request.app.state.application
-    runs: AnswerRuns = request.app.state.answer_runs
-    ask = _of_reader(body, request, rag.settings)
-    seconds = rag.settings.answer_timeout_seconds
-    events = stream_with_deadline(searched(rag.answer.stream(ask), request), seconds, "the answer")
-    resumed = runs.resume(last_event_id, ask)
-    run, seen = resumed or (runs.start(ask, events, event_format), 0)
-    try:
-        await unless_disconnected(request.receive, run.begin(HEARTBEAT_SECONDS))
-    except BaseException:
-        await run.leave()
-        raise
-    return EventStream(run, seen)
-
-
-async def unless_disconnected(receive: Receive, work: Awaitable[T]) -> T:
-    """Wait for `work`; if the client disconnects first, cancel it and raise ClientDisconnect.
-
-    The request's body must have been read, so that the next message is the disconnect.
-    """
-    task = asyncio.ensure_future(work)
-    watcher = asyncio.create_task(_disconnected(receive))
+    shutdown: Shutdown = request.app.state.shutdown
+    task = asyncio.ensure_future(shutdown.unless_begun(work))
+    watcher = asyncio.create_task(_disconnected(request.receive))
     try:
         await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():

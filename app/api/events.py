@@ -2,13 +2,10 @@
 
 The order of events: `start`, `sources` (the paragraphs used), then `delta` and `citation`
 interleaved, then `end` with the whole answer. An `error` may come at any point and is the last
-event. After `HEARTBEAT_SECONDS` without an event, a comment line is sent, so that proxies keep the
-connection open.
+event. Every 15 seconds a comment line is sent, so that proxies keep the connection open.
 
-Every event has an id. If the connection breaks, the client sends the same question again, with the
-id of the last event as `Last-Event-ID`, and gets the events after it, up to a minute after the
-answer ended. If the client disconnects before the end, the answer is cancelled, since it costs
-money; a later request starts a new answer. On `start` a client discards what it has.
+If the client disconnects before the end, the answer is cancelled, since it costs money. After a
+broken connection the client asks again; on `start` it discards what it has.
 """
 
 from __future__ import annotations
@@ -25,9 +22,6 @@ from app.api.responses import Body, CitationBody, SourceBody, answer_body
 from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence, Started, TextDelta
 
 MEDIA_TYPE = "text/event-stream"
-STREAM_HEADERS = {
-    "X-Accel-Buffering": "no",  # nginx must not buffer the events
-}
 
 
 class StartEvent(Body):
@@ -60,9 +54,7 @@ class EventFormat(Protocol):
     headers: ClassVar[Mapping[str, str]]
     """Headers of the response."""
 
-    def frames(self, event: AnswerEvent | ErrorEvent, ids: Iterator[str]) -> Iterator[bytes]:
-        """Encode an event. Each frame may take the next of `ids`; a client resumes from an id."""
-        ...
+    def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +64,9 @@ class ChatEvents:
     headers: ClassVar[Mapping[str, str]] = {}
     public_url: str = ""
 
-    def frames(self, event: AnswerEvent | ErrorEvent, ids: Iterator[str]) -> Iterator[bytes]:
+    def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         for name, data in _named(event, self.public_url):
-            yield frame(name, data, next(ids))
+            yield frame(name, data)
 
 
 def _named(event: AnswerEvent | ErrorEvent, public_url: str) -> Iterator[tuple[str, BaseModel]]:
@@ -92,9 +84,9 @@ def _named(event: AnswerEvent | ErrorEvent, public_url: str) -> Iterator[tuple[s
         yield "end", answer_body(event.answer, public_url)
 
 
-def frame(name: str, data: BaseModel, event_id: str) -> bytes:
-    """Encode an event: lines `event:`, `id:` and `data:`, and an empty line."""
-    return f"event: {name}\nid: {event_id}\n".encode() + data_frame(data.model_dump_json())
+def frame(name: str, data: BaseModel) -> bytes:
+    """Encode an event: lines `event:` and `data:`, and an empty line."""
+    return f"event: {name}\n".encode() + data_frame(data.model_dump_json())
 
 
 def json_frame(data: dict[str, Any]) -> bytes:
@@ -102,5 +94,5 @@ def json_frame(data: dict[str, Any]) -> bytes:
 
 
 def data_frame(text: str) -> bytes:
-    """Encode a JSON text as an event without name and id."""
+    """Encode a JSON text as an event without name."""
     return f"data: {text.translate(_LINE_ENDS)}\n\n".encode()

@@ -25,7 +25,6 @@ from prometheus_client import (
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from app.api.answer_runs import AnswerRuns
 from app.api.keys import require_operator
 from app.api.limits import Capacity
 from app.api.routes import problems
@@ -91,8 +90,7 @@ class Metrics:
         for step in {_kind(one) for one in answer.degraded}:
             self._degraded.labels(step).inc()
 
-    def set_open(self, runs: AnswerRuns, capacity: Capacity) -> None:
-        self._gauge("streams_open", "Streamed answers under way.").set(runs.open)
+    def set_open(self, capacity: Capacity) -> None:
         answers, searches = capacity.answers.held, capacity.searches.held
         self._gauge("answers_open", "Answers being sent, streamed or not.").set(answers)
         self._gauge("searches_open", "Searches under way.").set(searches)
@@ -169,7 +167,7 @@ async def metrics(request: Request) -> Response:
     """For this machine, or with a secret key."""
     found: Metrics = request.app.state.metrics
     rag: Application = request.app.state.application
-    found.set_open(request.app.state.answer_runs, request.app.state.capacity)
+    found.set_open(request.app.state.capacity)
     found.set_breakers(rag.breakers)
     try:
         books = await rag.index.books()

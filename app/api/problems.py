@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -212,8 +212,20 @@ _DETAILS = {
 """Details that replace the framework's, which only repeat the title."""
 
 
-def error_response(error: Exception) -> Response:
-    """Return the problem of any error; `report` the error if it is not a refusal."""
+SHAPES: dict[str, Callable[[Response], Response]] = {}
+"""What makes an error of another protocol from a problem, by path; the protocols add theirs."""
+
+
+def error_response(error: Exception, path: str) -> Response:
+    """Return the problem of any error, or what the path's protocol has instead."""
+    problem = _problem_of(error)
+    found = (SHAPES[one] for one in SHAPES if path == one or path.startswith(f"{one}/"))
+    shape = next(found, None)
+    return shape(problem) if shape else problem
+
+
+def _problem_of(error: Exception) -> Response:
+    """Return the problem; `report` the error if it is not a refusal."""
     if isinstance(error, RequestValidationError):
         return _invalid_request(invalid_fields(error.errors()))
     if isinstance(error, HTTPException):
@@ -256,8 +268,8 @@ def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
     return InvalidField(field=field, message=str(error["msg"]).removeprefix("Value error, "))
 
 
-async def _on_error(_request: Request, error: Exception) -> Response:
-    return error_response(error)
+async def _on_error(request: Request, error: Exception) -> Response:
+    return error_response(error, request.scope["path"])
 
 
 async def _on_disconnect(_request: Request, _error: Exception) -> Response:

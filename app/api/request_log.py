@@ -52,7 +52,7 @@ class RecordedRequests:
             except ClientDisconnect:
                 pass
             except Exception as error:
-                response = error_response(error)
+                response = error_response(error, scope["path"])
                 if status != CLIENT_CLOSED_REQUEST:
                     raise
                 await response(scope, receive, send_with_id)

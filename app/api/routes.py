@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic.json_schema import models_json_schema
 
@@ -40,23 +40,18 @@ from app.services.retrieve import RetrievalResult
 
 _STREAM_EXAMPLE = """\
 event: start
-id: 6f1f0c5b2c3a4b0d:1
 data: {"mode": "extractive"}
 
 event: sources
-id: 6f1f0c5b2c3a4b0d:2
 data: {"sources": [{"paragraph_id": "p-8v4x1q0mhz", "url": "...", ...}]}
 
 event: delta
-id: 6f1f0c5b2c3a4b0d:3
 data: {"text": "A document is the unit that the system returns."}
 
 event: citation
-id: 6f1f0c5b2c3a4b0d:4
 data: {"index": 1, "start": 0, "end": 47, "paragraph_id": "p-8v4x1q0mhz", "url": "...", ...}
 
 event: end
-id: 6f1f0c5b2c3a4b0d:5
 data: {"answer": "A document is ...", "mode": "extractive", "citations": [...], ...}
 
 """
@@ -87,16 +82,6 @@ async def get_application(request: Request) -> Application:
 T = TypeVar("T")
 
 Rag = Annotated[Application, Depends(get_application)]
-LastEventId = Annotated[
-    str,
-    Header(
-        alias="Last-Event-ID",
-        max_length=64,
-        description="To resume a broken stream, send the same question with the id of the last "
-        "event received. The server sends the events after it or, if they are no longer kept, a "
-        "new answer from its `start`.",
-    ),
-]
 PageAddress = Annotated[
     str,
     Query(
@@ -126,13 +111,11 @@ router = APIRouter()
     },
     dependencies=[Depends(BEARER), Depends(answer_place), Depends(chat_quota)],
 )
-async def chat(
-    body: ChatRequest, request: Request, rag: Rag, last_event_id: LastEventId = ""
-) -> Response | AnswerBody:
+async def chat(body: ChatRequest, request: Request, rag: Rag) -> Response | AnswerBody:
     """Answer from the book. Each claim has a citation with a link to its paragraph."""
     public_url = rag.settings.public_url
     if body.stream or MEDIA_TYPE in request.headers.get("accept", ""):
-        return await streamed(body, request, ChatEvents(public_url), last_event_id)
+        return await streamed(body, request, ChatEvents(public_url))
     return answer_body(await answered(body, request), public_url)
 
 

@@ -15,8 +15,9 @@ from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
+from sse_starlette.sse import AppStatus
 
-from app.api.answer_runs import AnswerRuns
+from app.api.asking import Shutdown
 from app.api.connections import BoundedConnection, ConnectionLimits, FairSlots
 from app.api.limits import trusted_proxies
 from app.api.security import MAX_HEAD_BYTES
@@ -60,6 +61,7 @@ class StoppingServer(uvicorn.Server):
 
 def server(web: FastAPI, settings: Settings) -> StoppingServer:
     """Return the server for the application of `app.main`. Raises ConfigError."""
+    AppStatus.enable_automatic_graceful_drain = False  # else streams end at once on a shutdown
     descriptors = raised_descriptor_limit()
     connections = FairSlots(max(2, min(settings.max_connections, descriptors // 2)))
     limits = ConnectionLimits(connections, trusted_proxies(settings.trusted_proxies))
@@ -82,8 +84,8 @@ def server(web: FastAPI, settings: Settings) -> StoppingServer:
     )
 
     def stop() -> None:
-        runs: AnswerRuns = web.state.answer_runs
-        runs.close()
+        shutdown: Shutdown = web.state.shutdown
+        shutdown.begin()
 
     return StoppingServer(config, settings.shutdown_seconds, stop)
 

@@ -68,10 +68,10 @@ async def mcp(_: argparse.Namespace, settings: Settings) -> None:
     if find_spec("mcp") is None:
         message = "mcp needs an extra: pip install 'textbook-rag[mcp]'"
         raise ConfigError(message)
-    from app.api.protocols.mcp import serve_stdio  # noqa: PLC0415
+    from app.api.protocols.mcp import ToolServer  # noqa: PLC0415
 
     async with application(settings) as rag:
-        await serve_stdio(rag)
+        await ToolServer(rag).run_stdio_async()
 
 
 async def _serve(settings: Settings, *, listener: socket.socket | None = None) -> None:

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
 import app.domain.errors as errors
-from app.api.protocols.mcp import Owner, tool_server
+from app.api.protocols.mcp import ToolServer
 from app.api.responses import AnswerBody
 from app.bootstrap.application import Application
 from app.bootstrap.question_logging import question_store
@@ -148,7 +148,7 @@ WRONG = [
     ("search_book", {"question": "x", "count": 21}, "count: "),
     ("read_paragraph", {"paragraph_id": "p-none"}, "has a paragraph 'p-none'"),
     ("list_chapters", {"book": "../owls"}, "book: "),
-    ("drop_book", {"book": "owls"}, "there is no tool 'drop_book'"),
+    ("drop_book", {"book": "owls"}, "Unknown tool: drop_book"),
 ]
 
 
@@ -172,7 +172,7 @@ def test_a_failure_tells_nothing_of_the_server(
 def test_a_failure_without_http_is_logged_with_the_id_that_the_caller_gets(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    server = tool_server(lambda _: (cast("Application", object()), Owner()))
+    server = ToolServer(cast("Application", object()))
     with caplog.at_level("WARNING"):
         told_of = failure(server, "list_chapters")
     found = re.search(r"\(request ([0-9a-f]{16})\) \(internal\)", told_of)

@@ -80,7 +80,6 @@ def test_answers_their_stages_and_their_price_are_counted(home: Path, double: Co
     assert value(found, "index_generation", book="owls") == 1
     assert value(found, "index_age_seconds", book="owls") >= 0
     assert value(found, "index_up") == 1
-    assert value(found, "streams_open") == 0
     assert value(found, "breaker", provider="generator", state="closed") == 1
 
 

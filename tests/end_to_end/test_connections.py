@@ -146,7 +146,7 @@ def test_a_stopped_server_ends_its_streams_with_an_error_event(endless: Served) 
     begun = response.read1(10)
     endless.process.send_signal(signal.SIGTERM)
     events = (begun + response.read()).decode().strip().split("\n\n")
-    name, _, data = events[-1].splitlines()
+    name, data = events[-1].splitlines()
     assert name == "event: error"
     assert json.loads(data.removeprefix("data: "))["code"] == "shutting_down"
     refused = whole.getresponse()

@@ -312,9 +312,8 @@ window.answer = new Promise((resolve) => {
     let controller;
     const body = new ReadableStream({ start: (made) => { controller = made; } });
     const encoder = new TextEncoder();
-    let id = 0;
     window.send = (name, data) => controller.enqueue(encoder.encode(
-      `event: ${name}\\nid: r:${++id}\\ndata: ${JSON.stringify(data)}\\n\\n`));
+      `event: ${name}\\ndata: ${JSON.stringify(data)}\\n\\n`));
     resolve();
     return Promise.resolve(new Response(body, { headers: { "Content-Type": "text/plain" } }));
   };

@@ -89,7 +89,7 @@ class UiMessageEvents:
         self._public_url = public_url
         self._sources: set[str] = set()
 
-    def frames(self, event: AnswerEvent | ErrorEvent, _ids: Iterator[str]) -> Iterator[bytes]:
+    def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         yield from map(json_frame, self._parts(event))
         if not isinstance(event, Started | TextDelta | CitationFound):
             yield data_frame("[DONE]")
@@ -130,18 +130,18 @@ class UiMessageEvents:
 router = APIRouter(tags=["protocols"])
 
 
-async def _asked(body: UiRequest) -> ChatRequest:
-    """Dependency: the question of the last message. QuestionError, RequestValidationError."""
+async def _charged(body: UiRequest, request: Request) -> AsyncIterator[ChatRequest]:
+    """Dependency: the question of the last message, charged until the response is sent.
+
+    QuestionError, RequestValidationError, TooManyRequests.
+    """
     turns = [(one.role, one.read()) for one in body.messages if one.role != "system"]
-    return chat_request(turns, body.book, body)
-
-
-Asked = Annotated[ChatRequest, Depends(_asked)]
-
-
-async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
+    asked = chat_request(turns, body.book, body)
     async with answer_charged(request, asked.book):
-        yield
+        yield asked
+
+
+Asked = Annotated[ChatRequest, Depends(_charged)]
 
 
 @router.post(
@@ -152,7 +152,7 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
         **problems(401, 403, 404, 409, 422, 502, 503),
     },
     response_class=StreamingResponse,  # only for the OpenAPI description
-    dependencies=[Depends(BEARER), Depends(answer_place), Depends(_charged)],
+    dependencies=[Depends(BEARER), Depends(answer_place)],
 )
 async def ui_messages(asked: Asked, request: Request, rag: Rag) -> EventStream:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""

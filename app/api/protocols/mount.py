@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 from importlib.util import find_spec
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
+from app.api.problems import SHAPES
 from app.api.protocols import ai_sdk, llms_routes, openai
-from app.api.protocols.openai_errors import OpenAIErrors
+from app.api.protocols.openai_errors import PATHS, openai_error
 
 MCP_PATH = "/v1/mcp"
 
@@ -23,23 +25,18 @@ def protocols(app: FastAPI) -> None:
     app.include_router(openai.router)
     app.include_router(ai_sdk.router)
     app.include_router(llms_routes.router)
-    app.add_middleware(OpenAIErrors)
+    SHAPES.update(dict.fromkeys(PATHS, openai_error))
     if find_spec("mcp"):
-        app.router.routes.append(Route(MCP_PATH, _McpWhenAsked(), methods=["POST"]))
+        app.router.routes.append(Route(MCP_PATH, _mcp, methods=["POST"]))
 
 
-class _McpWhenAsked:
-    """Imports the optional package at the first request: the import takes 0.3 s."""
+async def _mcp(_: Request) -> ASGIApp:
+    return await asyncio.to_thread(_mcp_endpoint)
 
-    def __init__(self) -> None:
-        self._endpoint: ASGIApp | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._endpoint is None:
-            self._endpoint = await asyncio.to_thread(self._load)
-        await self._endpoint(scope, receive, send)
+@cache
+def _mcp_endpoint() -> ASGIApp:
+    """Import the optional package at the first request: the import takes 0.3 s."""
+    from app.api.protocols.mcp import McpEndpoint  # noqa: PLC0415
 
-    def _load(self) -> ASGIApp:
-        from app.api.protocols.mcp import McpEndpoint  # noqa: PLC0415
-
-        return McpEndpoint()
+    return McpEndpoint()

@@ -199,7 +199,7 @@ class CompletionEvents:
         self._with_usage = with_usage
         self._text = LinkedText()
 
-    def frames(self, event: AnswerEvent | ErrorEvent, _ids: Iterator[str]) -> Iterator[bytes]:
+    def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         if isinstance(event, ErrorEvent):
             yield data_frame(stream_error(event).model_dump_json())
         elif isinstance(event, Started):
@@ -243,23 +243,33 @@ def _identity(model: str) -> dict[str, Any]:
 router = APIRouter(tags=["protocols"])
 
 
-async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest | str:
-    """Dependency: the request converted to one of `POST /v1/chat`, or the reply if it is none.
+async def _charged(
+    body: CompletionRequest, request: Request, rag: Rag
+) -> AsyncIterator[ChatRequest | str]:
+    """Dependency: the question, charged until the response is sent, or the reply if it is none.
 
-    Raises BookNotFound, BookNotAllowed, InputError and RequestValidationError.
+    BookNotFound, BookNotAllowed, InputError, RequestValidationError, TooManyRequests.
     """
     read = [(one.role, one.read()) for one in body.messages]
+    book = (await _book_of(body.model, request, rag)).book
     reply = housekeeping_reply(read)
     if reply is not None:
-        await _book_of(body.model, request, rag)
-        return reply
+        yield reply
+        return
+    asked = _chat_request(body, read, book)
+    async with answer_charged(request, book):
+        yield asked
+
+
+def _chat_request(
+    body: CompletionRequest, read: Sequence[tuple[str, str]], book: BookId
+) -> ChatRequest:
     if (body.n or 1) > 1:
         message = "n: a book gives one answer; send 1"
         raise InputError(message)
     if body.response_format and body.response_format.type != "text":
         message = "response_format: the book's answer is text; leave it out"
         raise InputError(message)
-    book = (await _book_of(body.model, request, rag)).book
     turns = [
         (role, without_links(text) if role == "assistant" else text)
         for role, text in read
@@ -280,15 +290,7 @@ async def _book_of(model: str, request: Request, rag: Application) -> BookManife
 
 
 _TURNS = ("user", "assistant")
-Asked = Annotated[ChatRequest | str, Depends(_asked)]
-
-
-async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
-    if isinstance(asked, str):
-        yield
-        return
-    async with answer_charged(request, asked.book):
-        yield
+Asked = Annotated[ChatRequest | str, Depends(_charged)]
 
 
 @router.post(
@@ -302,7 +304,7 @@ async def _charged(asked: Asked, request: Request) -> AsyncIterator[None]:
         },
         **errors(401, 403, 404, 409, 502, 503),
     },
-    dependencies=[Depends(BEARER), Depends(answer_place), Depends(_charged)],
+    dependencies=[Depends(BEARER), Depends(answer_place)],
 )
 async def completions(
     body: CompletionRequest, asked: Asked, request: Request
@@ -332,7 +334,7 @@ async def completions(
 
 def _whole(events: CompletionEvents, answer: Answer) -> Response:
     told = (Started(answer.mode, ()), TextDelta(answer.answer), Finished(answer))
-    frames = (frame for event in told for frame in events.frames(event, iter(())))
+    frames = (frame for event in told for frame in events.frames(event))
     return Response(b"".join(frames), media_type=MEDIA_TYPE)
 
 

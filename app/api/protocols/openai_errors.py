@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from fastapi import Response
 from pydantic import BaseModel
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.problems import MEDIA_TYPE, ErrorEvent
+from app.api.problems import ErrorEvent
 from app.api.routes import problems
 
 PATHS = ("/v1/chat/completions", "/v1/models")
@@ -58,43 +57,11 @@ def _error(problem: dict[str, Any], status: int) -> ErrorBody:
     )
 
 
-class OpenAIErrors:
-    """Middleware that rewrites problem responses on `PATHS`, from any part of the server."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope.get("path", "")
-        ours = any(path == one or path.startswith(f"{one}/") for one in PATHS)
-        if scope["type"] != "http" or not ours or scope["method"] == "HEAD":
-            await self._app(scope, receive, send)
-            return
-        problem: Message | None = None
-        """The start of a problem response, until its body follows."""
-
-        async def rewriting(message: Message) -> None:
-            nonlocal problem
-            if message["type"] == "http.response.start" and _is_problem(message):
-                problem = message
-            elif problem is not None:
-                await _send_rewritten(problem, message["body"], send)
-            else:
-                await send(message)
-
-        await self._app(scope, receive, rewriting)
-
-
-async def _send_rewritten(start: Message, problem: bytes, send: Send) -> None:
-    sent = int(start["status"])
-    status = _STATUSES.get(sent, sent)
-    body = _error(json.loads(problem), status).model_dump_json(ensure_ascii=True).encode()
-    headers = MutableHeaders(raw=list(start["headers"]))
-    headers["Content-Type"] = "application/json"
-    headers["Content-Length"] = str(len(body))
-    await send({**start, "status": status, "headers": headers.raw})
-    await send({"type": "http.response.body", "body": body})
-
-
-def _is_problem(start: Message) -> bool:
-    return Headers(raw=start["headers"]).get("content-type", "").startswith(MEDIA_TYPE)
+def openai_error(problem: Response) -> Response:
+    """Make a problem response an error of OpenAI's, from any part of the server."""
+    status = _STATUSES.get(problem.status_code, problem.status_code)
+    body = _error(json.loads(bytes(problem.body)), status).model_dump_json(ensure_ascii=True)
+    problem.status_code, problem.body = status, body.encode()
+    problem.headers["Content-Type"] = "application/json"
+    problem.headers["Content-Length"] = str(len(problem.body))
+    return problem

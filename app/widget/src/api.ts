@@ -3,7 +3,7 @@ import type { Config } from "./config";
 import { t } from "./texts";
 import type { Question, Rating, WireEvent } from "./turn";
 
-const RETRIES = 5; // of a connection that breaks, after 1, 2, 4, 8 and 16 s
+const RETRIES = 3; // of an answer that breaks off, after 1, 2 and 4 s; each may cost another answer
 const MAX_WAIT_SECONDS = 10; // for a server that says when to ask again
 const BUSY = new Set([429, 503]);
 
@@ -55,18 +55,17 @@ export class Api {
     });
   }
 
-  /** Hand over the answer's events; when the connection breaks, go on after `lastId`. */
-  async chat(body: Question, lastId: string, signal: AbortSignal, listener: Listener): Promise<void> {
-    let last = lastId;
+  /** Hand over the answer's events; when the connection breaks, ask again: `start` begins it anew. */
+  async chat(body: Question, signal: AbortSignal, listener: Listener): Promise<void> {
+    let begun = false;
     let failures = 0;
     for (;;) {
       let ended = false;
       try {
-        await this.chatOnce(body, last, signal, {
+        await this.chatOnce(body, signal, {
           notice: listener.notice,
           event: (event) => {
-            last = event.id || last;
-            failures = 0;
+            begun = true;
             ended = event.name === "end" || event.name === "error";
             listener.event(event);
           },
@@ -78,19 +77,19 @@ export class Api {
           await online(signal);
           continue;
         }
-        if (!last) await this.explain();
+        if (!begun) await this.explain();
       }
       if (ended) return;
-      if (failures === RETRIES) throw new Refusal(last ? t("broken") : t("unreachable"));
-      if (!last && failures === 1) throw new Refusal(t("unreachable"));
+      if (!begun && failures === 1) throw new Refusal(t("unreachable"));
+      if (failures === RETRIES) throw new Refusal(t("broken"));
       listener.notice(t("reconnecting"));
       await pause(1000 * 2 ** failures, signal);
       failures += 1;
     }
   }
 
-  private async chatOnce(body: Question, lastId: string, signal: AbortSignal, listener: Listener): Promise<void> {
-    const headers = { Accept: "text/event-stream", ...(lastId ? { "Last-Event-ID": lastId } : {}) };
+  private async chatOnce(body: Question, signal: AbortSignal, listener: Listener): Promise<void> {
+    const headers = { Accept: "text/event-stream" };
     const response = await this.post("/v1/chat", body, { headers, signal }, listener.notice);
     if (!response.ok) throw await this.refusal(response);
     if (!response.body) return;
@@ -211,11 +210,11 @@ function told(detail: string): Refusal {
 function parseEvent(block: string): WireEvent | null {
   const fields: Record<string, string> = {};
   for (const line of block.split("\n")) {
-    const found = /^(event|id|data): (.*)$/.exec(line);
+    const found = /^(event|data): (.*)$/.exec(line);
     if (found?.[1]) fields[found[1]] = found[2] ?? "";
   }
   if (!fields.data) return null;
-  return { name: fields.event ?? "", id: fields.id ?? "", data: JSON.parse(fields.data) as Record<string, unknown> };
+  return { name: fields.event ?? "", data: JSON.parse(fields.data) as Record<string, unknown> };
 }
 
 async function problem(response: Response): Promise<{ code: string; detail: string }> {

@@ -66,8 +66,6 @@ export interface Question {
 
 export interface Turn extends Answer {
   body: Question;
-  /** Id of the last event that came: where the stream goes on after a break. */
-  lastId: string;
   done: boolean;
   error: string;
   /** What is going on, such as a wait; "" if nothing is to be said. */
@@ -104,18 +102,16 @@ export const isCut = (turn: Turn) => turn.degraded.includes(TRUNCATED);
 export const failedSteps = (turn: Turn) => turn.degraded.filter((step) => step !== TRUNCATED);
 
 export function newTurn(body: Question): Turn {
-  return { ...empty(), body, lastId: "", done: false, error: "", notice: "", hints: 1 };
+  return { ...empty(), body, done: false, error: "", notice: "", hints: 1 };
 }
 
 export interface WireEvent {
   name: string;
-  id: string;
   // What the server sends; its form is checked there.
   data: Record<string, unknown>;
 }
 
-export function apply(turn: Turn, { name, id, data }: WireEvent): void {
-  if (id) turn.lastId = id;
+export function apply(turn: Turn, { name, data }: WireEvent): void {
   turn.notice = "";
   if (name === "start") Object.assign(turn, empty(), data);
   else if (name === "sources") turn.sources = data.sources as Source[];

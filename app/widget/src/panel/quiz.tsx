@@ -44,7 +44,7 @@ export function Quiz({ store }: { store: Store }): VNode {
     const turn = newTurn(body);
     setNotice(t("searching"));
     try {
-      await store.api.chat(body, "", new AbortController().signal, { event: (event) => apply(turn, event), notice: setNotice });
+      await store.api.chat(body, new AbortController().signal, { event: (event) => apply(turn, event), notice: setNotice });
       setNotice(turn.error);
       return turn;
     } catch (error) {

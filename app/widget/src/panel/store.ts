@@ -174,7 +174,7 @@ export class Store {
     this.status = t("searching");
     this.changed();
     try {
-      await this.api.chat(turn.body, turn.lastId, controller.signal, {
+      await this.api.chat(turn.body, controller.signal, {
         event: (event) => {
           apply(turn, event);
           this.changed();

@@ -1,0 +1,182 @@
+"""Streamed answers over the wire: their events, and what a broken connection costs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import closing
+from http.client import HTTPConnection
+
+import httpx
+import pytest
+from starlette.types import Message
+
+import app.domain.errors as errors
+from app.api.asking import EventStream, Shutdown
+from app.api.events import ChatEvents
+from app.api.problems import ErrorEvent
+from app.domain.answer import AnswerEvent, AnswerMode, Started, TextDelta
+from tests.owl_server import QUESTION, UNSURE, events_of
+from tests.serving import ScriptedGenerator
+
+STREAMED = {"question": QUESTION, "stream": True}
+_SECRET = "cohere at 10.0.0.7 said: bad key abc123"
+
+
+# --- the events ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "accept"), [(STREAMED, "*/*"), ({"question": QUESTION}, "text/event-stream")]
+)
+def test_a_streamed_answer_is_the_same_answer_in_events(
+    client: httpx.Client, body: dict[str, object], accept: str
+) -> None:
+    response = client.post("/v1/chat", json=body, headers={"Accept": accept})
+    assert response.headers["content-type"].startswith("text/event-stream")
+    events = events_of(response)
+    names = [name for name, _ in events]
+    assert names[:3] == ["start", "sources", "delta"]
+    assert names[-1] == "end"
+    assert set(names[2:-1]) == {"delta", "citation"}
+    end = events[-1][1]
+    assert events[0][1] == {"mode": "extractive", "confidence": "answered"}
+    assert events[1][1]["sources"] == end["sources"] != []
+    assert "".join(data["text"] for name, data in events if name == "delta") == end["answer"]
+    assert [data for name, data in events if name == "citation"] == end["citations"]
+    assert end == client.post("/v1/chat", json={"question": QUESTION}).json()
+
+
+def test_text_of_many_lines_stays_one_event(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    held = "The feathers of an owl end in a soft fringe, so the flight makes no sound.\n"
+    text = f"{held * 2}Silent:\n\nevent: end\ndata: {{}}\n\n\u2028 \x85 flight."
+    generator.play(text)
+    events = events_of(generating.post("/v1/chat", json=STREAMED))
+    assert events[-1][1]["answer"] == text.replace("\x85", "\N{REPLACEMENT CHARACTER}")
+    assert [name for name, _ in events].count("end") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "retry_after"),
+    [
+        (errors.ProviderRateLimited(_SECRET, retry_after=7), "provider_rate_limited", 7),
+        (errors.ProviderUnavailable(_SECRET, retry_after=30), "provider_unavailable", 30),
+        (errors.ProviderUnavailable(_SECRET), "provider_unavailable", None),
+        (RuntimeError(_SECRET), "internal", None),
+    ],
+)
+def test_a_stream_that_breaks_off_ends_with_an_error_event(
+    generating: httpx.Client,
+    generator: ScriptedGenerator,
+    error: Exception,
+    code: str,
+    retry_after: float | None,
+) -> None:
+    generator.play(error)
+    response = generating.post("/v1/chat", json={**STREAMED, "question": UNSURE})
+    assert response.status_code == 200
+    assert _SECRET not in response.text
+    events = events_of(response)
+    assert events[0][0] == "start"
+    name, data = events[-1]
+    assert (name, data["code"], data["retry_after"]) == ("error", code, retry_after)
+    assert ErrorEvent.model_validate(data).message
+
+
+def test_silence_is_filled_with_comment_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EventStream, "DEFAULT_PING_INTERVAL", 0.005)
+    beaten = asyncio.Event()
+
+    async def slow() -> AsyncGenerator[AnswerEvent, None]:
+        await beaten.wait()
+        yield TextDelta("At last.")
+
+    def sent(data: bytes) -> None:
+        if data.startswith(b":"):
+            beaten.set()
+
+    first, beat, *rest = asyncio.run(read(slow(), sent))
+    assert first.startswith(b"event: start\n")
+    assert beat.startswith(b":")
+    assert beat.endswith(b"\n\n")
+    assert b'event: delta\ndata: {"text":"At last."}\n\n' in rest
+
+
+def test_what_is_ready_is_sent_before_the_next_event_is_made() -> None:
+    received: list[bytes] = []
+    seen_by_then: list[int] = []
+
+    async def together() -> AsyncGenerator[AnswerEvent, None]:
+        for word in ("Owls ", "fly ", "silently."):
+            seen_by_then.append(len(received))
+            yield TextDelta(word)
+
+    asyncio.run(read(together(), received.append))
+    assert seen_by_then == [1, 2, 3]
+
+
+async def read(
+    rest: AsyncGenerator[AnswerEvent, None], sent: Callable[[bytes], None]
+) -> list[bytes]:
+    """Return the parts of a response with these events after its first, given to `sent` at once."""
+    parts: list[bytes] = []
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        if part := message.get("body"):
+            parts.append(part)
+            sent(part)
+
+    first = Started(AnswerMode.GENERATED, ())
+    response = EventStream(first, rest, ChatEvents(), Shutdown())
+    await response({"type": "http", "method": "POST"}, receive, send)
+    return parts
+
+
+# --- readers who leave --------------------------------------------------------------------------
+
+
+def test_a_reader_who_leaves_a_stream_ends_the_generation(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes ", hangs=True)
+    with generating.stream("POST", "/v1/chat", json=STREAMED) as response:
+        lines = response.iter_lines()  # kept: when it is dropped, the connection is closed
+        assert next(lines) == "event: start"
+        assert generator.hanging.wait(timeout=20)
+        assert not generator.cancelled.is_set()
+    assert generator.cancelled.wait(timeout=20)
+
+
+def test_a_reader_who_leaves_before_a_whole_answer_ends_the_generation(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes ", hangs=True)
+    connection = HTTPConnection(generating.base_url.host, generating.base_url.port)
+    with closing(connection):
+        body = json.dumps({"question": QUESTION})
+        connection.request("POST", "/v1/chat", body, {"Content-Type": "application/json"})
+        assert generator.hanging.wait(timeout=20)
+        assert not generator.cancelled.is_set()
+    assert generator.cancelled.wait(timeout=20)
+
+
+def test_an_answer_that_was_cut_off_is_begun_anew(
+    generating: httpx.Client, generator: ScriptedGenerator
+) -> None:
+    generator.play("The flight makes ", hangs=True)
+    with generating.stream("POST", "/v1/chat", json=STREAMED) as response:
+        lines = response.iter_lines()
+        assert next(lines) == "event: start"
+        assert generator.hanging.wait(timeout=20)
+    assert generator.cancelled.wait(timeout=20)
+    generator.play("The flight makes no sound.")
+    events = events_of(generating.post("/v1/chat", json=STREAMED))
+    assert events[0][0] == "start"
+    assert events[-1][1]["answer"] == "The flight makes no sound."
