@@ -104,15 +104,7 @@ class Settings(BaseSettings):
     cohere_rerank_model: str = "rerank-v3.5"
     cohere_tier: Literal["trial", "production"] = "trial"
     """The kind of key, which determines the rate limits."""
-    cohere_timeout_seconds: float = Field(30.0, gt=0)
-    cohere_batch_tokens: int = Field(48_000, ge=1)
-    """Maximum tokens, by this program's count, in one embed call (at most 96 texts)."""
 
-    cohere_embed_inputs_per_minute: int | None = Field(None, ge=1)
-    """This and the next three override the limits of the key's tier."""
-    cohere_embed_calls_per_minute: int | None = Field(None, ge=1)
-    cohere_embed_tokens_per_minute: int | None = Field(None, ge=1)
-    cohere_calls_per_month: int | None = Field(None, ge=1)
     embed_prices: dict[str, Price] = {}
     """US dollars per million tokens by model, as JSON; adds to and overrides `EMBED_PRICES`."""
     chat_prices: dict[str, tuple[Price, Price]] = {}
@@ -153,34 +145,12 @@ class Settings(BaseSettings):
     openai_base_url: WebAddress = "http://127.0.0.1:11434/v1"
     openai_api_key: SecretStr | None = None
     openai_model: str = "llama3.1"
-    openai_timeout_seconds: float = Field(60.0, gt=0)
-    """Maximum wait between two chunks of an answer; the first one may take longer."""
-    openai_first_token_seconds: float = Field(20.0, gt=0)
-    """Target time to the first token. A slow server gets a shorter context to meet it."""
-    openai_first_token_timeout_seconds: float = Field(120.0, gt=0)
-    """Maximum wait for the first token of a slow server."""
-    openai_min_context_tokens: int = Field(400, ge=100)
-    """Minimum token budget of the context, however slow the server is."""
-    openai_max_tokens: int = Field(1_000, ge=16)
-    """Maximum tokens of an answer; a small model may not stop by itself."""
     openai_prompt: Literal["full", "short"] = "full"
     """short is for small models: few rules, an example with citations, the question last."""
 
-    embed_timeout_seconds: float = Field(5.0, gt=0)
-    """Time limit to embed a question; after it the search uses BM25 alone."""
-    rerank_timeout_seconds: float = Field(3.0, gt=0)
-    """Time limit to rerank; after it the order of the search is kept."""
-    rewrite_timeout_seconds: float = Field(5.0, gt=0)
-    """Time limit for the model to rewrite a follow-up question; after it a rule does."""
-    first_token_timeout_seconds: float = Field(20.0, gt=0)
-    """Time limit for Cohere's first token; after it the answer is extractive."""
     answer_timeout_seconds: float = Field(180.0, gt=0)
     """Time limit for a whole answer, including the search; after it the answer ends with an error.
     """
-    breaker_failures: int = Field(3, ge=1)
-    """Consecutive failures of a provider after which its circuit opens."""
-    breaker_seconds: float = Field(30.0, gt=0)
-    """Time for which a circuit stays open; then one call is tried."""
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     """Address of a server, or of the nodes of a cluster, separated by commas."""

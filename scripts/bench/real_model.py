@@ -147,11 +147,7 @@ async def run(options: argparse.Namespace, home: Path) -> None:
         generator="openai",
         openai_base_url=options.url,
         openai_model=options.model,
-        openai_timeout_seconds=options.timeout,
-        openai_first_token_seconds=options.first_token_seconds,
-        openai_first_token_timeout_seconds=max(120.0, options.timeout),
         openai_prompt=options.prompt,
-        openai_max_tokens=options.max_tokens,
         context_tokens=options.context_tokens,
         answer_timeout_seconds=10 * options.timeout,
     )
