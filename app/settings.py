@@ -13,6 +13,7 @@ from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
     AliasChoices,
+    BaseModel,
     Field,
     SecretStr,
     ValidationError,
@@ -22,34 +23,35 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
 from app.domain.chunking.config import OverlapScope, StrategyName
+from app.domain.cost import Price
 from app.domain.errors import ConfigError
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fusion
 from app.domain.urls import is_web_address
 from app.services.safe_paths import read_text
 
-# https://cohere.com/pricing (2025); prices change, so a setting overrides them.
-EMBED_PRICES: Mapping[str, float] = {
-    "embed-v4.0": 0.12,
-    "embed-english-v3.0": 0.10,
-    "embed-english-light-v3.0": 0.10,
-    "embed-multilingual-v3.0": 0.10,
-    "embed-multilingual-light-v3.0": 0.10,
+PRICES: Mapping[str, Price] = {
+    "embed-v4.0": Price(0.12),
+    "embed-english-v3.0": Price(0.10),
+    "embed-english-light-v3.0": Price(0.10),
+    "embed-multilingual-v3.0": Price(0.10),
+    "embed-multilingual-light-v3.0": Price(0.10),
+    "command-a-03-2025": Price(2.50, 10.00),
+    "command-r-plus-08-2024": Price(2.50, 10.00),
+    "command-r-08-2024": Price(0.15, 0.60),
+    "command-r7b-12-2024": Price(0.0375, 0.15),
+    "rerank-v3.5": Price(searches=2.00),
+    "rerank-english-v3.0": Price(searches=2.00),
+    "rerank-multilingual-v3.0": Price(searches=2.00),
 }
-"""US dollars per million tokens."""
+"""By model (https://cohere.com/pricing, 2025)."""
 
-CHAT_PRICES: Mapping[str, tuple[float, float]] = {
-    "command-a-03-2025": (2.50, 10.00),
-    "command-r-plus-08-2024": (2.50, 10.00),
-    "command-r-08-2024": (0.15, 0.60),
-    "command-r7b-12-2024": (0.0375, 0.15),
-}
-"""US dollars per million input and output tokens (https://cohere.com/pricing, 2025)."""
-RERANK_PRICES: Mapping[str, float] = {
-    "rerank-v3.5": 2.00,
-    "rerank-english-v3.0": 2.00,
-    "rerank-multilingual-v3.0": 2.00,
-}
-"""US dollars per thousand searches of up to 100 texts (https://cohere.com/pricing, 2025)."""
+
+class GivenPrice(BaseModel, extra="forbid", allow_inf_nan=False):
+    """A `Price` in a setting."""
+
+    input_tokens: float = Field(0.0, ge=0)
+    output_tokens: float = Field(0.0, ge=0)
+    searches: float = Field(0.0, ge=0)
 
 
 def _web_address(text: str) -> str:
@@ -68,7 +70,6 @@ def _folder(path: Path) -> Path:
 
 WebAddress: TypeAlias = Annotated[str, AfterValidator(_web_address)]
 """An http or https URL without a slash at its end, or ""."""
-Price: TypeAlias = Annotated[float, Field(ge=0)]
 
 _ENV_FILE = ".env"
 
@@ -104,13 +105,9 @@ class Settings(BaseSettings):
     cohere_rerank_model: str = "rerank-v3.5"
     cohere_tier: Literal["trial", "production"] = "trial"
     """The kind of key, which determines the rate limits."""
-
-    embed_prices: dict[str, Price] = {}
-    """US dollars per million tokens by model, as JSON; adds to and overrides `EMBED_PRICES`."""
-    chat_prices: dict[str, tuple[Price, Price]] = {}
-    """US dollars per million input and output tokens by model, as JSON; overrides `CHAT_PRICES`."""
-    rerank_prices: dict[str, Price] = {}
-    """US dollars per thousand searches by model, as JSON; overrides `RERANK_PRICES`."""
+    prices: dict[str, GivenPrice] = {}
+    """US dollars per million tokens and per thousand searches by model, as JSON; adds to and
+    overrides `PRICES`."""
     budget_day: float | None = Field(None, ge=0)
     """Limit in US dollars for embed, rerank and chat together, per day in UTC; None: no limit."""
     budget_month: float | None = Field(None, ge=0)
@@ -246,17 +243,11 @@ class Settings(BaseSettings):
         }
         return {name: value for name, value in stripped.items() if value != ""}
 
-    def embed_price(self, model: str) -> float | None:
-        """US dollars per million tokens; None if not known."""
-        return {**EMBED_PRICES, **self.embed_prices}.get(model)
-
-    def chat_price(self, model: str) -> tuple[float, float] | None:
-        """US dollars per million input and output tokens; None if not known."""
-        return {**CHAT_PRICES, **self.chat_prices}.get(model)
-
-    def rerank_price(self, model: str) -> float | None:
-        """US dollars per thousand searches; None if not known."""
-        return {**RERANK_PRICES, **self.rerank_prices}.get(model)
+    def price(self, model: str) -> Price | None:
+        """Return None for a model whose price is not known."""
+        if given := self.prices.get(model):
+            return Price(**given.model_dump())
+        return PRICES.get(model)
 
 
 def read_settings() -> Settings:

@@ -127,18 +127,15 @@ class OpenAIGenerator:
     """In seconds."""
     _habit: _Habit = field(default_factory=_Habit, init=False, compare=False, repr=False)
 
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations, then one end.
 
         If the model finds no answer in the context, there is no text and `finish_reason` is
         NO_ANSWER.
         """
-        events, estimate = self._answer(request), answer_estimate(request)
         # Longer than the limit for the first token, whose error says what helps.
         seconds = self.first_seconds + 1
-        async with aclosing(self.answering.answer(events, estimate, seconds)) as answer:
-            async for event in answer:
-                yield event
+        return self.answering.answer(self._answer(request), answer_estimate(request), seconds)
 
     async def _answer(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         context, messages, tokens = self._prompt(request)

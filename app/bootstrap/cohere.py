@@ -27,7 +27,7 @@ async def open_cohere(providers: Providers, key: str, stack: AsyncExitStack) -> 
         else CohereEmbedder(
             client.sdk,
             _calls(settings, "embed"),
-            providers.embedding(settings.cohere_embed_model),
+            providers.calls("embedder", "Cohere's embed", settings.cohere_embed_model),
             token_counter(),
             model=settings.cohere_embed_model,
             dimension=settings.cohere_embed_dimension,
@@ -38,7 +38,10 @@ async def open_cohere(providers: Providers, key: str, stack: AsyncExitStack) -> 
         if writes
         else None,
         reranker=CohereReranker(
-            client.sdk, _calls(settings, "rerank"), providers.reranking(rerank), rerank
+            client.sdk,
+            _calls(settings, "rerank"),
+            providers.calls("reranker", "Cohere's rerank", rerank),
+            rerank,
         ),
     )
 

@@ -7,7 +7,7 @@ import threading
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 from app.adapters.e5_embedder import CrossLingualScorer, E5Embedder
 from app.adapters.late_interaction import LateInteractionScorer
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from app.adapters.cohere.embedder import CohereEmbedder
     from app.adapters.cohere.generator import CohereGenerator
     from app.adapters.openai_generator import OpenAIGenerator
-
-T = TypeVar("T")
 
 OfflineEmbedder: TypeAlias = LocalEmbedder | MiniLmEmbedder | E5Embedder
 OwnEmbedder: TypeAlias = "CohereEmbedder | OfflineEmbedder"
@@ -72,39 +70,29 @@ class Providers:
         store = SqliteSpending(settings.home / "spending.sqlite")
         return cls(settings, Budget(store, settings.budget_day, settings.budget_month))
 
-    def embedding(self, model: str) -> ProviderCalls:
-        usd = self._known(self.settings.embed_price(model), model, "RAG_EMBED_PRICES", 0.0)
-        return self._calls("embedder", "Cohere's embed", Price(usd))
-
-    def reranking(self, model: str) -> ProviderCalls:
-        usd = self._known(self.settings.rerank_price(model), model, "RAG_RERANK_PRICES", 0.0)
-        return self._calls("reranker", "Cohere's rerank", Price(searches=usd))
+    def calls(self, role: str, name: str, model: str) -> ProviderCalls:
+        """Return the calls to `model`. ConfigError if a limit needs its price."""
+        price = self.settings.price(model)
+        if price is None and self.budget.limited:
+            message = f"a budget needs the price of {model}: set RAG_PRICES"
+            raise ConfigError(message)
+        self.breakers[role] = CircuitBreaker(name)
+        return ProviderCalls(self.budget, price or Price(), self.breakers[role])
 
     def chat(self, name: str, model: str) -> tuple[ProviderCalls, ProviderCalls]:
         """Return the calls for answers and those for rewriting questions.
 
         Each has a breaker: a model too slow for rewriting may still write answers.
         """
-        found = self.settings.chat_price(model)
-        price = Price(*self._known(found, model, "RAG_CHAT_PRICES", (0.0, 0.0)))
-        answers = self._calls("generator", name, price)
-        return answers, self._calls("rewriter", f"{name} for questions", price)
-
-    def _calls(self, role: str, name: str, price: Price) -> ProviderCalls:
-        self.breakers[role] = CircuitBreaker(name)
-        return ProviderCalls(self.budget, price, self.breakers[role])
-
-    def _known(self, price: T | None, model: str, setting: str, free: T) -> T:
-        """Return the price, or `free` if it is unknown. ConfigError if a limit needs the price."""
-        if price is None and self.budget.limited:
-            message = f"a budget needs the price of {model}: set {setting}"
-            raise ConfigError(message)
-        return free if price is None else price
+        rewriting = self.calls("rewriter", f"{name} for questions", model)
+        return self.calls("generator", name, model), rewriting
 
 
 def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
-    local = isinstance(embedder, OfflineEmbedder)
-    return Tariff(embedder.limits, 0.0 if local else settings.embed_price(embedder.model))
+    if isinstance(embedder, OfflineEmbedder):
+        return Tariff(embedder.limits)
+    price = settings.price(embedder.model)
+    return Tariff(embedder.limits, price.input_tokens if price else None)
 
 
 async def pick_embedder(

@@ -57,7 +57,7 @@ class CohereGenerator:
     event_seconds: float = 30.0
     """Time limit for each event: an answer may take longer."""
 
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations, then one end.
 
         If the model finds no answer in the context, there is no text and `finish_reason` is
@@ -69,10 +69,7 @@ class CohereGenerator:
         options = {"documents": documents.documents(), "citation_options": {"mode": "FAST"}}
         body = self._body(messages, MAX_ANSWER_TOKENS) | options
         events = self._answer("answer", body, ChatReader(documents, ModelText()))
-        estimate = answer_estimate(request)
-        async with aclosing(self.answering.answer(events, estimate, self.first_seconds)) as answer:
-            async for item in answer:
-                yield item
+        return self.answering.answer(events, answer_estimate(request), self.first_seconds)
 
     async def check(self) -> None:
         """Do nothing: a check would cost money."""
