@@ -214,11 +214,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=40)
     parser.add_argument("--prompt", choices=["full", "short"], default="full")
     parser.add_argument("--context-tokens", type=int, default=3_000)
-    parser.add_argument("--max-tokens", type=int, default=1_000, help="of an answer")
     parser.add_argument("--timeout", type=float, default=180.0, help="seconds for each piece")
-    parser.add_argument(
-        "--first-token-seconds", type=float, default=20.0, help="that the context is shortened for"
-    )
     parser.add_argument("--verbose", action="store_true", help="print what the model wrote")
     options = parser.parse_args()
     with TemporaryDirectory() as home:
