@@ -470,7 +470,7 @@ def test_a_file_that_cannot_be_written_is_named_before_the_work(
     ],
 )
 def test_a_wrong_setting_is_named_as_it_is_set(run: Run, name: str, value: str) -> None:
-    result = run("books", **{name.split(".")[0]: value})
+    result = run("books", **{name.split(".", maxsplit=1)[0]: value})
     (line,) = result.err.splitlines()
     assert (result.code, line.startswith(f"textbook-rag: {name}: ")) == (2, True)
 
