@@ -13,6 +13,7 @@ from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
     AliasChoices,
+    BaseModel,
     Field,
     SecretStr,
     ValidationError,
@@ -22,34 +23,35 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
 from app.domain.chunking.config import OverlapScope, StrategyName
+from app.domain.cost import Price
 from app.domain.errors import ConfigError
 from app.domain.retrieval.fusion import DENSE_WEIGHT, Fusion
 from app.domain.urls import is_web_address
 from app.services.safe_paths import read_text
 
-# https://cohere.com/pricing (2025); prices change, so a setting overrides them.
-EMBED_PRICES: Mapping[str, float] = {
-    "embed-v4.0": 0.12,
-    "embed-english-v3.0": 0.10,
-    "embed-english-light-v3.0": 0.10,
-    "embed-multilingual-v3.0": 0.10,
-    "embed-multilingual-light-v3.0": 0.10,
+PRICES: Mapping[str, Price] = {
+    "embed-v4.0": Price(0.12),
+    "embed-english-v3.0": Price(0.10),
+    "embed-english-light-v3.0": Price(0.10),
+    "embed-multilingual-v3.0": Price(0.10),
+    "embed-multilingual-light-v3.0": Price(0.10),
+    "command-a-03-2025": Price(2.50, 10.00),
+    "command-r-plus-08-2024": Price(2.50, 10.00),
+    "command-r-08-2024": Price(0.15, 0.60),
+    "command-r7b-12-2024": Price(0.0375, 0.15),
+    "rerank-v3.5": Price(searches=2.00),
+    "rerank-english-v3.0": Price(searches=2.00),
+    "rerank-multilingual-v3.0": Price(searches=2.00),
 }
-"""US dollars per million tokens."""
+"""By model (https://cohere.com/pricing, 2025)."""
 
-CHAT_PRICES: Mapping[str, tuple[float, float]] = {
-    "command-a-03-2025": (2.50, 10.00),
-    "command-r-plus-08-2024": (2.50, 10.00),
-    "command-r-08-2024": (0.15, 0.60),
-    "command-r7b-12-2024": (0.0375, 0.15),
-}
-"""US dollars per million input and output tokens (https://cohere.com/pricing, 2025)."""
-RERANK_PRICES: Mapping[str, float] = {
-    "rerank-v3.5": 2.00,
-    "rerank-english-v3.0": 2.00,
-    "rerank-multilingual-v3.0": 2.00,
-}
-"""US dollars per thousand searches of up to 100 texts (https://cohere.com/pricing, 2025)."""
+
+class GivenPrice(BaseModel, extra="forbid", allow_inf_nan=False):
+    """A `Price` in a setting."""
+
+    input_tokens: float = Field(0.0, ge=0)
+    output_tokens: float = Field(0.0, ge=0)
+    searches: float = Field(0.0, ge=0)
 
 
 def _web_address(text: str) -> str:
@@ -68,7 +70,6 @@ def _folder(path: Path) -> Path:
 
 WebAddress: TypeAlias = Annotated[str, AfterValidator(_web_address)]
 """An http or https URL without a slash at its end, or ""."""
-Price: TypeAlias = Annotated[float, Field(ge=0)]
 
 _ENV_FILE = ".env"
 
@@ -104,21 +105,9 @@ class Settings(BaseSettings):
     cohere_rerank_model: str = "rerank-v3.5"
     cohere_tier: Literal["trial", "production"] = "trial"
     """The kind of key, which determines the rate limits."""
-    cohere_timeout_seconds: float = Field(30.0, gt=0)
-    cohere_batch_tokens: int = Field(48_000, ge=1)
-    """Maximum tokens, by this program's count, in one embed call (at most 96 texts)."""
-
-    cohere_embed_inputs_per_minute: int | None = Field(None, ge=1)
-    """This and the next three override the limits of the key's tier."""
-    cohere_embed_calls_per_minute: int | None = Field(None, ge=1)
-    cohere_embed_tokens_per_minute: int | None = Field(None, ge=1)
-    cohere_calls_per_month: int | None = Field(None, ge=1)
-    embed_prices: dict[str, Price] = {}
-    """US dollars per million tokens by model, as JSON; adds to and overrides `EMBED_PRICES`."""
-    chat_prices: dict[str, tuple[Price, Price]] = {}
-    """US dollars per million input and output tokens by model, as JSON; overrides `CHAT_PRICES`."""
-    rerank_prices: dict[str, Price] = {}
-    """US dollars per thousand searches by model, as JSON; overrides `RERANK_PRICES`."""
+    prices: dict[str, GivenPrice] = {}
+    """US dollars per million tokens and per thousand searches by model, as JSON; adds to and
+    overrides `PRICES`."""
     budget_day: float | None = Field(None, ge=0)
     """Limit in US dollars for embed, rerank and chat together, per day in UTC; None: no limit."""
     budget_month: float | None = Field(None, ge=0)
@@ -153,34 +142,12 @@ class Settings(BaseSettings):
     openai_base_url: WebAddress = "http://127.0.0.1:11434/v1"
     openai_api_key: SecretStr | None = None
     openai_model: str = "llama3.1"
-    openai_timeout_seconds: float = Field(60.0, gt=0)
-    """Maximum wait between two chunks of an answer; the first one may take longer."""
-    openai_first_token_seconds: float = Field(20.0, gt=0)
-    """Target time to the first token. A slow server gets a shorter context to meet it."""
-    openai_first_token_timeout_seconds: float = Field(120.0, gt=0)
-    """Maximum wait for the first token of a slow server."""
-    openai_min_context_tokens: int = Field(400, ge=100)
-    """Minimum token budget of the context, however slow the server is."""
-    openai_max_tokens: int = Field(1_000, ge=16)
-    """Maximum tokens of an answer; a small model may not stop by itself."""
     openai_prompt: Literal["full", "short"] = "full"
     """short is for small models: few rules, an example with citations, the question last."""
 
-    embed_timeout_seconds: float = Field(5.0, gt=0)
-    """Time limit to embed a question; after it the search uses BM25 alone."""
-    rerank_timeout_seconds: float = Field(3.0, gt=0)
-    """Time limit to rerank; after it the order of the search is kept."""
-    rewrite_timeout_seconds: float = Field(5.0, gt=0)
-    """Time limit for the model to rewrite a follow-up question; after it a rule does."""
-    first_token_timeout_seconds: float = Field(20.0, gt=0)
-    """Time limit for Cohere's first token; after it the answer is extractive."""
     answer_timeout_seconds: float = Field(180.0, gt=0)
     """Time limit for a whole answer, including the search; after it the answer ends with an error.
     """
-    breaker_failures: int = Field(3, ge=1)
-    """Consecutive failures of a provider after which its circuit opens."""
-    breaker_seconds: float = Field(30.0, gt=0)
-    """Time for which a circuit stays open; then one call is tried."""
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     """Address of a server, or of the nodes of a cluster, separated by commas."""
@@ -276,17 +243,11 @@ class Settings(BaseSettings):
         }
         return {name: value for name, value in stripped.items() if value != ""}
 
-    def embed_price(self, model: str) -> float | None:
-        """US dollars per million tokens; None if not known."""
-        return {**EMBED_PRICES, **self.embed_prices}.get(model)
-
-    def chat_price(self, model: str) -> tuple[float, float] | None:
-        """US dollars per million input and output tokens; None if not known."""
-        return {**CHAT_PRICES, **self.chat_prices}.get(model)
-
-    def rerank_price(self, model: str) -> float | None:
-        """US dollars per thousand searches; None if not known."""
-        return {**RERANK_PRICES, **self.rerank_prices}.get(model)
+    def price(self, model: str) -> Price | None:
+        """Return None for a model whose price is not known."""
+        if given := self.prices.get(model):
+            return Price(**given.model_dump())
+        return PRICES.get(model)
 
 
 def read_settings() -> Settings:

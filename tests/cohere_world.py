@@ -12,11 +12,13 @@ import cohere
 import httpx
 
 from app.adapters.cohere.client import CohereClient, open_client
-from app.adapters.cohere.embedder import CohereEmbedder
+from app.adapters.cohere.embedder import ATTEMPT_SECONDS, QUESTION_SECONDS, CohereEmbedder
 from app.adapters.cohere.limiter import RateLimiter
 from app.adapters.cohere.retries import Calls
 from app.domain.cost import RateLimits
+from app.services.provider_calls import ProviderCalls
 from tests.cohere_double import CohereDouble
+from tests.provider_fakes import free_calls
 from tests.virtual_clock import VirtualClock
 
 
@@ -61,17 +63,21 @@ class World:
         *,
         model: str = "embed-v4.0",
         dimension: int = 256,
-        timeout_seconds: float = 30.0,
+        provider: ProviderCalls | None = None,
+        question_seconds: float = QUESTION_SECONDS,
+        attempt_seconds: float = ATTEMPT_SECONDS,
         batch_tokens: int = 48_000,
         count_tokens: Callable[[str], int] = count_words,
     ) -> CohereEmbedder:
         return CohereEmbedder(
             self.client.sdk,
             calls or unlimited(),
+            provider or free_calls(),
             count_tokens,
             model=model,
             dimension=dimension,
-            timeout_seconds=timeout_seconds,
+            question_seconds=question_seconds,
+            attempt_seconds=attempt_seconds,
             batch_tokens=batch_tokens,
         )
 
@@ -81,7 +87,7 @@ async def connected(
     double: CohereDouble, clock: VirtualClock | None = None, key: str | None = None
 ) -> AsyncIterator[World]:
     if clock is None:
-        async with open_client(key or double.key, double.url, 30.0) as client:
+        async with open_client(key or double.key, double.url) as client:
             yield World(client)
         return
     double.clock = clock.now

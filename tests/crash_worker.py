@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import cohere.client_v2  # noqa: F401 - else every child would import it
 import httpcore  # noqa: F401
 
+from app.adapters.cohere import embedder
 from app.bootstrap.application import application
 from app.bootstrap.books import chunk_book, read_source, source_fingerprint
 from app.domain.book_id import BookId
@@ -25,6 +26,8 @@ from app.services.ingest import IngestRequest
 from app.services.phases import Phases
 from app.settings import Settings
 from tests.ingesting import BOOK, URL, make_book
+
+embedder.MAX_TEXTS = 8  # small batches, so that a kill may come between them
 
 
 class Telling:

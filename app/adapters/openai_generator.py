@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 import httpx
 
 from app.domain.answer import AnswerMode, Usage
-from app.domain.cost import Bill
 from app.domain.errors import (
     ConfigError,
     ProviderError,
@@ -26,6 +25,7 @@ from app.domain.errors import (
 from app.domain.generated_text.received_text import joined
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
+    MAX_ANSWER_TOKENS,
     MAX_QUESTION_TOKENS,
     ChatMessage,
     answer_messages,
@@ -41,12 +41,14 @@ from app.services.generators import (
     GeneratorEvent,
     TextDiscarded,
 )
-from app.services.prompt_speed import LESS_TO_READ, PromptSpeed
+from app.services.prompt_speed import PromptSpeed
+from app.services.provider_calls import ProviderCalls
 from app.services.provider_stream import (
     MAX_LINE_BYTES,
     MAX_REWRITE_CHARACTERS,
     Event,
     ModelText,
+    answer_estimate,
     beginning,
     field_of,
     read_events,
@@ -64,18 +66,22 @@ logger = logging.getLogger(__name__)
 # 101st fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
 _CHECK_SECONDS = 2.0
+_FIRST_SECONDS = 120.0
+"""Time limit for the first token: a model may have to be loaded, and a slow server to read."""
+_CHUNK_SECONDS = 60.0
+"""Time limit for each later part of an answer: an answer may take longer."""
+_MIN_CONTEXT_TOKENS = 400
+"""Minimum token budget of the context, however slow the server is: two paragraphs."""
 CHARACTERS_PER_TOKEN = 4
 """Estimate for the prompt without the context; the tokens of the context are counted exactly."""
 _NAME = "the model server"
 
 
 @asynccontextmanager
-async def open_server(
-    base_url: str, api_key: str | None, timeout_seconds: float
-) -> AsyncIterator[httpx.AsyncClient]:
+async def open_server(base_url: str, api_key: str | None) -> AsyncIterator[httpx.AsyncClient]:
     """Open a client for the server at `base_url`, which ends with the API version: ".../v1".
 
-    `timeout_seconds` does not limit reads. ConfigError if the key is not printable ASCII.
+    ConfigError if the key is not printable ASCII.
     """
     # Compressed responses are not asked for and not read: a few kB may become any size.
     headers = {"Accept-Encoding": "identity"}
@@ -87,7 +93,7 @@ async def open_server(
     async with httpx.AsyncClient(
         base_url=base_url,
         headers=headers,
-        timeout=httpx.Timeout(timeout_seconds, read=None),  # callers bound each wait for data
+        timeout=httpx.Timeout(_CHUNK_SECONDS, read=None),  # callers bound each wait for data
         limits=_CONNECTIONS,
     ) as client:
         yield client
@@ -103,47 +109,49 @@ class _Habit:
 class OpenAIGenerator:
     """Implements the `Generator` port.
 
-    `speed` limits the wait for the first token, `timeout_seconds` the wait for each later chunk.
     Closing the iterator that `generate` returns closes the connection.
     """
 
     mode = AnswerMode.GENERATED
     client: httpx.AsyncClient
+    answering: ProviderCalls
+    rewriting: ProviderCalls
     model: str
-    timeout_seconds: float = 60.0
-    max_tokens: int = 1_000
+    first_seconds: float = _FIRST_SECONDS
+    chunk_seconds: float = _CHUNK_SECONDS
     short_prompt: bool = False
     """Use the prompt for small models."""
     speed: PromptSpeed = field(default_factory=PromptSpeed)
     """Measured speed of the server; a slow server gets less context."""
-    min_context_tokens: int = 400
-    """Lowest token budget of the context, however slow the server is."""
     clock: Callable[[], float] = time.monotonic
     """In seconds."""
-    rewrites: Bill = field(default_factory=Bill, compare=False)
-    """Usage of `rewrite`; the usage of an answer is in its end event."""
     _habit: _Habit = field(default_factory=_Habit, init=False, compare=False, repr=False)
 
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations, then one end.
 
         If the model finds no answer in the context, there is no text and `finish_reason` is
         NO_ANSWER.
         """
+        # Longer than the limit for the first token, whose error says what helps.
+        seconds = self.first_seconds + 1
+        return self.answering.answer(self._answer(request), answer_estimate(request), seconds)
+
+    async def _answer(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         context, messages, tokens = self._prompt(request)
         text = ModelText(unopened=self._habit.unopened)
         answer = _Answer(context, self.clock, text)
-        limit, sent = self.speed.limit(tokens), self.clock()
-        body = self._request(messages, self.max_tokens)
+        sent = self.clock()
+        body = self._request(messages, MAX_ANSWER_TOKENS)
         try:
-            async with aclosing(self._stream(body, answer, limit)) as events:
+            async with aclosing(self._stream(body, answer)) as events:
                 async for event in events:
                     if isinstance(event, GeneratedEnd):
                         self._habit.unopened = text.unopened
                     yield event
         except ProviderUnavailable as error:
             if answer.began_at is None and isinstance(error.__cause__, TimeoutError):
-                self.speed.timed_out(tokens, limit)
+                self.speed.measured(tokens, self.first_seconds)
             raise
         finally:
             if answer.began_at is not None:
@@ -171,20 +179,16 @@ class OpenAIGenerator:
             return await beginning(response.aiter_raw(), MAX_LINE_BYTES)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError if the call fails.
-
-        `GuardedRewriter` limits the time of the whole call.
-        """
+        """Return the standalone question. ProviderError if the call fails or is slow."""
         body = self._request(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
-        seconds = self.timeout_seconds
-        answer = _Answer((), self.clock, ModelText(MAX_REWRITE_CHARACTERS))
-        return await rewritten_by(self._stream(body, answer, seconds), self.rewrites)
+        answer = self._stream(body, _Answer((), self.clock, ModelText(MAX_REWRITE_CHARACTERS)))
+        return await rewritten_by(answer, self.rewriting, question, history)
 
     def _stream(
-        self, body: Mapping[str, object], answer: _Answer, first_seconds: float
+        self, body: Mapping[str, object], answer: _Answer
     ) -> AsyncGenerator[GeneratorEvent, None]:
         def seconds() -> float:
-            return first_seconds if answer.began_at is None else self.timeout_seconds
+            return self.first_seconds if answer.began_at is None else self.chunk_seconds
 
         return read_stream(self._events(body), answer, lambda: _server_errors(seconds()), seconds)
 
@@ -202,7 +206,7 @@ class OpenAIGenerator:
         """Return the context that the server can process in time, the messages, the token count."""
         rest = sum(len(one.content) for one in self._messages(request, ())) // CHARACTERS_PER_TOKEN
         whole = sum(one.tokens for one in request.context)
-        budget = max(self.speed.prompt_tokens - rest, self.min_context_tokens)
+        budget = max(self.speed.prompt_tokens - rest, _MIN_CONTEXT_TOKENS)
         context = best_within(request.context, budget)
         kept = sum(one.tokens for one in context)
         self.speed.shortened(kept, whole)
@@ -313,8 +317,7 @@ def _server_errors(seconds: float) -> Iterator[None]:
     except (TimeoutError, httpx.TimeoutException) as error:
         message = (
             f"the model server could not answer: it sent nothing for {seconds:g} s. A slow server "
-            "needs a longer timeout (RAG_OPENAI_FIRST_TOKEN_TIMEOUT_SECONDS, "
-            f"RAG_OPENAI_TIMEOUT_SECONDS) or a shorter prompt ({LESS_TO_READ})"
+            "needs a shorter prompt (RAG_CONTEXT_TOKENS, RAG_OPENAI_PROMPT=short)"
         )
         raise ProviderUnavailable(message) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:

@@ -24,14 +24,12 @@ from app.bootstrap.key_store import site_keys
 from app.bootstrap.providers import (
     LanguageModel,
     OwnEmbedder,
-    budget,
+    Providers,
     cohere_key,
     local_embedder,
-    metered,
     pick_embedder,
     pick_language_model,
     pick_paragraph_scorer,
-    question_embedder,
     tariff_of,
 )
 from app.bootstrap.question_logging import question_log, question_reports
@@ -62,7 +60,7 @@ from app.services.ports import BookStore, Embedder, Reranker
 from app.services.question_log import QuestionLog, Selected
 from app.services.quote_links import LinkQuotes
 from app.services.report_questions import ReportQuestions
-from app.services.resilience import GUARDED, CircuitBreaker
+from app.services.resilience import CircuitBreaker
 from app.services.retrieve import Retrieve
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
@@ -156,6 +154,7 @@ class _Parts:
     """The adapters that the settings choose; the use cases are built from them."""
 
     settings: Settings
+    providers: Providers
     index: BookStore
     embedder: OwnEmbedder
     language_model: LanguageModel | None
@@ -168,18 +167,19 @@ class _Parts:
 
 async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExitStack) -> _Parts:
     index = await stack.enter_async_context(open_index(settings))
-    cohere = None
+    providers, cohere = Providers.of(settings), None
     if key := cohere_key(settings):
         # The import takes a third of a second, so it is delayed until the provider is used.
         from app.bootstrap.cohere import open_cohere  # noqa: PLC0415
 
-        cohere = await open_cohere(settings, key, stack)
+        cohere = await open_cohere(providers, key, stack)
     embedder = await pick_embedder(settings, cohere, index, strategy)
     return _Parts(
         settings=settings,
+        providers=providers,
         index=index,
         embedder=embedder,
-        language_model=await pick_language_model(settings, cohere, stack),
+        language_model=await pick_language_model(providers, cohere, stack),
         reranker=cohere.reranker if cohere else None,
         paragraphs=await pick_paragraph_scorer(settings, embedder),
         sparse=Bm25Encoder(),
@@ -220,20 +220,10 @@ async def application(
             paragraphs=ReadParagraph(index, cite),
             pages=book_pages(settings),
             check_model=model.check if model else None,
-            budget=budget(settings),
-            breakers=_breakers(retrieve, model),
+            budget=parts.providers.budget,
+            breakers=parts.providers.breakers,
             reports=question_reports(parts.log.store, index) if parts.log else None,
         )
-
-
-def _breakers(retrieve: Retrieve, model: LanguageModel | None) -> dict[str, CircuitBreaker]:
-    guarded = {
-        "embedder": retrieve.analysis.embedder,
-        "reranker": retrieve.reranker,
-        "rewriter": retrieve.analysis.rewriter,
-        "generator": model.generator if model else None,
-    }
-    return {part: one.breaker for part, one in guarded.items() if isinstance(one, GUARDED)}
 
 
 def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
@@ -246,11 +236,11 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
     vocabulary = BookVocabulary(index, lexical, bounds, parts.count_tokens)
     analysis = AnalyseQuestion(
         index,
-        question_embedder(settings, metered(settings, parts.embedder)),
+        parts.embedder,
         lexical,
         bounds,
         similarity,
-        rewriter=model.rewriter if model else None,
+        rewriter=model,
         cognates=FindCognates(vocabulary),
         multilingual=isinstance(parts.embedder, E5Embedder),
     )
@@ -267,7 +257,7 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
     )
     scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
     answer = _answer(parts, retrieve, scorer, vocabulary)
-    return retrieve, answer.written_by(model.generator) if model else answer
+    return retrieve, answer.written_by(model) if model else answer
 
 
 def _answer(
@@ -304,16 +294,15 @@ def _answer(
 
 def _ingest(parts: _Parts, ledgers: SqliteLedgers) -> IngestBook:
     settings, embedder = parts.settings, parts.embedder
-    paid = metered(settings, embedder)
     return IngestBook(
         read_book=read_source,
         chunk_book=partial(
             chunk_book,
-            embed=embed_from_thread(paid),
+            embed=embed_from_thread(embedder),
             embeds_tokens=isinstance(embedder, MiniLmEmbedder),
             longest_text=embedder.limits.tokens_per_text,
         ),
-        embedder=paid,
+        embedder=embedder,
         context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,
         cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         ledgers=ledgers,

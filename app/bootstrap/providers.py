@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 from app.adapters.e5_embedder import CrossLingualScorer, E5Embedder
 from app.adapters.late_interaction import LateInteractionScorer
@@ -20,22 +18,11 @@ from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.chunking.config import StrategyName
 from app.domain.cost import Price, Tariff
 from app.domain.errors import ConfigError, StorageError
-from app.services.budget import (
-    Budget,
-    Meter,
-    MeteredEmbedder,
-    MeteredGenerator,
-    MeteredRewriter,
-)
-from app.services.generators import Generator, ParagraphScorer
-from app.services.ports import BookStore, Embedder, QuestionEmbedder, QuestionRewriter, Reranker
-from app.services.prompt_speed import PromptSpeed
-from app.services.resilience import (
-    CircuitBreaker,
-    GuardedEmbedder,
-    GuardedGenerator,
-    GuardedRewriter,
-)
+from app.services.budget import Budget
+from app.services.generators import ParagraphScorer
+from app.services.ports import BookStore, Embedder, Reranker
+from app.services.provider_calls import ProviderCalls
+from app.services.resilience import CircuitBreaker
 from app.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,20 +30,10 @@ if TYPE_CHECKING:
     from app.adapters.cohere.generator import CohereGenerator
     from app.adapters.openai_generator import OpenAIGenerator
 
-T = TypeVar("T")
-
 OfflineEmbedder: TypeAlias = LocalEmbedder | MiniLmEmbedder | E5Embedder
 OwnEmbedder: TypeAlias = "CohereEmbedder | OfflineEmbedder"
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageModel:
-    """A language model for two tasks: generating answers and rewriting follow-up questions."""
-
-    generator: Generator
-    rewriter: QuestionRewriter
-    check: Callable[[], Awaitable[None]] | None = None
-    """Raises ProviderError if the model server is down; None if a check would cost money."""
+LanguageModel: TypeAlias = "CohereGenerator | OpenAIGenerator"
+"""A model for two tasks: generating answers and rewriting follow-up questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,66 +56,43 @@ def cohere_key(settings: Settings) -> str | None:
     return settings.cohere_api_key.get_secret_value() if wanted & {"auto", "cohere"} else None
 
 
-def language_model(
-    settings: Settings,
-    model: CohereGenerator | OpenAIGenerator,
-    name: str,
-    first_seconds: float,
-    check: Callable[[], Awaitable[None]] | None = None,
-) -> LanguageModel:
-    seconds = settings.rewrite_timeout_seconds
-    found = settings.chat_price(model.model)
-    price = Price(*known_price(settings, found, model.model, "RAG_CHAT_PRICES", (0.0, 0.0)))
-    generator = MeteredGenerator(model, budget(settings), price, model.max_tokens)
-    rewriter = MeteredRewriter(model, Meter(budget(settings), price, model.rewrites))
-    return LanguageModel(
-        GuardedGenerator(generator, breaker_of(settings, name), first_seconds),
-        GuardedRewriter(rewriter, breaker_of(settings, f"{name} for questions"), seconds),
-        check,
-    )
+@dataclass(frozen=True, slots=True)
+class Providers:
+    """Makes the calls to the models of one application, which share its budget."""
 
+    settings: Settings
+    budget: Budget
+    breakers: dict[str, CircuitBreaker] = field(default_factory=dict)
+    """By the model's role: "embedder", "reranker", "rewriter", "generator"."""
 
-def budget(settings: Settings) -> Budget:
-    """Return the budget with the limits of the settings; it stores the spending in RAG_HOME."""
-    store = SqliteSpending(settings.home / "spending.sqlite")
-    return Budget(store, settings.budget_day, settings.budget_month)
+    @classmethod
+    def of(cls, settings: Settings) -> Providers:
+        store = SqliteSpending(settings.home / "spending.sqlite")
+        return cls(settings, Budget(store, settings.budget_day, settings.budget_month))
 
+    def calls(self, role: str, name: str, model: str) -> ProviderCalls:
+        """Return the calls to `model`. ConfigError if a limit needs its price."""
+        price = self.settings.price(model)
+        if price is None and self.budget.limited:
+            message = f"a budget needs the price of {model}: set RAG_PRICES"
+            raise ConfigError(message)
+        self.breakers[role] = CircuitBreaker(name)
+        return ProviderCalls(self.budget, price or Price(), self.breakers[role])
 
-def known_price(settings: Settings, price: T | None, model: str, setting: str, free: T) -> T:
-    """Return the price, or `free` if it is unknown. ConfigError if a limit needs the price."""
-    ceilings = (settings.budget_day, settings.budget_month)
-    if price is None and any(ceiling is not None for ceiling in ceilings):
-        message = f"a budget needs the price of {model}: set {setting}"
-        raise ConfigError(message)
-    return free if price is None else price
+    def chat(self, name: str, model: str) -> tuple[ProviderCalls, ProviderCalls]:
+        """Return the calls for answers and those for rewriting questions.
 
-
-def metered(settings: Settings, embedder: OwnEmbedder) -> Embedder:
-    """Return the embedder with its calls charged to the budget; a local one costs nothing."""
-    if isinstance(embedder, OfflineEmbedder):
-        return embedder
-    found = settings.embed_price(embedder.model)
-    usd = known_price(settings, found, embedder.model, "RAG_EMBED_PRICES", 0.0)
-    return MeteredEmbedder(embedder, Meter(budget(settings), Price(usd), embedder.bill))
-
-
-def question_embedder(settings: Settings, embedder: Embedder) -> QuestionEmbedder:
-    """Return the embedder for questions, with a time limit and a circuit breaker."""
-    if not isinstance(embedder, MeteredEmbedder):
-        return embedder
-    breaker = breaker_of(settings, "Cohere's embed")
-    return GuardedEmbedder(embedder, breaker, settings.embed_timeout_seconds)
-
-
-def breaker_of(settings: Settings, name: str) -> CircuitBreaker:
-    return CircuitBreaker(
-        name, settings.breaker_failures, settings.breaker_seconds, clock=time.monotonic
-    )
+        Each has a breaker: a model too slow for rewriting may still write answers.
+        """
+        rewriting = self.calls("rewriter", f"{name} for questions", model)
+        return self.calls("generator", name, model), rewriting
 
 
 def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
-    local = isinstance(embedder, OfflineEmbedder)
-    return Tariff(embedder.limits, 0.0 if local else settings.embed_price(embedder.model))
+    if isinstance(embedder, OfflineEmbedder):
+        return Tariff(embedder.limits)
+    price = settings.price(embedder.model)
+    return Tariff(embedder.limits, price.input_tokens if price else None)
 
 
 async def pick_embedder(
@@ -199,30 +153,19 @@ async def pick_paragraph_scorer(
 
 
 async def pick_language_model(
-    settings: Settings, cohere: CohereParts | None, stack: AsyncExitStack
+    providers: Providers, cohere: CohereParts | None, stack: AsyncExitStack
 ) -> LanguageModel | None:
     """Return the model that generates answers; None if answers are extractive."""
+    settings = providers.settings
     if settings.generator != "openai":
         return cohere.language_model if cohere else None
     from app.adapters.openai_generator import OpenAIGenerator, open_server  # noqa: PLC0415
 
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    timeout = settings.openai_timeout_seconds
-    client = await stack.enter_async_context(open_server(settings.openai_base_url, key, timeout))
-    speed = PromptSpeed(
-        settings.openai_first_token_seconds,
-        timeout,
-        max(timeout, settings.openai_first_token_timeout_seconds),
-    )
-    model = OpenAIGenerator(
+    client = await stack.enter_async_context(open_server(settings.openai_base_url, key))
+    return OpenAIGenerator(
         client,
+        *providers.chat("the model server", settings.openai_model),
         settings.openai_model,
-        timeout,
-        settings.openai_max_tokens,
         short_prompt=settings.openai_prompt == "short",
-        speed=speed,
-        min_context_tokens=settings.openai_min_context_tokens,
     )
-    # Longer than the adapter's limit, so that the adapter's error, which names settings, is raised.
-    seconds = speed.most_limit + 1
-    return language_model(settings, model, "the model server", seconds, model.check)

@@ -124,7 +124,7 @@ def _cost(report: IngestReport) -> str:
 
 def _price(usd: float | None) -> str:
     if usd is None:
-        return "price unknown: set RAG_EMBED_PRICES"
+        return "price unknown: set RAG_PRICES"
     return "under $0.0001" if 0 < usd < 0.0001 else f"${usd:.4f}"
 
 

@@ -22,25 +22,8 @@ class Units:
             self.searches + other.searches,
         )
 
-    def __sub__(self, other: Units) -> Units:
-        return Units(
-            self.input_tokens - other.input_tokens,
-            self.output_tokens - other.output_tokens,
-            self.searches - other.searches,
-        )
-
 
 NOTHING = Units()
-
-
-@dataclass(slots=True)
-class Bill:
-    """Sum of the units that a provider reported for one model since this object was made."""
-
-    total: Units = Units()
-
-    def add(self, units: Units) -> None:
-        self.total += units
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +47,6 @@ class RateLimits:
     calls_per_minute: int | None = None
     inputs_per_minute: int | None = None
     tokens_per_minute: int | None = None
-    calls_per_month: int | None = None
-    """For all endpoints together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,8 @@ only, on one line.\
 """
 """System prompt for rewriting a follow-up as a standalone question."""
 
+MAX_ANSWER_TOKENS = 1_000
+"""Maximum tokens of an answer: a small model may not stop by itself."""
 MAX_QUESTION_TOKENS = 200
 """Limit on the model's output for a rewritten question."""
 

@@ -6,7 +6,8 @@
 - answers: `answer_question`, `consultation`, `page_locator`, `vocabulary`, `answerability_scorer`,
   `chapter_requests`, `generators`, `written_answer`, `quote_links`
 - parts of a book: `paragraphs`, `book_text`, `page_glossary`, `page_suggestions`
-- calls to providers: `budget`, `resilience`, `provider_failures`, `provider_stream`, `prompt_speed`
+- calls to providers: `provider_calls`, `budget`, `resilience`, `provider_failures`,
+  `provider_stream`, `prompt_speed`
 - questions that readers asked: `question_log`, `report_questions`
 - upkeep: `backup`, `migrate`, `verify`, `check_links`
 - measuring: `evaluate`, `evaluate_answers`, `compare`

@@ -1,39 +1,25 @@
-"""Spending limits for calls to providers, as wrappers over the ports.
+"""Spending limits for calls to providers, per day and month.
 
-A call reserves its estimated price before it is made; the provider's bill replaces the estimate. A
-cancelled call is charged its estimate, since providers also bill output that is not read. A call
-above the limit raises BudgetSpent, and the use cases degrade as in an outage. The wrappers are
-inside the circuit breakers: a cached vector costs nothing, and a spent budget does not open a
-circuit.
+A call reserves its estimated price before it is made; the provider's bill replaces the estimate.
+A call above a limit raises BudgetSpent, and the use cases degrade as in an outage.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
-from math import ceil
 from typing import Protocol
 
-from app.domain.answer import AnswerMode
-from app.domain.cost import NOTHING, Bill, Price, Units
-from app.domain.errors import BudgetSpent, ProviderError, StorageError
-from app.domain.retrieval.query import Turn, Vector
-from app.services.generators import GeneratedEnd, GenerationRequest, Generator, GeneratorEvent
-from app.services.ports import Embedder, QuestionRewriter, Reranker
+from app.domain.cost import NOTHING, Units
+from app.domain.errors import BudgetSpent, StorageError
 from app.services.recording import billed
 
 _log = logging.getLogger(__name__)
 
 WARNING_SHARE = 0.8
-"""Share of a limit above which a warning is logged, once a day."""
-_BYTES_PER_TOKEN = 4
-_PROMPT_TOKENS = 500
-"""Estimated tokens of the instructions in a prompt."""
-_TEXTS_PER_SEARCH = 100
-"""Maximum documents billed as one search (https://cohere.com/pricing)."""
+"""Share of a limit above which a warning is logged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +37,9 @@ class SpendingStore(Protocol):
         """Return the amounts spent on this day and in its month so far."""
         ...
 
-    async def reserve(self, day: date, usd: float, limits: Spent) -> bool:
-        """Add the amount unless the day or its month would exceed its limit.
-
-        Return whether it was added. Concurrent reservations never exceed a limit together.
+    async def reserve(self, day: date, usd: float, limits: Spent) -> Spent | None:
+        """Add the amount; return the new totals. None if the day or its month would exceed its
+        limit: nothing is added. Concurrent reservations never exceed a limit together.
         """
         ...
 
@@ -62,12 +47,8 @@ class SpendingStore(Protocol):
         """Add an amount, which may be negative; return the new totals."""
         ...
 
-    async def first_notice(self, day: date, name: str) -> bool:
-        """Return True for the first call with these arguments, False for later ones."""
-        ...
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Budget:
     """Spending limits in US dollars per day and month, in UTC; None: no limit."""
 
@@ -75,6 +56,8 @@ class Budget:
     day: float | None
     month: float | None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _logged: set[tuple[date, str]] = field(default_factory=set, init=False, repr=False)
+    """Events of each day that are logged once."""
 
     @property
     def limits(self) -> Spent:
@@ -84,13 +67,17 @@ class Budget:
             infinity if self.month is None else self.month,
         )
 
+    @property
+    def limited(self) -> bool:
+        return self.day is not None or self.month is not None
+
     async def spent(self) -> Spent:
         """Return the amounts spent today and this month. Raises StorageError."""
         return await self.store.spent(self.now().date())
 
     async def fault(self) -> str:
         """Return a message that names the limit that is reached; "" if none is."""
-        if self.day is None and self.month is None:
+        if not self.limited:
             return ""
         try:
             spent = await self.spent()
@@ -103,54 +90,42 @@ class Budget:
     async def reserve(self, usd: float) -> date:
         """Reserve the amount; return the day that it is charged to. Raises BudgetSpent.
 
-        If the amounts cannot be stored, the limit cannot be enforced, so no call is allowed.
+        If the amounts cannot be stored, a limit cannot be enforced, so no call is allowed.
         """
         day = self.now().date()
         if not usd:
             return day
         try:
-            admitted = await self.store.reserve(day, usd, self.limits)
-            if not admitted and await self._first_notice(day, "spent"):
-                _log.error("budget.spent", extra=self._fields(await self.store.spent(day)))
+            spent = await self.store.reserve(day, usd, self.limits)
+            if spent is None:
+                raise self._refusal(day, usd, await self.store.spent(day))
         except StorageError as error:
             _log.error("budget.not_counted", extra={"reason": str(error)})
-            if self.day is None and self.month is None:
+            if not self.limited:
                 return day
             message = "the money spent cannot be counted, so no provider is called"
             raise BudgetSpent(message) from error
-        if not admitted:
-            raise await self._error(day, usd)
         billed(NOTHING, usd)
+        self._warn(day, spent)
         return day
 
-    async def charge(self, day: date, usd: float, units: Units = NOTHING) -> None:
-        """Add the amount spent for `units`; log a warning above WARNING_SHARE, once a day."""
+    async def charge(self, day: date, usd: float, units: Units) -> None:
+        """Add the amount, negative if more was reserved, that `units` cost."""
         billed(units, usd)
+        if not usd:
+            return
         try:
-            fields = self._fields(await self.store.add(day, usd))
-            near = any(
-                limit is not None and fields[f"spent_{name}"] >= WARNING_SHARE * limit
-                for name, limit in (("day", self.day), ("month", self.month))
-            )
-            if near and await self._first_notice(day, "near"):
-                _log.warning("budget.near", extra=fields)
+            self._warn(day, await self.store.add(day, usd))
         except StorageError as error:
             _log.error("budget.not_counted", extra={"reason": str(error)})
 
-    async def _first_notice(self, day: date, kind: str) -> bool:
-        """Whether this is the day's first notice of this kind with the current limits.
+    def _warn(self, day: date, spent: Spent) -> None:
+        near = WARNING_SHARE * self.limits.day, WARNING_SHARE * self.limits.month
+        if spent.day >= near[0] or spent.month >= near[1]:
+            self._log_once(day, logging.WARNING, "budget.near", spent)
 
-        The limits are part of the name, because a raised limit can be reached again.
-        """
-        return await self.store.first_notice(day, f"{kind} {self.day} {self.month}")
-
-    def _fields(self, spent: Spent) -> dict[str, float]:
-        fields = {"spent_day": round(spent.day, 6), "spent_month": round(spent.month, 6)}
-        limits = {"RAG_BUDGET_DAY": self.day, "RAG_BUDGET_MONTH": self.month}
-        return fields | {name: limit for name, limit in limits.items() if limit is not None}
-
-    async def _error(self, day: date, usd: float) -> BudgetSpent:
-        spent = await self.store.spent(day)
+    def _refusal(self, day: date, usd: float, spent: Spent) -> BudgetSpent:
+        self._log_once(day, logging.ERROR, "budget.spent", spent)
         if spent.month + usd > self.limits.month:
             name, limit = "RAG_BUDGET_MONTH", self.limits.month
             until = (day.replace(day=1) + timedelta(days=32)).replace(day=1)
@@ -160,140 +135,11 @@ class Budget:
         message = f"the budget is spent ({name}={limit:g}, US dollars)"
         return BudgetSpent(message, wait.total_seconds())
 
-
-@dataclass(slots=True)
-class Meter:
-    """Charges the calls to one model to the budget."""
-
-    budget: Budget
-    price: Price
-    bill: Bill = field(default_factory=Bill)
-    """The bill that the adapter reports; its increase is charged after each call."""
-    _charged: Units = NOTHING
-
-    @asynccontextmanager
-    async def call(self, estimate: Units) -> AsyncIterator[None]:
-        """Raise BudgetSpent if the estimate exceeds the limit; charge the bill of the block."""
-        reserved = self.price.of(estimate)
-        day = await self.budget.reserve(reserved)
-        try:
-            yield
-        except ProviderError:
-            # A failed or refused call is charged what the provider billed, usually nothing.
-            await self.settle(day, reserved)
-            raise
-        await self.settle(day, reserved)
-
-    async def settle(self, day: date, reserved: float = 0.0) -> None:
-        """Replace the reserved amount by what was billed since the last call."""
-        due, self._charged = self.bill.total - self._charged, self.bill.total
-        await self.budget.charge(day, self.price.of(due) - reserved, due)
-
-
-@dataclass(frozen=True, slots=True)
-class MeteredEmbedder:
-    """An `Embedder` whose calls are charged; an ingest is charged per batch."""
-
-    embedder: Embedder
-    meter: Meter
-
-    @property
-    def model(self) -> str:
-        return self.embedder.model
-
-    @property
-    def dimension(self) -> int:
-        return self.embedder.dimension
-
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        async with self.meter.call(_input_units(*texts)):
-            return await self.embedder.embed_documents(texts)
-
-    async def embed_batches(
-        self, texts: Sequence[str]
-    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        least = self.meter.price.of(Units(input_tokens=1))
-        day = await self.meter.budget.reserve(least)
-        try:
-            async with aclosing(self.embedder.embed_batches(texts)) as batches:
-                async for batch in batches:
-                    yield batch
-                    await self.meter.settle(day, least)
-                    day = await self.meter.budget.reserve(least)
-        finally:
-            await self.meter.settle(day)
-
-    async def embed_query(self, text: str) -> Vector:
-        async with self.meter.call(_input_units(text)):
-            return await self.embedder.embed_query(text)
-
-
-@dataclass(frozen=True, slots=True)
-class MeteredReranker:
-    """A `Reranker` whose calls are charged."""
-
-    reranker: Reranker
-    meter: Meter
-
-    async def rerank(
-        self, question: str, texts: Sequence[str], top_n: int
-    ) -> list[tuple[int, float]]:
-        async with self.meter.call(Units(searches=ceil(len(texts) / _TEXTS_PER_SEARCH))):
-            return await self.reranker.rerank(question, texts, top_n)
-
-
-@dataclass(frozen=True, slots=True)
-class MeteredRewriter:
-    """A `QuestionRewriter` whose calls are charged."""
-
-    rewriter: QuestionRewriter
-    meter: Meter
-
-    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        async with self.meter.call(_input_units(question, *(turn.content for turn in history))):
-            return await self.rewriter.rewrite(question, history)
-
-
-@dataclass(frozen=True, slots=True)
-class MeteredGenerator:
-    """A `Generator` whose answers are charged: the reported usage, or else the estimate."""
-
-    mode = AnswerMode.GENERATED
-    generator: Generator
-    budget: Budget
-    price: Price
-    max_tokens: int = 1_000
-    """Maximum tokens of an answer."""
-
-    @property
-    def model(self) -> str:
-        return self.generator.model
-
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        reserved = self.price.of(self._estimate(request))
-        day = await self.budget.reserve(reserved)
-        begun = False
-        try:
-            async with aclosing(self.generator.generate(request)) as events:
-                async for event in events:
-                    begun = True
-                    if isinstance(event, GeneratedEnd):
-                        used = Units(event.usage.input_tokens, event.usage.output_tokens)
-                        if used != Units():
-                            await self.budget.charge(day, self.price.of(used) - reserved, used)
-                    yield event
-        except ProviderError:
-            if not begun:
-                await self.budget.charge(day, -reserved)
-            raise
-
-    def _estimate(self, request: GenerationRequest) -> Units:
-        texts = [request.question, *(turn.content for turn in request.history)]
-        context = sum(one.tokens for one in request.context)
-        read = _PROMPT_TOKENS + context + _input_units(*texts).input_tokens
-        return Units(read, self.max_tokens)
-
-
-def _input_units(*texts: str) -> Units:
-    """Estimate the input tokens of these texts."""
-    return Units(sum(ceil(len(text.encode()) / _BYTES_PER_TOKEN) for text in texts))
+    def _log_once(self, day: date, level: int, event: str, spent: Spent) -> None:
+        if (day, event) in self._logged:
+            return
+        self._logged.add((day, event))
+        fields = {"spent_day": round(spent.day, 6), "spent_month": round(spent.month, 6)}
+        limits = {"RAG_BUDGET_DAY": self.day, "RAG_BUDGET_MONTH": self.month}
+        known = {name: limit for name, limit in limits.items() if limit is not None}
+        _log.log(level, event, extra=fields | known)

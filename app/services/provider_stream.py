@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractContextManager, aclosing
 from typing import Protocol, TypeAlias
 
 from app.domain.answer import TRUNCATED, Usage
-from app.domain.cost import Bill, Units
+from app.domain.cost import Units
 from app.domain.errors import (
     ProviderAuthError,
     ProviderError,
@@ -22,13 +29,22 @@ from app.domain.errors import (
     ProviderUnavailable,
 )
 from app.domain.generated_text.received_text import MAX_CHARACTERS, ReceivedText
-from app.domain.prompts import NO_ANSWER, NoAnswerDetector, rewritten
+from app.domain.prompts import (
+    MAX_ANSWER_TOKENS,
+    MAX_QUESTION_TOKENS,
+    NO_ANSWER,
+    NoAnswerDetector,
+    rewritten,
+)
+from app.domain.retrieval.query import Turn
 from app.services.generators import (
     GeneratedEnd,
     GeneratedText,
+    GenerationRequest,
     GeneratorEvent,
     TextDiscarded,
 )
+from app.services.provider_calls import ProviderCalls, bill_usage, tokens_about
 
 MAX_BYTES = 32 * 2**20
 """Limit on the body of a response: 96 vectors of 2,048 numbers have about 4 MB."""
@@ -39,6 +55,10 @@ MAX_LINES = 100_000
 """Limit on the lines of a stream, two to four for an event. A long answer with its reasoning has
 about 10,000 events."""
 MAX_REWRITE_CHARACTERS = 2_000
+REWRITE_SECONDS = 5.0
+"""Time limit to rewrite a follow-up question; after it a rule does."""
+_PROMPT_TOKENS = 500
+"""Estimated tokens of the instructions in a prompt."""
 _PIECE_BYTES = 8_192
 _MAX_TOKENS = 10**9
 
@@ -151,18 +171,32 @@ async def beginning(chunks: AsyncIterable[bytes], limit: int = MAX_ERROR_BYTES) 
     return read
 
 
-async def rewritten_by(answer: AsyncGenerator[GeneratorEvent, None], bill: Bill) -> str:
+def answer_estimate(request: GenerationRequest) -> Units:
+    """Estimate what an answer will cost."""
+    texts = [request.question, *(turn.content for turn in request.history)]
+    context = sum(one.tokens for one in request.context)
+    return Units(_PROMPT_TOKENS + context + tokens_about(texts), MAX_ANSWER_TOKENS)
+
+
+async def rewritten_by(
+    answer: AsyncGenerator[GeneratorEvent, None],
+    calls: ProviderCalls,
+    question: str,
+    history: Sequence[Turn],
+) -> str:
     """Return the standalone question of a model's answer. ProviderError if it is empty."""
     text = ""
-    async with aclosing(answer):
+    texts = [question, *(turn.content for turn in history)]
+    estimate = Units(tokens_about(texts), MAX_QUESTION_TOKENS)
+    async with calls.call(estimate, REWRITE_SECONDS) as call, aclosing(answer):
         async for event in answer:
             if isinstance(event, GeneratedText):
                 text += event.text
             elif isinstance(event, TextDiscarded):
                 text = ""
             elif isinstance(event, GeneratedEnd):
-                bill.add(Units(event.usage.input_tokens, event.usage.output_tokens))
-    return rewritten(text)
+                bill_usage(call, event)
+        return rewritten(text)
 
 
 def _json_object(data: bytes, provider: str) -> Event:

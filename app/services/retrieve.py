@@ -50,7 +50,7 @@ class Retrieve:
     analysis: AnalyseQuestion
     index: VectorIndex
     reranker: Reranker | None
-    """Limits its own time, as `GuardedReranker` does."""
+    """Limits its own time."""
     count_tokens: Callable[[str], int]
     feature_reranker: FeatureReranker | None = None
     """None: the fused order is kept. Only a hybrid search has a second stage."""

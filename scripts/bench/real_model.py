@@ -147,11 +147,7 @@ async def run(options: argparse.Namespace, home: Path) -> None:
         generator="openai",
         openai_base_url=options.url,
         openai_model=options.model,
-        openai_timeout_seconds=options.timeout,
-        openai_first_token_seconds=options.first_token_seconds,
-        openai_first_token_timeout_seconds=max(120.0, options.timeout),
         openai_prompt=options.prompt,
-        openai_max_tokens=options.max_tokens,
         context_tokens=options.context_tokens,
         answer_timeout_seconds=10 * options.timeout,
     )
@@ -218,11 +214,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=40)
     parser.add_argument("--prompt", choices=["full", "short"], default="full")
     parser.add_argument("--context-tokens", type=int, default=3_000)
-    parser.add_argument("--max-tokens", type=int, default=1_000, help="of an answer")
     parser.add_argument("--timeout", type=float, default=180.0, help="seconds for each piece")
-    parser.add_argument(
-        "--first-token-seconds", type=float, default=20.0, help="that the context is shortened for"
-    )
     parser.add_argument("--verbose", action="store_true", help="print what the model wrote")
     options = parser.parse_args()
     with TemporaryDirectory() as home:

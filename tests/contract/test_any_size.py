@@ -47,8 +47,8 @@ TEXTS: dict[str, tuple[str, str | bytes, list[str]]] = {
     ),
     "a measurement": ("m.json", f'{{"run": {HUGE}}}', ["eval", "--compare", "m.json", "m.json"]),
     "settings not UTF-8": (".env", b"RAG_PORT=1\n# caf\xe9\n", ["books"]),
-    "settings nested": (".env", f"RAG_EMBED_PRICES={DEEP}\n", ["books"]),
-    "settings with a number": (".env", f'RAG_EMBED_PRICES={{"m": {HUGE}}}\n', ["books"]),
+    "settings nested": (".env", f"RAG_PRICES={DEEP}\n", ["books"]),
+    "settings with a number": (".env", f'RAG_PRICES={{"m": {HUGE}}}\n', ["books"]),
 }
 
 
@@ -57,7 +57,7 @@ def assert_one_line(run: Run, arguments: list[str], name: str) -> None:
     assert (done.code, done.out) == (2, "")
     last = done.err.splitlines()[-1]
     assert "Traceback" not in done.err
-    assert Path(name).name in last or "RAG_EMBED_PRICES" in last
+    assert Path(name).name in last or "RAG_PRICES" in last
 
 
 @pytest.mark.parametrize("case", FILES)

@@ -449,12 +449,13 @@ def test_a_file_that_cannot_be_written_is_named_before_the_work(
     [
         ("RAG_FUSION", "x"),
         ("RAG_PORT", "0"),
-        ("RAG_EMBED_PRICES", "{"),
-        ("RAG_EMBED_PRICES.a", '{"a": -1}'),
+        ("RAG_PRICES", "{"),
+        ("RAG_PRICES.a.searches", '{"a": {"searches": -1}}'),
+        ("RAG_PRICES.a.input", '{"a": {"input": 1}}'),
         ("RAG_OPEN", "perhaps"),
         ("RAG_STRATEGY", "magic"),
-        ("RAG_COHERE_TIMEOUT_SECONDS", "inf"),
-        ("RAG_COHERE_BATCH_TOKENS", "-1"),
+        ("RAG_BUDGET_DAY", "inf"),
+        ("RAG_BUDGET_MONTH", "-1"),
         ("RAG_MAX_QUESTION_CHARS", "0"),
         ("RAG_OPENAI_BASE_URL", "http://127.0.0.1:99999"),
         ("RAG_OPENAI_BASE_URL", "http://[::1"),
@@ -469,7 +470,7 @@ def test_a_file_that_cannot_be_written_is_named_before_the_work(
     ],
 )
 def test_a_wrong_setting_is_named_as_it_is_set(run: Run, name: str, value: str) -> None:
-    result = run("books", **{name.removesuffix(".a"): value})
+    result = run("books", **{name.split(".", maxsplit=1)[0]: value})
     (line,) = result.err.splitlines()
     assert (result.code, line.startswith(f"textbook-rag: {name}: ")) == (2, True)
 

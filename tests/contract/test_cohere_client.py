@@ -42,7 +42,7 @@ def test_retry_after_is_read_in_all_its_forms(
 @pytest.mark.parametrize("key", ["", "   ", "k\u00e9y", "ke\ny"])
 def test_a_key_that_is_none_is_refused_before_it_reaches_a_header(key: str) -> None:
     async def run() -> None:
-        async with open_client(key, "http://127.0.0.1:9", 1.0):
+        async with open_client(key, "http://127.0.0.1:9"):
             pass
 
     with pytest.raises(ConfigError, match="set CO_API_KEY"):
@@ -57,7 +57,7 @@ def test_an_address_where_nothing_answers_is_one_clear_error(
     url: str, error: type[Exception]
 ) -> None:
     async def run() -> None:
-        async with open_client("secret-key", url, 1.0) as client:
+        async with open_client("secret-key", url) as client:
             await World(client).embedder(unlimited()).embed_query("question")
 
     with pytest.raises(error, match="RAG_COHERE_BASE_URL") as caught:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import Iterator
 
@@ -203,7 +204,7 @@ def test_no_answer_in_time_is_tried_again(double: CohereDouble) -> None:
     double.fail(Fault(kind="stall"), endpoint="embed")
 
     async def use(world: World) -> None:
-        embedder = world.embedder(timeout_seconds=0.2)
+        embedder = world.embedder(attempt_seconds=0.2)
         assert len(await embedder.embed_documents(["one text"])) == 1
 
     with_world(double, use)
@@ -448,3 +449,49 @@ def test_with_a_fifth_of_calls_failing_nothing_is_lost_and_each_text_billed_once
         assert len(double.to("embed")) > math.ceil(3_000 / MAX_TEXTS), "some calls did fail"
         assert double.billed == dict.fromkeys(given, 1)
         assert double.refused == []
+
+
+def test_a_dead_provider_costs_a_few_questions_their_time_and_known_ones_nothing(
+    double: CohereDouble,
+) -> None:
+    async def use(world: World) -> None:
+        embedder = world.embedder(question_seconds=0.2)
+        known = await embedder.embed_query("known")
+        double.random_faults = lambda request: Fault(kind="stall")
+        for number in range(5):
+            with pytest.raises(ProviderUnavailable):
+                await embedder.embed_query(f"new {number}")
+            assert await embedder.embed_query("known") == known
+
+    with_world(double, use)
+    asked = [request.body["texts"][0] for request in double.to("embed")]
+    assert asked == ["known", "new 0", "new 1", "new 2"]
+
+
+def test_of_the_latest_questions_none_is_embedded_twice(
+    double: CohereDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.adapters.cohere.embedder.CACHED_QUESTIONS", 2)
+
+    async def use(world: World) -> None:
+        embedder = world.embedder()
+        for text in ("owl", "bat", "owl", "cat", "owl", "bat"):  # the cat evicts the bat
+            await embedder.embed_query(text)
+
+    with_world(double, use)
+    asked = [request.body["texts"][0] for request in double.to("embed")]
+    assert asked == ["owl", "bat", "cat", "bat"]
+
+
+def test_a_vector_that_cannot_be_searched_with_is_not_remembered(double: CohereDouble) -> None:
+    zeros = json.dumps({"embeddings": {"float": [[0.0] * 256]}})
+    double.random_faults = lambda request: Fault(kind="body", body=zeros)
+
+    async def use(world: World) -> None:
+        embedder = world.embedder()
+        for _ in range(2):
+            with pytest.raises(ProviderError, match="for a question a vector of zeros"):
+                await embedder.embed_query("owl")
+
+    with_world(double, use)
+    assert len(double.to("embed")) == 2

@@ -25,6 +25,7 @@ from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedTe
 from tests.answer_fakes import generation_request
 from tests.cohere_double import CitationOrder, CohereDouble, Fault
 from tests.cohere_world import World, unlimited, with_world
+from tests.provider_fakes import free_calls
 
 QUESTION = "What captures light energy in the chloroplast?"
 
@@ -57,7 +58,14 @@ CONTEXT = (
 
 
 def generator(world: World, **options: object) -> CohereGenerator:
-    return CohereGenerator(world.client.http, unlimited(), "command-a-03-2025", **options)  # type: ignore[arg-type]
+    return CohereGenerator(
+        world.client.http,
+        unlimited(),
+        free_calls(),
+        free_calls(),
+        "command-a-03-2025",
+        **options,  # type: ignore[arg-type]
+    )
 
 
 async def answer(
@@ -256,7 +264,7 @@ def test_silence_is_an_error_after_the_timeout(double: CohereDouble) -> None:
     double.random_faults = lambda request: Fault(kind="stall")
 
     async def use(world: World) -> None:
-        patient = generator(world, timeout_seconds=0.1)
+        patient = generator(world, event_seconds=0.1)
         with pytest.raises(ProviderUnavailable, match="no answer in time"):
             await anext(aiter(patient.generate(generation_request(QUESTION, (), CONTEXT))))
 
@@ -342,7 +350,7 @@ def test_a_rewrite_that_does_not_come_is_an_error(double: CohereDouble, fault: F
     double.random_faults = lambda request: fault
 
     async def use(world: World) -> None:
-        rewriter = generator(world, timeout_seconds=0.2)
+        rewriter = generator(world, event_seconds=0.2)
         with pytest.raises(ProviderUnavailable):
             await rewriter.rewrite("Where is it?", [Turn("user", "What is chlorophyll?")])
 

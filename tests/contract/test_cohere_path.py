@@ -210,6 +210,6 @@ def test_a_budget_needs_prices(run: Run) -> None:
             "RAG_BUDGET_DAY": "1",
         }
         refused = run("ask", "Why?", **settings)
-        assert (refused.code, "RAG_CHAT_PRICES" in refused.err) == (2, True)
-        settings["RAG_CHAT_PRICES"] = '{"command-z": [1, 2]}'
+        assert (refused.code, "RAG_PRICES" in refused.err) == (2, True)
+        settings["RAG_PRICES"] = '{"command-z": {"input_tokens": 1, "output_tokens": 2}}'
         assert run("ingest", "tiny", **settings).code == 0

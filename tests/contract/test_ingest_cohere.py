@@ -13,7 +13,7 @@ import pytest
 
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.tokens import token_counter
-from app.domain.cost import Tariff
+from app.domain.cost import Price, Tariff
 from app.domain.errors import ProviderRejected, ProviderUnavailable
 from app.settings import Settings
 from tests.cohere_double import CohereDouble, Fault, Limits, seeded_faults
@@ -170,16 +170,15 @@ def test_the_command_prints_cost_and_rate_limit(
             "CO_API_KEY": double.key,
             "RAG_COHERE_BASE_URL": double.url,
             "RAG_COHERE_EMBED_DIMENSION": "256",
-            "RAG_COHERE_EMBED_INPUTS_PER_MINUTE": "96",
-            "RAG_EMBED_PRICES": '{"embed-v4.0": 1000}',
+            "RAG_PRICES": '{"embed-v4.0": {"input_tokens": 1000}}',
         }
         dry = run("ingest", book, "--book", BOOK, "--dry-run", "--json", **environment).json()
-        assert dry["minutes"] == pytest.approx(24 / 96, abs=0.01)
+        assert dry["minutes"] == pytest.approx(dry["tokens"] / 100_000, abs=0.01)
         assert dry["usd"] == pytest.approx(dry["tokens"] / 1000)
         text = run("ingest", book, "--book", BOOK, "--dry-run", **environment).out
         assert "24 would be embedded" in text
         assert f"{dry['tokens']:,} tokens" in text
-        assert "15.0 s at the rate limit" in text
+        assert "s at the rate limit" in text
         assert double.billed_tokens == 0
         real = run("ingest", book, "--book", BOOK, **environment)
         assert real.code == 0, real.err
@@ -205,7 +204,8 @@ def test_texts_that_the_model_cuts_are_warned_of(home: Path, book: Path) -> None
 
 
 def test_prices_can_be_set_and_the_known_ones_stay() -> None:
-    settings = Settings(_env_file=None, embed_prices={"mine": 1.5, "embed-v4.0": 0.2})
-    prices = [settings.embed_price(name) for name in ("mine", "embed-v4.0", "embed-english-v3.0")]
-    assert prices == [1.5, 0.2, 0.1]
-    assert settings.embed_price("never heard of") is None
+    given = {"mine": {"input_tokens": 1.5}, "embed-v4.0": {"input_tokens": 0.2}, "free": {}}
+    settings = Settings.model_validate({"prices": given})
+    names = ("mine", "embed-v4.0", "embed-english-v3.0", "free")
+    assert [settings.price(name) for name in names] == [Price(1.5), Price(0.2), Price(0.1), Price()]
+    assert settings.price("never heard of") is None

@@ -16,6 +16,7 @@ from app.domain.site_key import KeyKind, SiteKey, digest_of, new_key
 from tests.cohere_double import CohereDouble, Fault
 from tests.openai_double import OpenAIDouble
 from tests.owl_server import ORIGIN, QUESTION, assert_problem
+from tests.provider_fakes import opening_after
 from tests.serving import offline_settings, serving
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -86,8 +87,12 @@ def test_answers_their_stages_and_their_price_are_counted(home: Path, double: Co
 def test_an_open_breaker_is_a_metric_and_readyz_says_extractive_only(
     home: Path, double: CohereDouble
 ) -> None:
-    settings = offline_settings(home, breaker_failures=1, **cohere(double))
-    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+    settings = offline_settings(home, **cohere(double))
+    with (
+        opening_after(1),
+        serving(settings) as address,
+        httpx.Client(base_url=address, timeout=30) as client,
+    ):
         before = client.get("/readyz").json()
         double.fail(*[Fault(status=503)] * 3, endpoint="chat")
         client.post("/v1/chat", json={"question": QUESTION})

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from app.adapters.openai_generator import CHARACTERS_PER_TOKEN, OpenAIGenerator, open_server
@@ -32,6 +33,12 @@ from app.services.prompt_speed import PromptSpeed
 from tests.answer_fakes import generation_request
 from tests.contract.test_cohere_generator import CONTEXT, passage, text_of
 from tests.openai_double import DONE, OpenAIDouble, completion, event
+from tests.provider_fakes import free_calls
+
+
+def model_at(client: httpx.AsyncClient, seconds: float = 10.0) -> OpenAIGenerator:
+    """A model that waits `seconds` for each part of an answer."""
+    return OpenAIGenerator(client, free_calls(), free_calls(), "llama", seconds, seconds)
 
 
 def ask(
@@ -45,9 +52,8 @@ def ask(
     seen: list[GeneratorEvent] = [] if events is None else events
 
     async def run() -> None:
-        async with open_server(double.url, key, 10.0) as client:
-            speed = PromptSpeed(1.0, timeout_seconds, timeout_seconds)
-            generator = OpenAIGenerator(client, "llama", timeout_seconds, speed=speed)
+        async with open_server(double.url, key) as client:
+            generator = model_at(client, timeout_seconds)
             async for item in generator.generate(generation_request("Question?", history, CONTEXT)):
                 seen.append(item)  # noqa: PERF401 - what came before an error counts as well
 
@@ -83,8 +89,8 @@ def test_sources_are_numbered_data_ahead_of_the_conversation() -> None:
 
 def test_a_model_that_reasons_without_an_opening_tag_is_known_by_its_first_answer() -> None:
     async def run(double: OpenAIDouble) -> list[list[GeneratorEvent]]:
-        async with open_server(double.url, None, 10.0) as client:
-            generator = OpenAIGenerator(client, "llama")
+        async with open_server(double.url, None) as client:
+            generator = model_at(client)
             request = generation_request("Question?", (), CONTEXT)
             return [[one async for one in generator.generate(request)] for _ in range(3)]
 
@@ -186,10 +192,8 @@ def test_an_address_or_key_that_cannot_be_is_one_clear_error(
     url: str, key: str | None, error: type[Exception]
 ) -> None:
     async def run() -> None:
-        async with open_server(url, key, 1.0) as client:
-            async for _ in OpenAIGenerator(client, "llama").generate(
-                generation_request("q", (), CONTEXT)
-            ):
+        async with open_server(url, key) as client:
+            async for _ in model_at(client).generate(generation_request("q", (), CONTEXT)):
                 pass
 
     with pytest.raises(error):
@@ -201,9 +205,9 @@ def test_closing_the_answer_closes_the_connection() -> None:
     with OpenAIDouble(stream=endless) as double:
 
         async def run() -> None:
-            async with open_server(double.url, None, 10.0) as client:
+            async with open_server(double.url, None) as client:
                 request = generation_request("q", (), CONTEXT)
-                events = OpenAIGenerator(client, "llama").generate(request)
+                events = model_at(client).generate(request)
                 assert isinstance(await anext(events), GeneratedText)
                 await events.aclose()
                 assert await asyncio.to_thread(double.disconnected.wait, 10)
@@ -213,9 +217,9 @@ def test_closing_the_answer_closes_the_connection() -> None:
 
 def rewrite(double: OpenAIDouble, timeout_seconds: float = 10.0) -> str:
     async def run() -> str:
-        async with open_server(double.url, None, 10.0) as client:
+        async with open_server(double.url, None) as client:
             history = [Turn("user", "What is chlorophyll?"), Turn("assistant", "A pigment.")]
-            generator = OpenAIGenerator(client, "llama", timeout_seconds)
+            generator = model_at(client, timeout_seconds)
             return await generator.rewrite("Where is it?", history)
 
     return asyncio.run(run())
@@ -248,8 +252,8 @@ def test_a_rewrite_that_does_not_come_is_an_error(
 
 def check(url: str, model: str) -> None:
     async def run() -> None:
-        async with open_server(url, None, 1.0) as client:
-            await OpenAIGenerator(client, model).check()
+        async with open_server(url, None) as client:
+            await replace(model_at(client), model=model).check()
 
     asyncio.run(run())
 
@@ -273,15 +277,15 @@ def test_the_check_names_the_setting_of_a_server_that_is_not_there() -> None:
 def test_a_time_limit_names_the_settings_that_help() -> None:
     with (
         OpenAIDouble(stall=True) as double,
-        pytest.raises(ProviderUnavailable, match=r"RAG_OPENAI_TIMEOUT_SECONDS.*RAG_CONTEXT_TOKENS"),
+        pytest.raises(ProviderUnavailable, match=r"RAG_CONTEXT_TOKENS.*RAG_OPENAI_PROMPT"),
     ):
         ask(double, timeout_seconds=0.1)
 
 
 def test_short_prompt_puts_the_question_last() -> None:
     async def run(url: str) -> None:
-        async with open_server(url, None, 10.0) as client:
-            generator = OpenAIGenerator(client, "llama", short_prompt=True)
+        async with open_server(url, None) as client:
+            generator = replace(model_at(client), short_prompt=True)
             async for _ in generator.generate(generation_request("Why?", (), CONTEXT)):
                 pass
 
@@ -330,12 +334,12 @@ def contexts_sent(double: OpenAIDouble) -> list[list[int]]:
 
 
 def ask_in_turn(
-    double: OpenAIDouble, server: TimedServer, speed: PromptSpeed, times: int
+    double: OpenAIDouble, server: TimedServer, speed: PromptSpeed, times: int, seconds: float = 10.0
 ) -> list[GeneratorEvent]:
     async def run() -> list[GeneratorEvent]:
-        async with open_server(double.url, None, 10.0) as client:
-            generator = OpenAIGenerator(
-                client, "llama", short_prompt=True, speed=speed, clock=server.now
+        async with open_server(double.url, None) as client:
+            generator = replace(
+                model_at(client, seconds), short_prompt=True, speed=speed, clock=server.now
             )
             request = generation_request("Question?", (), LONG)
             events: list[GeneratorEvent] = []
@@ -347,14 +351,15 @@ def ask_in_turn(
 
 
 def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCaptureFixture) -> None:
-    server, speed = TimedServer(seconds_per_token=1 / 25), PromptSpeed(first_token_seconds=20.0)
+    server, speed = TimedServer(seconds_per_token=1 / 25), PromptSpeed()
     with OpenAIDouble(answering=server.answer) as double:
-        ask_in_turn(double, server, speed, 2)
+        ask_in_turn(double, server, speed, 4)
         server.seconds_per_token = 1 / 1_000
         ask_in_turn(double, server, speed, 6)
-    first, second, *_, last = map(len, contexts_sent(double))
+    first, second, _, fourth, *_, last = map(len, contexts_sent(double))
     assert first == 6  # 20 s * 75 tokens a second, less the rest of the prompt
-    assert second == 2  # 20 s * 25 tokens a second, but no less than 400 tokens
+    assert second == 3  # 20 s * 37 tokens a second: the mean of the assumed and the measured one
+    assert fourth == 2  # 20 s * 27 tokens a second, but no less than 400 tokens
     assert last == len(LONG)
     (record,) = caplog.records
     assert record.message == "openai.slow_server"
@@ -366,8 +371,8 @@ def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_numbers(
     with OpenAIDouble(answering=server.answer) as double:
 
         async def run() -> list[GeneratorEvent]:
-            async with open_server(double.url, None, 10.0) as client:
-                generator = OpenAIGenerator(client, "llama", speed=speed, clock=server.now)
+            async with open_server(double.url, None) as client:
+                generator = replace(model_at(client), speed=speed, clock=server.now)
                 request = generation_request("Question?", (), context)
                 _ = [one async for one in generator.generate(request)]
                 return [one async for one in generator.generate(request)]
@@ -390,11 +395,12 @@ def test_cached_part_of_a_prompt_does_not_count_as_read() -> None:
 
 
 def test_prompt_after_a_timeout_is_shorter() -> None:
-    speed = PromptSpeed(least_limit=0.2, most_limit=0.2)
-    speed.measured(1_000, 0.01)
+    speed = PromptSpeed()
+    for _ in range(20):
+        speed.measured(1_000, 0.01)
     before = speed.prompt_tokens
     with OpenAIDouble(stall=True) as double, pytest.raises(ProviderUnavailable):
-        ask_in_turn(double, TimedServer(1.0), speed, 1)
+        ask_in_turn(double, TimedServer(1.0), speed, 1, seconds=0.2)
     assert speed.prompt_tokens < before
 
 

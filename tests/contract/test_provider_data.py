@@ -18,11 +18,14 @@ import pytest
 from app.adapters.cohere.client import open_client
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.cohere.reranker import CohereReranker
+from app.domain.cost import Units
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.services import provider_stream
+from app.services.recording import recording
 from tests.cohere_world import count_words, unlimited
 from tests.openai_double import OpenAIDouble
 from tests.owl_server import QUESTION
+from tests.provider_fakes import free_calls, opening_after
 from tests.serving import offline_settings, serving
 
 CLAIM = "The feathers of an owl end in a soft fringe that breaks up the air."
@@ -89,13 +92,14 @@ def reader(
 ) -> Iterator[httpx.Client]:
     """A client of a server whose answers the double writes."""
     home = Path(shutil.copytree(owl_home, tmp_path_factory.mktemp("home") / "rag"))
-    changes: dict[str, object] = {"breaker_failures": 1_000}
+    changes: dict[str, object] = {}
     if isinstance(wire, Cohere):
         changes |= {"cohere_api_key": "key", "cohere_base_url": double.url.removesuffix("/v1")}
         changes |= {"generator": "cohere", "cohere_tier": "production"}
     else:
         changes |= {"generator": "openai", "openai_base_url": double.url}
     with (
+        opening_after(1_000),
         serving(offline_settings(home, **changes)) as address,
         httpx.Client(base_url=address, timeout=60) as client,
     ):
@@ -318,7 +322,7 @@ ODD_RESULTS = [
 
 def with_cohere(double: OpenAIDouble, use: Callable[[Any], Any]) -> Any:
     async def run() -> Any:
-        async with open_client("key", double.url.removesuffix("/v1"), 10.0) as client:
+        async with open_client("key", double.url.removesuffix("/v1")) as client:
             return await use(client.sdk)
 
     return asyncio.run(run())
@@ -332,7 +336,7 @@ def test_odd_vectors_and_rankings_are_provider_errors(double: OpenAIDouble, body
         await embedder(sdk).embed_query("owl")
 
     async def rerank(sdk: Any) -> None:
-        await CohereReranker(sdk, unlimited(), "rerank-v3.5").rerank("owl", ["a"], 1)
+        await CohereReranker(sdk, unlimited(), free_calls(), "rerank-v3.5").rerank("owl", ["a"], 1)
 
     answering, double.answering = double.answering, None
     for use in (embed, rerank):
@@ -345,11 +349,10 @@ def embedder(sdk: Any) -> CohereEmbedder:
     return CohereEmbedder(
         sdk,
         unlimited(),
+        free_calls(),
         count_words,
         model="embed-v4.0",
         dimension=256,
-        timeout_seconds=30.0,
-        batch_tokens=1_000,
     )
 
 
@@ -374,11 +377,13 @@ def test_odd_billing_of_vectors_is_unknown(double: OpenAIDouble, billed: str) ->
     double.sent_headers = {"Content-Type": "application/json"}
     answering, double.answering = double.answering, None
 
-    async def use(sdk: Any) -> tuple[int, int]:
-        own, other = embedder(sdk), CohereReranker(sdk, unlimited(), "rerank-v3.5")
+    async def use(sdk: Any) -> int:
+        own, other = embedder(sdk), CohereReranker(sdk, unlimited(), free_calls(), "rerank-v3.5")
         await own.embed_query("owl")
         assert await other.rerank("owl", ["a"], 1) == [(0, 0.5)]
-        return own.billed_tokens, other.bill.total.searches
+        return own.billed_tokens
 
-    assert with_cohere(double, use) == (0, 0)
+    with recording() as record:
+        assert with_cohere(double, use) == 0
+    assert record.units == Units()
     double.sent_headers, double.answering = {}, answering

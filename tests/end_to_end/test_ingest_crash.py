@@ -69,7 +69,6 @@ class Worker:
             cohere_base_url=double.url,
             cohere_embed_dimension=DIMENSION,
             cohere_tier="production",
-            cohere_batch_tokens=1_000,
         ).model_dump(mode="json")
         settings["cohere_api_key"] = double.key
         self._command = json.dumps({"folder": str(folder), "settings": settings})

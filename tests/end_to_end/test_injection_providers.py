@@ -28,6 +28,7 @@ from tests.cohere_double import CohereDouble, Reply, citation
 from tests.cohere_world import connected, unlimited
 from tests.end_to_end.test_injection import ATTEMPTS, MICE, OWLS, QUESTION
 from tests.openai_double import OpenAIDouble, completion
+from tests.provider_fakes import free_calls
 
 pytestmark = pytest.mark.attack("injections")
 
@@ -74,14 +75,16 @@ def server_obeys(obeyed: Obeyed) -> Callable[[dict[str, Any]], list[str]]:
 async def cohere(obeyed: Obeyed) -> AsyncIterator[Generator]:
     with CohereDouble(answering=cohere_obeys(obeyed)) as double:
         async with connected(double) as world:
-            yield CohereGenerator(world.client.http, unlimited(), "command-a-03-2025")
+            yield CohereGenerator(
+                world.client.http, unlimited(), free_calls(), free_calls(), "command-a-03-2025"
+            )
 
 
 @asynccontextmanager
 async def server(obeyed: Obeyed) -> AsyncIterator[Generator]:
     with OpenAIDouble(answering=server_obeys(obeyed)) as double:
-        async with open_server(double.url, None, 10.0) as client:
-            yield OpenAIGenerator(client, "llama", 10.0)
+        async with open_server(double.url, None) as client:
+            yield OpenAIGenerator(client, free_calls(), free_calls(), "llama")
 
 
 def asked(attempt: str, place: str) -> tuple[AskRequest, tuple[Passage, ...]]:

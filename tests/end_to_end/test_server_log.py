@@ -67,8 +67,7 @@ def world(owl_home: Path, folder: Path, **settings: str) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def running(owl_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    # No number of failures opens a circuit: each test has its own.
-    with world(owl_home, tmp_path_factory.mktemp("log"), RAG_BREAKER_FAILURES="1000") as running:
+    with world(owl_home, tmp_path_factory.mktemp("log")) as running:
         yield running
 
 

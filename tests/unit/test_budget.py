@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from app.adapters.sqlite.spending import SqliteSpending
-from app.domain.answer import AnswerMode, Usage
-from app.domain.answering.question_analysis import QuestionAnalysis
-from app.domain.cost import Bill, Price, Units
-from app.domain.errors import BudgetSpent, ProviderUnavailable
-from app.services.budget import Budget, Meter, MeteredGenerator, MeteredReranker
-from app.services.generators import GeneratedEnd, GeneratedText, GenerationRequest, GeneratorEvent
+from app.domain.answer import Usage
+from app.domain.cost import Price, Units
+from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
+from app.services.budget import Budget
+from app.services.generators import GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.provider_calls import ProviderCalls
+from app.services.recording import recording
+from app.services.resilience import CircuitBreaker
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
-A_SEARCH = Price(searches=1_000.0)
+SEARCH = Units(searches=1)
+PRICE = Price(2.0, 8.0, searches=1_000.0)
 """A search costs a dollar."""
 
 
@@ -30,43 +32,42 @@ def budget(home: Path, day: float | None, month: float | None = None) -> Budget:
     return Budget(SqliteSpending(home / "spending.sqlite"), day, month, now=lambda: NOON)
 
 
-@dataclass
-class BillingReranker:
-    """Bills `searches` a call, or fails."""
-
-    bill: Bill = field(default_factory=Bill)
-    searches: int = 1
-    fails: bool = False
-
-    async def rerank(
-        self, question: str, texts: Sequence[str], top_n: int
-    ) -> list[tuple[int, float]]:
-        if self.fails:
-            message = "no answer"
-            raise ProviderUnavailable(message)
-        self.bill.add(Units(searches=self.searches))
-        return [(0, 1.0)]
+def paid_from(limit: Budget) -> ProviderCalls:
+    return ProviderCalls(limit, PRICE, CircuitBreaker("the provider"))
 
 
-def metered(reranker: BillingReranker, limit: Budget) -> MeteredReranker:
-    return MeteredReranker(reranker, Meter(limit, A_SEARCH, reranker.bill))
+async def search(
+    provider: ProviderCalls, billed: int | None = 1, error: ProviderError | None = None
+) -> None:
+    """Estimated at one search; the provider bills so many, or does not say."""
+    async with provider.call(SEARCH) as call:
+        await asyncio.sleep(0)
+        if billed is not None:
+            call.bill(Units(searches=billed))
+        if error is not None:
+            raise error
 
 
-async def calls(reranker: MeteredReranker, times: int) -> int:
+async def calls(provider: ProviderCalls, times: int) -> int:
     """How many of so many calls at once are made."""
-    work = (reranker.rerank("question", ["text"], 1) for _ in range(times))
-    outcomes = await asyncio.gather(*work, return_exceptions=True)
-    assert all(isinstance(one, list | BudgetSpent) for one in outcomes), outcomes
-    return sum(isinstance(one, list) for one in outcomes)
+    outcomes = await asyncio.gather(
+        *(search(provider) for _ in range(times)), return_exceptions=True
+    )
+    assert all(one is None or isinstance(one, BudgetSpent) for one in outcomes), outcomes
+    return outcomes.count(None)
+
+
+def spent(limit: Budget) -> float:
+    return asyncio.run(limit.spent()).day
 
 
 def test_calls_at_once_do_not_exceed_the_day(tmp_path: Path) -> None:
-    assert asyncio.run(calls(metered(BillingReranker(), budget(tmp_path, 3.0)), 10)) == 3
+    assert asyncio.run(calls(paid_from(budget(tmp_path, 3.0)), 10)) == 3
 
 
 def test_what_was_spent_outlasts_a_restart(tmp_path: Path) -> None:
-    assert asyncio.run(calls(metered(BillingReranker(), budget(tmp_path, 3.0)), 2)) == 2
-    assert asyncio.run(calls(metered(BillingReranker(), budget(tmp_path, 3.0)), 2)) == 1
+    assert asyncio.run(calls(paid_from(budget(tmp_path, 3.0)), 2)) == 2
+    assert asyncio.run(calls(paid_from(budget(tmp_path, 3.0)), 2)) == 1
 
 
 def test_the_month_holds_over_its_days(tmp_path: Path) -> None:
@@ -77,20 +78,38 @@ def test_the_month_holds_over_its_days(tmp_path: Path) -> None:
         await store.add(datetime(2026, 11, 1, tzinfo=UTC).date(), 9.0)
 
     asyncio.run(spend())
-    assert asyncio.run(calls(metered(BillingReranker(), budget(tmp_path, 5.0, 10.0)), 3)) == 1
+    assert asyncio.run(calls(paid_from(budget(tmp_path, 5.0, 10.0)), 3)) == 1
 
 
-def test_the_bill_replaces_the_estimate(tmp_path: Path) -> None:
-    ceiling = budget(tmp_path, 10.0)
-    assert asyncio.run(calls(metered(BillingReranker(searches=4), ceiling), 1)) == 1
-    assert asyncio.run(ceiling.store.spent(NOON.date())).day == pytest.approx(4.0)
+@pytest.mark.parametrize(("billed", "dollars"), [(4, 4.0), (0, 0.0), (None, 1.0)])
+def test_the_bill_replaces_the_estimate(tmp_path: Path, billed: int | None, dollars: float) -> None:
+    limit = budget(tmp_path, 10.0)
+    with recording() as record:
+        asyncio.run(search(paid_from(limit), billed))
+    assert spent(limit) == record.usd == pytest.approx(dollars)
+    assert record.units == Units(searches=billed or 0)
 
 
-def test_a_call_that_fails_costs_what_was_billed(tmp_path: Path) -> None:
-    ceiling = budget(tmp_path, 10.0)
+@pytest.mark.parametrize(("billed", "dollars"), [(None, 0.0), (2, 2.0)])
+def test_a_call_that_fails_costs_what_was_billed(
+    tmp_path: Path, billed: int | None, dollars: float
+) -> None:
+    limit, error = budget(tmp_path, 10.0), ProviderUnavailable("no answer")
     with pytest.raises(ProviderUnavailable):
-        asyncio.run(metered(BillingReranker(fails=True), ceiling).rerank("q", ["text"], 1))
-    assert asyncio.run(ceiling.store.spent(NOON.date())).day == 0.0
+        asyncio.run(search(paid_from(limit), billed, error))
+    assert spent(limit) == dollars
+
+
+def test_a_cancelled_call_costs_its_estimate(tmp_path: Path) -> None:
+    limit = budget(tmp_path, 10.0)
+
+    async def leave() -> None:
+        async with paid_from(limit).call(SEARCH, seconds=0.01):
+            await asyncio.Event().wait()
+
+    with pytest.raises(ProviderUnavailable):
+        asyncio.run(leave())
+    assert spent(limit) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -112,15 +131,13 @@ def test_one_line_a_day_from_80_percent_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
+    provider = paid_from(budget(tmp_path, 10.0))
     for _ in range(12):
-        asyncio.run(calls(metered(BillingReranker(), budget(tmp_path, 10.0)), 1))
+        asyncio.run(calls(provider, 1))
     events = [(record.message, record.levelname) for record in caplog.records]
     assert events == [("budget.near", "WARNING"), ("budget.spent", "ERROR")]
     assert vars(caplog.records[0])["spent_day"] == pytest.approx(8.0)
-    # A limit that the owner raises can be reached again on the same day.
-    for _ in range(12):
-        asyncio.run(calls(metered(BillingReranker(), budget(tmp_path, 20.0)), 1))
-    assert [record.message for record in caplog.records] == 2 * ["budget.near", "budget.spent"]
+    assert vars(caplog.records[0])["RAG_BUDGET_DAY"] == 10.0
 
 
 @pytest.mark.parametrize("day", [1.0, None])
@@ -128,30 +145,21 @@ def test_money_that_cannot_be_counted_stops_calls_below_a_ceiling_only(
     tmp_path: Path, day: float | None
 ) -> None:
     (tmp_path / "spending.sqlite").mkdir()
-    made = asyncio.run(calls(metered(BillingReranker(), budget(tmp_path, day)), 1))
+    made = asyncio.run(calls(paid_from(budget(tmp_path, day)), 1))
     assert made == (0 if day else 1)
 
 
-@dataclass
-class Writing:
-    """Writes two words, then ends with this usage."""
-
-    usage: Usage
-    model: str = "writing"
-    mode: AnswerMode = AnswerMode.GENERATED
-
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        yield GeneratedText("two")
-        yield GeneratedText("words")
-        yield GeneratedEnd(self.usage, "COMPLETE")
+async def written(usage: Usage) -> AsyncGenerator[GeneratorEvent, None]:
+    """Two words, then the end with this usage."""
+    yield GeneratedText("two")
+    yield GeneratedText("words")
+    yield GeneratedEnd(usage, "COMPLETE")
 
 
-async def answer(generator: MeteredGenerator, events: int) -> None:
+async def answer(provider: ProviderCalls, usage: Usage, events: int) -> None:
     """Read so many events, then leave."""
-    request = GenerationRequest(
-        "question?", (), (), analysis=QuestionAnalysis.__new__(QuestionAnalysis)
-    )
-    async with aclosing(generator.generate(request)) as stream:
+    estimate = Units(500, 1_000)
+    async with aclosing(provider.answer(written(usage), estimate, seconds=10.0)) as stream:
         for _ in range(events):
             await anext(stream)
 
@@ -160,15 +168,30 @@ async def answer(generator: MeteredGenerator, events: int) -> None:
     ("events", "usage", "dollars"),
     [
         (3, Usage(1_000_000, 0), 2.0),
-        (3, Usage(), 1_000 * 8 / 1e6 + 503 * 2 / 1e6),
-        (1, Usage(1_000_000, 0), 1_000 * 8 / 1e6 + 503 * 2 / 1e6),
+        (3, Usage(), 0.009),
+        (1, Usage(1_000_000, 0), 0.009),
     ],
     ids=["read to its end", "no usage reported", "left before its end"],
 )
 def test_an_answer_costs_what_its_end_reports_or_else_the_estimate(
     tmp_path: Path, events: int, usage: Usage, dollars: float
 ) -> None:
-    ceiling = budget(tmp_path, 10.0)
-    generator = MeteredGenerator(Writing(usage), ceiling, Price(2.0, 8.0), max_tokens=1_000)
-    asyncio.run(answer(generator, events))
-    assert asyncio.run(ceiling.store.spent(NOON.date())).day == pytest.approx(dollars)
+    limit = budget(tmp_path, 10.0)
+    asyncio.run(answer(paid_from(limit), usage, events))
+    assert spent(limit) == pytest.approx(dollars)
+
+
+def test_an_answer_that_breaks_off_costs_its_estimate(tmp_path: Path) -> None:
+    async def broken() -> AsyncGenerator[GeneratorEvent, None]:
+        yield GeneratedText("two")
+        message = "the connection broke"
+        raise ProviderUnavailable(message)
+
+    async def read() -> None:
+        async for _ in paid_from(limit).answer(broken(), Units(500, 1_000), seconds=10.0):
+            pass
+
+    limit = budget(tmp_path, 10.0)
+    with pytest.raises(ProviderUnavailable):
+        asyncio.run(read())
+    assert spent(limit) == pytest.approx(0.009)

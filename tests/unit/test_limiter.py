@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import date
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.cohere.limiter import (
-    MonthlyCalls,
-    RateLimiter,
-    default_limits,
-)
+from app.adapters.cohere.limiter import RateLimiter
 from app.domain.cost import RateLimits
-from app.domain.errors import ProviderRateLimited, StorageError
+from app.domain.errors import ProviderRateLimited
 from tests.cohere_world import InstantClock
 from tests.virtual_clock import VirtualClock
 
@@ -132,34 +126,3 @@ def test_the_bill_replaces_the_estimate() -> None:
         await limiter.acquire(tokens=60, max_wait=0.0)
 
     asyncio.run(run())
-
-
-def test_the_months_calls_are_counted_across_processes_and_begin_anew(tmp_path: Path) -> None:
-    today = date(2026, 11, 30)
-    limits = RateLimits(calls_per_month=3)
-
-    async def call(times: int) -> None:
-        ledger = MonthlyCalls(tmp_path / "new", lambda: today)  # as another process would
-        limiter = RateLimiter(limits, ledger)
-        for _ in range(times):
-            await limiter.acquire()
-
-    asyncio.run(call(2))
-    asyncio.run(call(1))
-    with pytest.raises(ProviderRateLimited, match=r"month's 3 calls.*RAG_COHERE_TIER"):
-        asyncio.run(call(1))
-    today = date(2026, 12, 1)
-    asyncio.run(call(3))
-
-
-def test_a_ledger_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cohere-calls-"):
-        MonthlyCalls(tmp_path / "file" / "under").add()
-
-
-def test_trial_keys_are_held_to_their_month_and_production_keys_are_not() -> None:
-    assert default_limits("trial", "embed").calls_per_month == 1_000
-    assert default_limits("production", "embed").calls_per_month is None
-    assert default_limits("trial", "chat").calls_per_minute == 20
-    assert default_limits("production", "rerank").calls_per_minute == 1_000

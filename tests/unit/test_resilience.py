@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from array import array
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 import app.domain.errors as errors
-from app.domain.answer import AnswerMode, Usage
-from app.domain.retrieval.query import SearchQuery, Turn, Vector
-from app.services.generators import GeneratedEnd, GeneratedText, GenerationRequest, GeneratorEvent
-from app.services.ports import QuestionEmbedder
-from app.services.resilience import (
-    CACHED_QUESTIONS,
-    CircuitBreaker,
-    GuardedEmbedder,
-    GuardedGenerator,
-    GuardedReranker,
-    GuardedRewriter,
-    in_time,
-    stream_with_deadline,
-)
-from app.services.retrieve import Retrieve
-from tests.answer_fakes import generation_request
-from tests.retrieval_fakes import (
-    FakeEmbedder,
-    FakeIndex,
-    FakeReranker,
-    FakeSparse,
-    make_chunk,
-    retrieving,
-)
+from app.adapters.sqlite.spending import SqliteSpending
+from app.domain.answer import Usage
+from app.domain.cost import Price, Units
+from app.services.budget import Budget
+from app.services.generators import GeneratedEnd, GeneratedText, GeneratorEvent
+from app.services.provider_calls import ProviderCalls
+from app.services.resilience import CircuitBreaker, in_time, stream_with_deadline
+from tests.provider_fakes import free_calls
 
 DEAD = errors.ProviderUnavailable("no connection")
 LONG = 20.0
@@ -200,140 +184,75 @@ def test_events_that_stay_out_are_unavailable_and_their_source_is_closed() -> No
     assert stream.closed
 
 
-# --- the ports ----------------------------------------------------------------------------------
+# --- calls --------------------------------------------------------------------------------------
 
 
-class HangingEmbedder(FakeEmbedder):
-    asked: int = 0
+async def use(provider: ProviderCalls, work: Awaitable[None], seconds: float = SHORT) -> None:
+    async with provider.call(Units(), seconds):
+        await work
 
-    async def embed_query(self, text: str) -> Vector:
-        self.asked += 1
+
+def test_a_provider_that_hangs_is_left_alone_after_a_few_calls(breaker: CircuitBreaker) -> None:
+    provider, reached = free_calls(breaker), 0
+
+    async def silence() -> None:
+        nonlocal reached
+        reached += 1
         await hang()
-        return array("f")
+
+    async def scenario() -> None:
+        for _ in range(5):
+            work = silence()
+            with pytest.raises(errors.ProviderUnavailable):
+                await use(provider, work)
+            work.close()
+
+    asyncio.run(scenario())
+    assert reached == 3
 
 
-def search_with(embedder: QuestionEmbedder, reranker: GuardedReranker | None = None) -> Retrieve:
-    index = FakeIndex([make_chunk("owls fly silently")])
-    return retrieving(embedder, FakeSparse(), index, reranker, count_tokens=len)
+def test_a_spent_budget_does_not_open_the_circuit(tmp_path: Path, breaker: CircuitBreaker) -> None:
+    budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.0, None)
+    provider = ProviderCalls(budget, Price(1.0), breaker)
+
+    async def scenario() -> None:
+        for _ in range(5):
+            with pytest.raises(errors.BudgetSpent):
+                async with provider.call(Units(1), LONG):
+                    pytest.fail("what the budget does not allow is not called")
+
+    asyncio.run(scenario())
+    assert breaker.state == "closed"
 
 
-def degraded(retrieve: Retrieve) -> tuple[str, ...]:
-    result = asyncio.run(retrieve.search(SearchQuery("silently owls")))
-    assert len(result.hits) == 1
-    return result.degraded
-
-
-def test_a_dead_embedder_costs_a_few_questions_its_timeout_and_no_answer(
+def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(
     breaker: CircuitBreaker,
 ) -> None:
-    embedder = HangingEmbedder()
-    retrieve = search_with(GuardedEmbedder(embedder, breaker, SHORT))
+    async def ingest(error: errors.ProviderError | None = None) -> None:
+        async with free_calls(breaker).call(Units()):
+            if error:
+                raise error
+
     for _ in range(5):
-        assert degraded(retrieve) == ("embedding",)
-    assert embedder.asked == 3
-
-
-class CountingEmbedder(FakeEmbedder):
-    """Remembers what it was asked; dead once `error` is set."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    async def embed_query(self, text: str) -> Vector:
-        self.asked.append(text)
-        return await super().embed_query(text)
-
-
-def test_of_the_latest_questions_none_is_embedded_twice(breaker: CircuitBreaker) -> None:
-    embedder = CountingEmbedder()
-    guarded = GuardedEmbedder(embedder, breaker, LONG)
-    others = [f"cat {number}" for number in range(CACHED_QUESTIONS - 1)]  # they evict "bat"
-
-    async def ask() -> None:
-        for text in ("owl", "bat", "owl", *others, "owl", "bat"):
-            fresh = await FakeEmbedder().embed_query(text)
-            assert await guarded.embed_query(text) == fresh
-
-    asyncio.run(ask())
-    assert embedder.asked == ["owl", "bat", *others, "bat"]
-
-
-def test_a_vector_that_cannot_be_searched_with_is_not_remembered(breaker: CircuitBreaker) -> None:
-    class Zeros(CountingEmbedder):
-        async def embed_query(self, text: str) -> Vector:
-            self.asked.append(text)
-            return array("f", bytes(4 * self.dimension))
-
-    embedder = Zeros()
-    guarded = GuardedEmbedder(embedder, breaker, LONG)
-    for _ in range(2):
-        with pytest.raises(errors.ProviderError, match="for a question a vector of zeros"):
-            asyncio.run(guarded.embed_query("owl"))
-    assert embedder.asked == ["owl", "owl"]
-
-
-def test_a_remembered_question_says_nothing_of_a_dead_provider(breaker: CircuitBreaker) -> None:
-    embedder = CountingEmbedder()
-    guarded = GuardedEmbedder(embedder, breaker, LONG)
-    known = asyncio.run(guarded.embed_query("known"))
-    embedder.error = DEAD
-    for at in range(5):
         with pytest.raises(errors.ProviderUnavailable):
-            asyncio.run(guarded.embed_query(f"new {at}"))
-        assert asyncio.run(guarded.embed_query("known")) == known
-    assert embedder.asked == ["known", "new 0", "new 1", "new 2"]
-
-
-def test_a_dead_reranker_leaves_the_order_of_the_search(breaker: CircuitBreaker) -> None:
-    reranker = FakeReranker(hangs=True)
-    guarded = GuardedReranker(reranker, breaker, SHORT)
-    retrieve = search_with(GuardedEmbedder(FakeEmbedder(), breaker, LONG), guarded)
-    assert degraded(retrieve) == ("rerank",)
-
-
-@dataclass
-class HangingRewriter:
-    asked: int = 0
-
-    async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        self.asked += 1
-        await hang()
-        return question
-
-
-def test_a_model_too_slow_for_questions_costs_a_few_of_them_its_timeout(
-    breaker: CircuitBreaker,
-) -> None:
-    rewriter = HangingRewriter()
-    guarded = GuardedRewriter(rewriter, breaker, SHORT)
-    retrieve = search_with(FakeEmbedder())
-    retrieve = replace(retrieve, analysis=replace(retrieve.analysis, rewriter=guarded))
-    query = SearchQuery("and silently?", history=(Turn("user", "How do owls fly?"),))
-    for _ in range(5):
-        result = asyncio.run(retrieve.search(query))
-        assert (len(result.hits), result.degraded) == (1, ("rewrite",))
-    assert rewriter.asked == 3
-
-
-def test_a_guarded_embedder_names_its_model(breaker: CircuitBreaker) -> None:
-    guarded = GuardedEmbedder(FakeEmbedder(), breaker, SHORT)
-    assert (guarded.model, guarded.dimension) == ("fake", FakeEmbedder.dimension)
+            asyncio.run(ingest(DEAD))
+    assert end_with(breaker, DEAD)
+    for _ in range(2):
+        end_with(breaker, DEAD)
+    assert breaker.state == "open"
+    asyncio.run(ingest())
 
 
 @dataclass
 class Script:
-    """A generator that plays `steps`: raises errors, hangs at a None; counts its calls."""
+    """A model that plays `steps`: raises errors, hangs at a None; counts its answers."""
 
     steps: Sequence[GeneratorEvent | Exception | None] = ()
     calls: int = 0
     closed: int = 0
-    model: str = "script"
-    mode: AnswerMode = AnswerMode.GENERATED
-    questions: list[str] = field(default_factory=list)
 
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+    async def play(self) -> AsyncGenerator[GeneratorEvent, None]:
         self.calls += 1
-        self.questions.append(request.question)
         try:
             for step in self.steps:
                 if isinstance(step, Exception):
@@ -350,23 +269,23 @@ TEXT = GeneratedText("Because.")
 END = GeneratedEnd(Usage(), "COMPLETE")
 
 
-async def ask(generator: GuardedGenerator, most: int = 10) -> list[GeneratorEvent]:
+async def ask(
+    breaker: CircuitBreaker, script: Script, seconds: float = LONG, most: int = 10
+) -> list[GeneratorEvent]:
     """Return the events of an answer, of which a reader takes `most`."""
     taken: list[GeneratorEvent] = []
-    events = generator.generate(generation_request("Why?", (), ()))
-    async for event in events:
-        taken.append(event)
-        if len(taken) == most:
-            break
-    await events.aclose()
+    async with aclosing(free_calls(breaker).answer(script.play(), Units(), seconds)) as events:
+        async for event in events:
+            taken.append(event)
+            if len(taken) == most:
+                break
     return taken
 
 
-def test_a_generator_in_time_is_passed_on_as_it_is(breaker: CircuitBreaker) -> None:
+def test_an_answer_in_time_is_passed_on_as_it_is(breaker: CircuitBreaker) -> None:
     script = Script([TEXT, END])
-    guarded = GuardedGenerator(script, breaker, LONG)
-    assert asyncio.run(ask(guarded)) == [TEXT, END]
-    assert (guarded.model, script.questions, script.closed) == ("script", ["Why?"], 1)
+    assert asyncio.run(ask(breaker, script)) == [TEXT, END]
+    assert script.closed == 1
 
 
 def test_an_answer_that_came_to_its_end_is_a_success(breaker: CircuitBreaker) -> None:
@@ -374,30 +293,28 @@ def test_an_answer_that_came_to_its_end_is_a_success(breaker: CircuitBreaker) ->
     for _ in range(3):
         for _ in range(2):
             end_with(breaker, DEAD)
-        assert asyncio.run(ask(GuardedGenerator(Script([TEXT, END]), breaker, LONG), most=2))
+        assert asyncio.run(ask(breaker, Script([TEXT, END]), most=2))
     assert end_with(breaker)
 
 
-def test_a_generator_without_events_stays_without(breaker: CircuitBreaker) -> None:
-    assert asyncio.run(ask(GuardedGenerator(Script(), breaker, LONG))) == []
+def test_an_answer_without_events_stays_without(breaker: CircuitBreaker) -> None:
+    assert asyncio.run(ask(breaker, Script())) == []
 
 
 @pytest.mark.parametrize("steps", [[None], [DEAD], [TEXT, DEAD]])
-def test_a_dead_generator_is_left_alone_after_a_few_answers(
+def test_a_dead_model_is_left_alone_after_a_few_answers(
     breaker: CircuitBreaker, steps: list[GeneratorEvent | Exception | None]
 ) -> None:
     script = Script(steps)
     for _ in range(5):
         with pytest.raises(errors.ProviderUnavailable):
-            asyncio.run(ask(GuardedGenerator(script, breaker, SHORT)))
+            asyncio.run(ask(breaker, script, SHORT))
     assert (script.calls, script.closed) == (3, 3)
 
 
 def test_the_time_limit_is_for_the_first_event_only(breaker: CircuitBreaker) -> None:
     async def scenario() -> None:
-        events = GuardedGenerator(Script([TEXT, None]), breaker, SHORT).generate(
-            generation_request("Why?", (), ())
-        )
+        events = free_calls(breaker).answer(Script([TEXT, None]).play(), Units(), SHORT)
         assert await anext(events) == TEXT
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(10 * SHORT):
@@ -406,10 +323,8 @@ def test_the_time_limit_is_for_the_first_event_only(breaker: CircuitBreaker) -> 
     asyncio.run(scenario())
 
 
-def test_a_reader_who_leaves_closes_the_generator_and_is_no_failure(
-    breaker: CircuitBreaker,
-) -> None:
+def test_a_reader_who_leaves_closes_the_answer_and_is_no_failure(breaker: CircuitBreaker) -> None:
     script = Script([TEXT, TEXT, END])
     for _ in range(5):
-        assert asyncio.run(ask(GuardedGenerator(script, breaker, LONG), most=1)) == [TEXT]
+        assert asyncio.run(ask(breaker, script, most=1)) == [TEXT]
     assert (script.calls, script.closed) == (5, 5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +30,6 @@ from app.domain.retrieval.query import (
 from app.services.analyse_question import MOST_TERMS
 from app.services.feature_reranker import DEPTH
 from app.services.ports import QuestionRewriter, Reranker
-from app.services.resilience import CircuitBreaker, GuardedReranker
 from app.services.retrieve import RetrievalResult, Retrieve
 from tests.retrieval_fakes import (
     FakeEmbedder,
@@ -230,19 +228,8 @@ def test_no_rerank_when_the_query_says_so() -> None:
     assert ids(search(retrieve(reranker=FakeReranker(word="root")), query)) == ["book-a.md-1"]
 
 
-@pytest.mark.parametrize(
-    ("reranker", "seconds"),
-    [
-        (FakeReranker(error=ProviderUnavailable("down")), 3.0),
-        (FakeReranker(hangs=True), 0.01),
-    ],
-    ids=["error", "out of time"],
-)
-def test_a_reranker_that_fails_leaves_the_fused_order_and_is_named(
-    reranker: FakeReranker, seconds: float
-) -> None:
-    breaker = CircuitBreaker("rerank", failures=3, open_seconds=30.0, clock=time.monotonic)
-    use_case = retrieve(reranker=GuardedReranker(reranker, breaker, seconds))
+def test_a_reranker_that_fails_leaves_the_fused_order_and_is_named() -> None:
+    use_case = retrieve(reranker=FakeReranker(error=ProviderUnavailable("down")))
     result = search(use_case, SearchQuery("queues", k=2))
     assert ids(result)[0] == "book-a.md-1"
     assert len(result.hits) == 2

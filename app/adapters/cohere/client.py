@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from cohere.core import RequestOptions
 
 _CLIENT_NAME = "textbook-rag"
+_SECONDS = 30.0
+"""Time limit of a wait for data, where a call sets no other."""
 # Each answer uses a connection while it is generated. With httpx's default limit of 100, the 101st
 # reader, and every search meanwhile, would wait for a free connection and fail.
 _CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
@@ -34,9 +36,7 @@ class CohereClient(NamedTuple):
 
 
 @asynccontextmanager
-async def open_client(
-    api_key: str, base_url: str, timeout_seconds: float
-) -> AsyncIterator[CohereClient]:
+async def open_client(api_key: str, base_url: str) -> AsyncIterator[CohereClient]:
     """Open the clients; their connections close with the context.
 
     `base_url` has no path. It is always passed on: without it the SDK would use CO_API_URL.
@@ -57,7 +57,7 @@ async def open_client(
             # Compressed responses are not asked for and not read: a few kB may become any size.
             "Accept-Encoding": "identity",
         },
-        timeout=timeout_seconds,
+        timeout=_SECONDS,
         follow_redirects=True,
         limits=_CONNECTIONS,
         event_hooks={"response": [_bound]},
@@ -65,7 +65,7 @@ async def open_client(
     client: AsyncClientV2 = cohere.AsyncClientV2(
         api_key=key,
         base_url=base_url.rstrip("/"),
-        timeout=timeout_seconds,
+        timeout=_SECONDS,
         client_name=_CLIENT_NAME,
         httpx_client=transport,
     )

@@ -13,15 +13,19 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
+from cachetools import LRUCache
+
 from app.adapters.cohere.client import request_options
 from app.adapters.cohere.errors import TextsRefused, provider_errors
 from app.adapters.cohere.limiter import Slot
 from app.adapters.cohere.retries import INGEST, READER, Calls, RetryPolicy
-from app.domain.cost import Bill, EmbedderLimits, Units, pack
+from app.domain.cost import EmbedderLimits, Units, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected
 from app.domain.retrieval.query import Vector
+from app.services.provider_calls import Call, ProviderCalls
 from app.services.provider_failures import require_vector
 from app.services.provider_stream import tokens_of
+from app.services.recording import looked_up
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, EmbedByTypeResponse
@@ -37,8 +41,16 @@ _FIRST_MARGIN = 1.1
 _MARGIN = 1.01
 # Batches that share a minute's token limit: small enough that little of the limit stays unused.
 _BATCHES_A_MINUTE = 10
+_BATCH_TOKENS = 48_000
+"""Maximum tokens of a batch, by our count: 96 texts of 500 tokens."""
 _PARALLEL = 4
 """Calls of one ingest at the same time."""
+ATTEMPT_SECONDS = 30.0
+"""Time limit of one attempt to embed a batch; the largest take a few seconds."""
+QUESTION_SECONDS = 5.0
+"""Time limit to embed a question, retries included; after it the search uses BM25 alone."""
+CACHED_QUESTIONS = 1_000
+"""Vectors of questions in the cache: about 6 MB at 1,536 dimensions."""
 _NAME_CHARACTERS = 60
 
 InputType = Literal["search_document", "search_query"]
@@ -86,28 +98,35 @@ def _require_offered(model: str, dimension: int, offered: Sequence[int]) -> None
 class CohereEmbedder:
     """Implements the `Embedder` port.
 
-    The constructor raises ConfigError if the model does not offer the dimension.
+    Vectors of recent questions are cached, since a class often asks the same ones. The constructor
+    raises ConfigError if the model does not offer the dimension.
     """
 
     def __init__(
         self,
         client: AsyncClientV2,
         calls: Calls,
+        provider: ProviderCalls,
         count_tokens: Callable[[str], int],
         *,
         model: str,
         dimension: int,
-        timeout_seconds: float,
-        batch_tokens: int,
+        question_seconds: float = QUESTION_SECONDS,
+        attempt_seconds: float = ATTEMPT_SECONDS,
+        batch_tokens: int = _BATCH_TOKENS,
     ) -> None:
         self._facts = _facts(model)
         _require_offered(model, dimension, self._facts.dimensions)
         self.model = model
         self.dimension = dimension
-        self.bill = Bill()
+        self.billed_tokens = 0
+        """Input tokens that Cohere has billed since this object was created."""
+        self._questions: LRUCache[str, Vector] = LRUCache(CACHED_QUESTIONS)
         self._calls = calls
+        self._provider = provider
         self._count_tokens = count_tokens
-        self._timeout = timeout_seconds
+        self._question_seconds = question_seconds
+        self._attempt_seconds = attempt_seconds
         limits = calls.limiter.limits
         self._batch_texts = _even_share(MAX_TEXTS, limits.inputs_per_minute)
         self._batch_tokens = batch_tokens
@@ -120,15 +139,10 @@ class CohereEmbedder:
             model=model,
             embedding_types=["float"],
             truncate=self._facts.truncate,
-            request_options=request_options(timeout_seconds),
+            request_options=request_options(attempt_seconds),
         )
         if self._facts.selectable:
             self._send = partial(self._send, output_dimension=dimension)
-
-    @property
-    def billed_tokens(self) -> int:
-        """Input tokens that Cohere has billed since this object was created."""
-        return self.bill.total.input_tokens
 
     @property
     def limits(self) -> EmbedderLimits:
@@ -151,7 +165,15 @@ class CohereEmbedder:
 
     async def embed_query(self, text: str) -> Vector:
         """Return the vector of a question. Fails within seconds, since a reader is waiting."""
-        return (await self._call([text], self._count_tokens(text), "search_query", READER))[0]
+        known = self._questions.get(text)
+        looked_up("question_vectors", hit=known is not None)
+        if known is not None:
+            return known
+        tokens = self._count_tokens(text)
+        (vector,) = await self._call([text], tokens, "search_query", READER, self._question_seconds)
+        require_vector(vector, self.model, self.dimension, "a question")
+        self._questions[text] = vector
+        return vector
 
     async def embed_batches(
         self, texts: Sequence[str]
@@ -212,21 +234,33 @@ class CohereEmbedder:
         return _Outcome(((batch.start, vectors),), None)
 
     async def _call(
-        self, texts: Sequence[str], tokens: int, input_type: InputType, policy: RetryPolicy
+        self,
+        texts: Sequence[str],
+        tokens: int,
+        input_type: InputType,
+        policy: RetryPolicy,
+        seconds: float | None = None,
     ) -> list[Vector]:
+        """Embed the texts in one call. `tokens` by our count; `seconds` includes the retries."""
+
         async def send(slot: Slot) -> list[Vector]:
             with provider_errors("embed"):
-                async with asyncio.timeout(self._timeout):
+                async with asyncio.timeout(self._attempt_seconds):
                     response = await self._send(texts=list(texts), input_type=input_type)
                 billed = _billed_tokens(response)
                 if billed is not None:
                     slot.tokens = billed
-                    self.bill.add(Units(input_tokens=billed))
-                    self._counted_tokens += tokens
+                    self._bill(call, billed, tokens)
                 return self._vectors(response, len(texts))
 
         estimate = math.ceil(tokens * self._billed_per_counted())
-        return await self._calls.run(send, policy, inputs=len(texts), tokens=estimate)
+        async with self._provider.call(Units(input_tokens=estimate), seconds) as call:
+            return await self._calls.run(send, policy, inputs=len(texts), tokens=estimate)
+
+    def _bill(self, call: Call, billed: int, counted: int) -> None:
+        call.bill(Units(input_tokens=billed))
+        self.billed_tokens += billed
+        self._counted_tokens += counted
 
     def _billed_per_counted(self) -> float:
         if not self._counted_tokens:

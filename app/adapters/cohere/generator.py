@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import httpx
@@ -16,10 +16,10 @@ from app.adapters.cohere.limiter import Slot
 from app.adapters.cohere.retries import READER, Calls
 from app.adapters.cohere.stream import ChatReader, DocumentSet
 from app.domain.answer import AnswerMode
-from app.domain.cost import Bill
 from app.domain.errors import ProviderUnavailable
 from app.domain.prompts import (
     ANSWER_FROM_DOCUMENTS,
+    MAX_ANSWER_TOKENS,
     MAX_QUESTION_TOKENS,
     ChatMessage,
     answer_messages,
@@ -27,10 +27,12 @@ from app.domain.prompts import (
 )
 from app.domain.retrieval.query import Turn
 from app.services.generators import GenerationRequest, GeneratorEvent
+from app.services.provider_calls import ProviderCalls
 from app.services.provider_stream import (
     MAX_REWRITE_CHARACTERS,
     Event,
     ModelText,
+    answer_estimate,
     read_events,
     read_stream,
     rewritten_by,
@@ -41,20 +43,21 @@ from app.services.provider_stream import (
 class CohereGenerator:
     """Implements the `Generator` port.
 
-    `timeout_seconds` limits the wait for each event, not the whole answer. Closing the iterator
-    that `generate` returns closes the connection, which ends the generation.
+    Closing the iterator that `generate` returns closes the connection, which ends the generation.
     """
 
     mode = AnswerMode.GENERATED
     client: httpx.AsyncClient
     calls: Calls
+    answering: ProviderCalls
+    rewriting: ProviderCalls
     model: str
-    timeout_seconds: float = 30.0
-    max_tokens: int = 1_000
-    rewrites: Bill = field(default_factory=Bill, compare=False)
-    """Usage of `rewrite`; the usage of an answer is in its end event."""
+    first_seconds: float = 20.0
+    """Time limit for the first event, retries included; after it the answer is extractive."""
+    event_seconds: float = 30.0
+    """Time limit for each event: an answer may take longer."""
 
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         """Yield text and citations, then one end.
 
         If the model finds no answer in the context, there is no text and `finish_reason` is
@@ -64,20 +67,19 @@ class CohereGenerator:
         messages = answer_messages(ANSWER_FROM_DOCUMENTS, request.question, request.history)
         # command-a-03-2025 supports the citation modes FAST and OFF only.
         options = {"documents": documents.documents(), "citation_options": {"mode": "FAST"}}
-        body = self._body(messages, self.max_tokens) | options
-        reader = ChatReader(documents, ModelText())
-        async with aclosing(self._answer("answer", body, reader)) as answer:
-            async for item in answer:
-                yield item
+        body = self._body(messages, MAX_ANSWER_TOKENS) | options
+        events = self._answer("answer", body, ChatReader(documents, ModelText()))
+        return self.answering.answer(events, answer_estimate(request), self.first_seconds)
+
+    async def check(self) -> None:
+        """Do nothing: a check would cost money."""
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError if the call fails.
-
-        `GuardedRewriter` limits the time of the whole call.
-        """
+        """Return the standalone question. ProviderError if the call fails or is slow."""
         body = self._body(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
         reader = ChatReader(DocumentSet(()), ModelText(MAX_REWRITE_CHARACTERS))
-        return await rewritten_by(self._answer("rewrite the question", body, reader), self.rewrites)
+        answer = self._answer("rewrite the question", body, reader)
+        return await rewritten_by(answer, self.rewriting, question, history)
 
     def _body(self, messages: Sequence[ChatMessage], max_tokens: int) -> dict[str, object]:
         return {
@@ -96,7 +98,7 @@ class CohereGenerator:
 
         events = await self.calls.run(send, READER)
         errors = partial(provider_errors, action)
-        answer = read_stream(events, reader, errors, lambda: self.timeout_seconds)
+        answer = read_stream(events, reader, errors, lambda: self.event_seconds)
         async with aclosing(answer):
             async for item in answer:
                 yield item
@@ -106,7 +108,7 @@ class CohereGenerator:
         events = self._events(action, body)
         try:
             with provider_errors(action):
-                async with asyncio.timeout(self.timeout_seconds):
+                async with asyncio.timeout(self.event_seconds):
                     first = await anext(events, None)
             if first is None:
                 message = f"Cohere could not {action}: it sent no event"

@@ -1,4 +1,4 @@
-"""Rate limits of Cohere: calls, inputs and tokens per minute, calls per month."""
+"""Rate limits of Cohere: calls, inputs and tokens per minute."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from app.domain.cost import RateLimits
-from app.domain.errors import ProviderRateLimited, StorageError
+from app.domain.errors import ProviderRateLimited
 
 Tier: TypeAlias = Literal["trial", "production"]
 Endpoint: TypeAlias = Literal["embed", "chat", "rerank"]
@@ -26,9 +24,9 @@ _SLACK = 1.5
 # https://docs.cohere.com/docs/rate-limits (2026). The trial key's limit of 100,000 tokens a minute
 # is documented only in the error that enforces it: "trial token rate limit exceeded".
 _LIMITS: Mapping[tuple[Tier, Endpoint], RateLimits] = {
-    ("trial", "embed"): RateLimits(100, 2_000, 100_000, 1_000),
-    ("trial", "chat"): RateLimits(20, calls_per_month=1_000),
-    ("trial", "rerank"): RateLimits(10, calls_per_month=1_000),
+    ("trial", "embed"): RateLimits(100, 2_000, 100_000),
+    ("trial", "chat"): RateLimits(20),
+    ("trial", "rerank"): RateLimits(10),
     ("production", "embed"): RateLimits(2_000, 2_000),
     ("production", "chat"): RateLimits(500),
     ("production", "rerank"): RateLimits(1_000),
@@ -38,38 +36,6 @@ _LIMITS: Mapping[tuple[Tier, Endpoint], RateLimits] = {
 def default_limits(tier: Tier, endpoint: Endpoint) -> RateLimits:
     """Return the limits that Cohere documents for this kind of key."""
     return _LIMITS[tier, endpoint]
-
-
-class MonthlyCalls:
-    """Counts this month's calls, of all endpoints and processes.
-
-    One file per month grows by a byte per call: atomic between processes, crash-safe.
-    """
-
-    def __init__(
-        self, folder: Path, today: Callable[[], date] = lambda: datetime.now(UTC).date()
-    ) -> None:
-        self._folder = folder
-        self._today = today
-
-    def _path(self) -> Path:
-        return self._folder / f"cohere-calls-{self._today():%Y-%m}"
-
-    def used(self) -> int:
-        try:
-            return self._path().stat().st_size
-        except FileNotFoundError:
-            return 0
-
-    def add(self) -> None:
-        path = self._path()
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with path.open("ab", buffering=0) as file:
-                file.write(b".")
-        except OSError as error:
-            message = f"{path}: cannot count calls to Cohere ({error.strerror})"
-            raise StorageError(message) from error
 
 
 @dataclass(slots=True, eq=False)
@@ -92,12 +58,10 @@ class RateLimiter:
     def __init__(
         self,
         limits: RateLimits,
-        monthly: MonthlyCalls | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.limits = limits
-        self._monthly = monthly
         self._clock = clock
         self._sleep = sleep
         self._slots: deque[Slot] = deque()
@@ -108,10 +72,8 @@ class RateLimiter:
     ) -> Slot:
         """Wait until a call with this many inputs and tokens may be sent.
 
-        ProviderRateLimited, without waiting, if that would take more than `max_wait` seconds or if
-        the month's calls are used up.
+        ProviderRateLimited, without waiting, if that would take more than `max_wait` seconds.
         """
-        self._check_month()
         slot = Slot(0.0, inputs, tokens)
         slot.time = self._earliest(slot)
         wait = slot.time - self._clock()
@@ -125,8 +87,6 @@ class RateLimiter:
         except BaseException:
             self._slots.remove(slot)
             raise
-        if self._monthly is not None:
-            self._monthly.add()
         return slot
 
     def pause(self, seconds: float) -> None:
@@ -166,13 +126,3 @@ class RateLimiter:
             and (limits.inputs_per_minute is None or inputs <= limits.inputs_per_minute)
             and (limits.tokens_per_minute is None or tokens <= limits.tokens_per_minute)
         )
-
-    def _check_month(self) -> None:
-        allowed = self.limits.calls_per_month
-        if allowed is None or self._monthly is None or self._monthly.used() < allowed:
-            return
-        message = (
-            f"this month's {allowed:,} calls to Cohere are used up; with a production key set "
-            "RAG_COHERE_TIER=production"
-        )
-        raise ProviderRateLimited(message)

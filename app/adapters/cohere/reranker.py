@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING
 
 from app.adapters.cohere.client import request_options
 from app.adapters.cohere.errors import provider_errors
 from app.adapters.cohere.limiter import Slot
 from app.adapters.cohere.retries import READER, Calls
-from app.domain.cost import Bill, Units
+from app.domain.cost import Units
 from app.domain.errors import ProviderError
 from app.domain.prompts import visible
+from app.services.provider_calls import ProviderCalls
 from app.services.provider_stream import tokens_of
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, V2RerankResponse
 
+_TEXTS_PER_SEARCH = 100
+"""Maximum documents billed as one search (https://cohere.com/pricing)."""
+
 
 @dataclass(frozen=True, slots=True)
 class CohereReranker:
-    """Implements the `Reranker` port. `timeout_seconds` is for each attempt."""
+    """Implements the `Reranker` port."""
 
     client: AsyncClientV2
     calls: Calls
+    provider: ProviderCalls
     model: str
-    timeout_seconds: float = 3.0
-    bill: Bill = field(default_factory=Bill, compare=False)
+    seconds: float = 3.0
+    """Time limit, retries included; after it the order of the search is kept."""
 
     async def rerank(
         self, question: str, texts: Sequence[str], top_n: int
@@ -46,17 +52,20 @@ class CohereReranker:
                     query=visible(question),
                     documents=list(texts),
                     top_n=min(top_n, len(texts)),
-                    request_options=request_options(self.timeout_seconds),
+                    request_options=request_options(self.seconds),
                 )
-                self.bill.add(_billed(response))
+                if searches := _billed_searches(response):
+                    call.bill(Units(searches=searches))
                 return _ranking(response, len(texts))
 
-        return (await self.calls.run(send, READER))[:top_n]
+        estimate = Units(searches=ceil(len(texts) / _TEXTS_PER_SEARCH))
+        async with self.provider.call(estimate, self.seconds) as call:
+            return (await self.calls.run(send, READER))[:top_n]
 
 
-def _billed(response: V2RerankResponse) -> Units:
+def _billed_searches(response: V2RerankResponse) -> int | None:
     units = getattr(getattr(response, "meta", None), "billed_units", None)
-    return Units(searches=tokens_of(getattr(units, "search_units", None)) or 0)
+    return tokens_of(getattr(units, "search_units", None))
 
 
 def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:

@@ -16,7 +16,6 @@ from app.services.threads import in_thread
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spending (day TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS notices (day TEXT, name TEXT, PRIMARY KEY (day, name)) WITHOUT ROWID;
 """
 _ROUNDING = 1e-9
 """US dollars; rounding errors of sums are smaller."""
@@ -45,26 +44,20 @@ class SqliteSpending:
             return _spent(connection, day)
 
     @in_thread
-    def reserve(self, day: date, usd: float, limits: Spent) -> bool:
+    def reserve(self, day: date, usd: float, limits: Spent) -> Spent | None:
         with self._transaction() as connection:
             spent = _spent(connection, day)
             least = usd - _ROUNDING
             if spent.day + least > limits.day or spent.month + least > limits.month:
-                return False
+                return None
             _add(connection, day, usd)
-            return True
+            return _spent(connection, day)
 
     @in_thread
     def add(self, day: date, usd: float) -> Spent:
         with self._transaction() as connection:
             _add(connection, day, usd)
             return _spent(connection, day)
-
-    @in_thread
-    def first_notice(self, day: date, name: str) -> bool:
-        query = "INSERT OR IGNORE INTO notices VALUES (?, ?)"
-        with self._transaction() as connection:
-            return connection.execute(query, (day.isoformat(), name)).rowcount == 1
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

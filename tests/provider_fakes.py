@@ -1,0 +1,31 @@
+"""Calls to a provider that cost nothing, and circuit breakers that open early or late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from app.adapters.sqlite.spending import SqliteSpending
+from app.bootstrap import providers
+from app.domain.cost import Price
+from app.services.budget import Budget
+from app.services.provider_calls import ProviderCalls
+from app.services.resilience import CircuitBreaker
+
+
+def free_calls(breaker: CircuitBreaker | None = None) -> ProviderCalls:
+    """Without limits, and without a file: what is free is not counted."""
+    budget = Budget(SqliteSpending(Path("never-written")), None, None)
+    return ProviderCalls(budget, Price(), breaker or CircuitBreaker("the provider"))
+
+
+@contextmanager
+def opening_after(failures: int) -> Iterator[None]:
+    """Circuits of applications that the block opens take so many failures to open."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(providers, "CircuitBreaker", partial(CircuitBreaker, failures=failures))
+        yield
