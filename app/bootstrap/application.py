@@ -184,7 +184,7 @@ async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExit
         paragraphs=await pick_paragraph_scorer(settings, embedder),
         sparse=Bm25Encoder(),
         count_tokens=await asyncio.to_thread(token_counter),
-        log=await stack.enter_async_context(question_log(settings, index)),
+        log=await stack.enter_async_context(question_log(settings)),
     )
 
 
@@ -245,7 +245,6 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
     )
     vocabulary = BookVocabulary(index, lexical, bounds, parts.count_tokens)
     analysis = AnalyseQuestion(
-        index,
         question_embedder(settings, metered(settings, parts.embedder)),
         lexical,
         bounds,

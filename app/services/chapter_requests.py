@@ -38,12 +38,13 @@ from app.domain.answering.request_words import IntentKind
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
+from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
 from app.domain.search_text import SearchText
 from app.domain.terms import words
 from app.services.book_cache import BookCache
-from app.services.book_scope import books_asked
+from app.services.book_scope import BookScope
 from app.services.consultation import Consultation, ConsultBook
 from app.services.page_glossary import LookUpTerms
 from app.services.ports import BookManifest, VectorIndex
@@ -80,18 +81,18 @@ class ConsultChapters:
     )
 
     async def read(
-        self, intent: Intent, request: AskRequest
+        self, intent: Intent, request: AskRequest, scope: BookScope
     ) -> Consultation | Clarification | AskRequest | None:
         """Return a context, a clarification, or another request to answer instead.
 
         An exercise becomes a request with its own text. None if the request is an ordinary
         question.
 
-        Raises QuestionError, BookNotFound and StorageError.
+        Raises StorageError.
         """
-        page, scope = await self.consult.locate(request)
-        books = await books_asked(self.index, (page.book,) if page else scope.books)
-        contents = [_within(await self._chapters_of(one), scope) for one in books]
+        page = scope.page
+        books = scope.books.only((page.book,) if page else ()).named()
+        contents = [_within(await self._chapters_of(one), scope.filter) for one in books]
         every = list(chain.from_iterable(contents))
         found = self._named(intent, every, page)
         if not found and (question := _about_topic(intent)):
@@ -100,7 +101,7 @@ class ConsultChapters:
             titles = "; ".join(one.title for one in books)
             return Clarification(WHICH_BOOK[intent.language].format(titles))
         if intent.kind is IntentKind.EXERCISE:
-            return await self._exercise(intent, request, found, every)
+            return await self._exercise(intent, request, found, every, scope)
         if not found:
             return _ask_which(WHICH_CHAPTER, intent, every) if every else None
         read = self._quiz if intent.kind is IntentKind.QUIZ else self._summary
@@ -150,6 +151,7 @@ class ConsultChapters:
         request: AskRequest,
         found: Sequence[Chapter],
         every: Sequence[Chapter],
+        scope: BookScope,
     ) -> Clarification | AskRequest | None:
         number = intent.exercise or 0
         for chapter in found:
@@ -160,7 +162,7 @@ class ConsultChapters:
                 return replace(
                     request,
                     question=exercise.text,
-                    filter=replace(request.filter, books=(chapter.book,)),
+                    filter=replace(scope.filter, books=(chapter.book,)),
                     exercise=exercise.paragraph_id,
                 )
         if having := [one for one in every if one.exercises]:
@@ -168,7 +170,7 @@ class ConsultChapters:
         return Clarification(NO_EXERCISES[intent.language])
 
     async def _summary(
-        self, _: Intent, request: AskRequest, chapter: Chapter, scope: SearchFilter
+        self, _: Intent, request: AskRequest, chapter: Chapter, scope: BookScope
     ) -> Consultation | None:
         passages, chunks = await self._text(chapter)
         language = chunks[0].language
@@ -182,13 +184,13 @@ class ConsultChapters:
         return self._consultation(request, scope, chunks, context, quoted(excerpts, context))
 
     async def _quiz(
-        self, intent: Intent, request: AskRequest, chapter: Chapter, scope: SearchFilter
+        self, intent: Intent, request: AskRequest, chapter: Chapter, scope: BookScope
     ) -> Consultation | Clarification:
         passages, chunks = await self._text(chapter)
         context = exercises(passages)[:QUIZ_QUESTIONS]
         prepared = quoted(whole_blocks(context), context)
         if not context:
-            entries = await self._terms(chapter, passages)
+            entries = await self._terms(chapter, passages, scope.books[chapter.book])
             question = WHAT_IS[intent.language]
             context, prepared = asked_terms(entries[:QUIZ_QUESTIONS], question)
         if not context:
@@ -197,7 +199,7 @@ class ConsultChapters:
         return replace(read, verbatim=True)
 
     async def _terms(
-        self, chapter: Chapter, passages: Sequence[ContextPassage]
+        self, chapter: Chapter, passages: Sequence[ContextPassage], manifest: BookManifest
     ) -> list[ContextPassage]:
         """Return the chapter's glossary entries; without any, the entries of the terms it uses."""
         entries = [one for one in passages if one.passage.kind is BlockKind.GLOSSARY_ENTRY]
@@ -205,8 +207,8 @@ class ConsultChapters:
             return entries
         ids: dict[str, None] = {}
         for page in chapter.pages:
-            found = await self.glossary.on_page(page.deep_link_url, chapter.book)
-            ids |= dict.fromkeys(one.entry.paragraph_id for one in found.terms) if found else {}
+            terms = await self.glossary.in_book(page_key(page.deep_link_url), manifest)
+            ids |= dict.fromkeys(one.entry.paragraph_id for one in terms or ())
         used = [*ids][:QUIZ_QUESTIONS]
         if not used:
             return []
@@ -228,7 +230,7 @@ class ConsultChapters:
     def _consultation(
         self,
         request: AskRequest,
-        scope: SearchFilter,
+        scope: BookScope,
         chunks: Sequence[Chunk],
         context: Sequence[ContextPassage],
         prepared: ExtractiveAnswer,
@@ -242,7 +244,7 @@ class ConsultChapters:
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         return Consultation(
             request,
-            replace(scope, books=(chunks[0].book,)),
+            scope,
             RetrievalResult(hits),
             hits[:FOLLOWED_UP],
             analysis,

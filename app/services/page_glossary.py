@@ -41,7 +41,6 @@ class PageGlossary:
 class _GlossaryCache:
     """Cached terms of a book, and those found on pages so far."""
 
-    manifest: BookManifest
     finder: TermFinder
     defined: Mapping[str, Sequence[GlossaryTerm]]
     """Page key -> entries on that page, with references followed."""
@@ -69,41 +68,39 @@ class LookUpTerms:
         key = page_key(page)
 
         async def read(manifest: BookManifest) -> PageGlossary | None:
-            terms = await self._terms(await self._glossary(manifest), key)
+            terms = await self.in_book(key, manifest)
             return None if terms is None else PageGlossary(manifest.book, terms)
 
         return await in_first_book(self.index, page, book, read)
+
+    async def in_book(self, page: str, manifest: BookManifest) -> tuple[TermOnPage, ...] | None:
+        """Return the terms on the page of this key; None if the book has no such page."""
+        glossary = await self._glossary(manifest)
+        if page not in glossary.found:
+            on_page = SearchFilter(books=(manifest.book,), pages=(page,))
+            chunks = await self.index.matching(on_page)
+            if not chunks:
+                return None
+            glossary.found[page] = await asyncio.to_thread(_terms_of, glossary, page, chunks)
+        return glossary.found[page]
 
     async def _glossary(self, manifest: BookManifest) -> _GlossaryCache:
         async def make() -> _GlossaryCache:
             entries = SearchFilter(books=(manifest.book,), kinds=(BlockKind.GLOSSARY_ENTRY,))
             chunks = await self.index.matching(entries)
             # In a thread: 2,000 entries take a second, and a page about 10 ms.
-            return await asyncio.to_thread(_glossary_of, manifest, chunks)
+            return await asyncio.to_thread(_glossary_of, chunks)
 
         return await self._read.get(manifest, make)
 
-    async def _terms(self, glossary: _GlossaryCache, page: str) -> tuple[TermOnPage, ...] | None:
-        """Return the terms on a page; None if the book has no such page."""
-        known = glossary.found.get(page)
-        if known is not None:
-            return known
-        on_page = SearchFilter(books=(glossary.manifest.book,), pages=(page,))
-        chunks = await self.index.matching(on_page)
-        if not chunks:
-            return None
-        found = await asyncio.to_thread(_terms_of, glossary, page, chunks)
-        glossary.found[page] = found
-        return found
 
-
-def _glossary_of(manifest: BookManifest, chunks: Sequence[Chunk]) -> _GlossaryCache:
+def _glossary_of(chunks: Sequence[Chunk]) -> _GlossaryCache:
     defined = _terms_by_page(chunks)
     # Sorted for a deterministic result: the first entry of a term wins.
     every = [term for page in sorted(defined) for term in sorted(defined[page], key=_by_term)]
     explained = with_references(every)
     by_page = {page: [explained[term] for term in terms] for page, terms in defined.items()}
-    return _GlossaryCache(manifest, TermFinder.of(explained[term] for term in every), by_page)
+    return _GlossaryCache(TermFinder.of(explained[term] for term in every), by_page)
 
 
 def _terms_by_page(chunks: Sequence[Chunk]) -> dict[str, list[GlossaryTerm]]:
