@@ -50,13 +50,10 @@ async def scope_of(index: BookCatalogue, filter: SearchFilter, page_url: str = "
     """
     every = await index.books()
     editions = _readers_editions(every, filter.books, page_url)
-    books = every.only([one.book for one in await _readable(index, every, editions)])
-    if every and not (editions or every.defaults):
-        message = f"only editions are indexed: ask one of {', '.join(every)}"
-        raise BookNotFound(message)
-    if not books:
-        raise BookNotFound(NO_BOOKS)
-    return BookScope(books, replace(filter, books=editions), every)
+    if not await _readable(index, every, editions):
+        named = f"only editions are indexed: ask one of {', '.join(every)}"
+        raise BookNotFound(named if every else NO_BOOKS)
+    return BookScope(every.only(editions), replace(filter, books=editions), every)
 
 
 def require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> None:
@@ -104,33 +101,23 @@ def _readers_editions(
     return tuple(here if here and here.name == book else book for book in names)
 
 
-async def _books_of_page(
-    index: BookCatalogue, page: str, book: BookId | None
-) -> list[BookManifest]:
-    """Return the books that may have a page, given by URL or path: `book`, or all.
-
-    Each in the edition of the page; the book whose site the URL belongs to comes first. Raises as
-    `books_asked` does.
-    """
-    every = await index.books()
-    editions = _readers_editions(every, (book,) if book else (), page)
-    books = await _readable(index, every, editions)
-    return sorted(books, key=lambda one: not page.startswith(one.base_url))
-
-
 async def in_first_book(
     index: BookCatalogue,
     page: str,
     book: BookId | None,
     read: Callable[[BookManifest], Awaitable[_Found | None]],
 ) -> _Found | None:
-    """Return what `read` finds in the first of the `_books_of_page` that has the page; else None.
+    """Return what `read` finds in the first book that has a page, given by URL or path; else None.
 
-    Raises as `books_asked` does, and StorageError if the page was not found and a book could not
-    be read.
+    It is looked for in `book`, or in all, each in the edition of the page; first in the book whose
+    site the URL belongs to. Raises as `books_asked` does, and StorageError if the page was not
+    found and a book could not be read.
     """
+    every = await index.books()
+    editions = _readers_editions(every, (book,) if book else (), page)
+    books = await _readable(index, every, editions)
     damaged: StorageError | None = None
-    for manifest in await _books_of_page(index, page, book):
+    for manifest in sorted(books, key=lambda one: not page.startswith(one.base_url)):
         try:
             found = await read(manifest)
         except StorageError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, chain
 
-from app.domain.answer import Confidence, Source
+from app.domain.answer import Source
 from app.domain.answering.chapter_answers import (
     asked_terms,
     first_sentences,
@@ -32,7 +32,7 @@ from app.domain.answering.notices import (
     WHICH_BOOK,
     WHICH_CHAPTER,
 )
-from app.domain.answering.question_analysis import analyse
+from app.domain.answering.question_analysis import QuestionAnalysis, analyse
 from app.domain.answering.request import AskRequest, PageLocation
 from app.domain.answering.request_words import IntentKind
 from app.domain.answering.units import SplitSentences
@@ -104,8 +104,7 @@ class ConsultChapters:
             return await self._exercise(intent, request, found, every, scope)
         if not found:
             return _ask_which(WHICH_CHAPTER, intent, every) if every else None
-        read = self._quiz if intent.kind is IntentKind.QUIZ else self._summary
-        return await read(intent, request, found[0], scope)
+        return await self._of_chapter(found[0], intent, request, scope)
 
     async def _chapters_of(self, manifest: BookManifest) -> list[Chapter]:
         async def make() -> list[Chapter]:
@@ -133,16 +132,16 @@ class ConsultChapters:
         Of several, the one with the shortest title; empty if there is none.
         """
         pages = [page_of(one, file) for one in chapters for file in one.files]
+        terms = self.consult.analysis.lexical.terms
         for candidates in (chapters, pages):
-            sizes: list[tuple[int, Chapter]] = []
-            for one in candidates:
-                language = one.pages[0].language
-                asked = self.consult.analysis.lexical.terms(topic, language)
-                title = self.consult.analysis.lexical.terms(one.title, language)
-                if asked and asked <= title:
-                    sizes.append((len(title), one))
-            if sizes:
-                return [min(sizes, key=lambda sized: sized[0])[1]]
+            titles = [(one, terms(one.title, one.language)) for one in candidates]
+            found = [
+                (len(title), one)
+                for one, title in titles
+                if (asked := terms(topic, one.language)) and asked <= title
+            ]
+            if found:
+                return [min(found, key=lambda sized: sized[0])[1]]
         return []
 
     async def _exercise(
@@ -169,34 +168,58 @@ class ConsultChapters:
             return _ask_which(NO_SUCH_EXERCISE, intent, having)
         return Clarification(NO_EXERCISES[intent.language])
 
-    async def _summary(
-        self, _: Intent, request: AskRequest, chapter: Chapter, scope: BookScope
-    ) -> Consultation | None:
+    async def _of_chapter(
+        self, chapter: Chapter, intent: Intent, request: AskRequest, scope: BookScope
+    ) -> Consultation | Clarification | None:
+        """Return a context with the chapter's summary or a quiz as its prepared answer."""
         passages, chunks = await self._text(chapter)
-        language = chunks[0].language
-        own = [self._budgeted(one) for one in summary_sections(passages)]
-        if own:
-            context, excerpts = leading(own, self.split_sentences, language)
+        quiz = intent.kind is IntentKind.QUIZ
+        if quiz:
+            context, prepared = await self._quiz(chapter, passages, intent.language, scope)
         else:
-            context, excerpts = first_sentences(outline(passages), self.split_sentences, language)
-        if not excerpts:
-            return None
-        return self._consultation(request, scope, chunks, context, quoted(excerpts, context))
+            context, prepared = self._summary(passages, chapter.language)
+        if not prepared.text:
+            return Clarification(NO_EXERCISES[intent.language]) if quiz else None
+        shown = {one.passage.paragraph_id for one in context}
+        hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
+        return Consultation(
+            request,
+            scope,
+            RetrievalResult(hits),
+            hits[:FOLLOWED_UP],
+            self._analysis(request.question, chapter.language),
+            score=1.0,
+            context=context,
+            prepared=prepared,
+            verbatim=quiz,
+        )
+
+    def _summary(
+        self, passages: Sequence[ContextPassage], language: str
+    ) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
+        """Return the chapter's own summary, else an outline."""
+        own = [self._budgeted(one) for one in summary_sections(passages)]
+        taken = leading if own else first_sentences
+        context, excerpts = taken(own or outline(passages), self.split_sentences, language)
+        return context, quoted(excerpts, context)
 
     async def _quiz(
-        self, intent: Intent, request: AskRequest, chapter: Chapter, scope: BookScope
-    ) -> Consultation | Clarification:
-        passages, chunks = await self._text(chapter)
-        context = exercises(passages)[:QUIZ_QUESTIONS]
-        prepared = quoted(whole_blocks(context), context)
-        if not context:
-            entries = await self._terms(chapter, passages, scope.books[chapter.book])
-            question = WHAT_IS[intent.language]
-            context, prepared = asked_terms(entries[:QUIZ_QUESTIONS], question)
-        if not context:
-            return Clarification(NO_EXERCISES[intent.language])
-        read = self._consultation(request, scope, chunks, context, prepared)
-        return replace(read, verbatim=True)
+        self,
+        chapter: Chapter,
+        passages: Sequence[ContextPassage],
+        language: str,
+        scope: BookScope,
+    ) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
+        """Return the first exercises; without any, questions for glossary terms."""
+        if context := exercises(passages)[:QUIZ_QUESTIONS]:
+            return context, quoted(whole_blocks(context), context)
+        entries = await self._terms(chapter, passages, scope.books[chapter.book])
+        return asked_terms(entries[:QUIZ_QUESTIONS], WHAT_IS[language])
+
+    def _analysis(self, question: str, language: str) -> QuestionAnalysis:
+        terms = partial(self.consult.analysis.lexical.terms, language=language)
+        said = tuple(words(question))
+        return analyse(question, SearchText(question, said), question, language, said, terms, {})
 
     async def _terms(
         self, chapter: Chapter, passages: Sequence[ContextPassage], manifest: BookManifest
@@ -226,33 +249,6 @@ class ConsultChapters:
         totals = accumulate(one.tokens for one in section)
         fitting = sum(total <= self.consult.context_tokens for total in totals)
         return list(section[: max(fitting, 1)])
-
-    def _consultation(
-        self,
-        request: AskRequest,
-        scope: BookScope,
-        chunks: Sequence[Chunk],
-        context: Sequence[ContextPassage],
-        prepared: ExtractiveAnswer,
-    ) -> Consultation:
-        language = chunks[0].language
-        terms = partial(self.consult.analysis.lexical.terms, language=language)
-        asked, said = request.question, tuple(words(request.question))
-        searched = SearchText(asked, said)
-        analysis = analyse(asked, searched, asked, language, said, terms, {})
-        shown = {one.passage.paragraph_id for one in context}
-        hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
-        return Consultation(
-            request,
-            scope,
-            RetrievalResult(hits),
-            hits[:FOLLOWED_UP],
-            analysis,
-            score=1.0,
-            confidence=Confidence.ANSWERED,
-            context=context,
-            prepared=prepared,
-        )
 
 
 def _about_topic(intent: Intent) -> str:
