@@ -273,13 +273,12 @@ def _answer(
     parts: _Parts, retrieve: Retrieve, scorer: AnswerabilityScorer, vocabulary: BookVocabulary
 ) -> AnswerQuestion:
     """Build the use case that answers, with extractive answers."""
-    settings, index, analysis = parts.settings, parts.index, retrieve.analysis
+    settings, index = parts.settings, parts.index
     # Cached, because many questions lead to the same paragraphs.
     sentences = lru_cache(maxsize=4_096)(split_sentences)
     extractive = ExtractiveGenerator(sentences, scorer.similarity, parts.paragraphs)
     consult = ConsultBook(
         retrieve=retrieve,
-        analysis=analysis,
         places=PageLocator(index),
         scorer=scorer,
         refusal_policy=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),

@@ -132,7 +132,7 @@ class ConsultChapters:
         Of several, the one with the shortest title; empty if there is none.
         """
         pages = [page_of(one, file) for one in chapters for file in one.files]
-        terms = self.consult.analysis.lexical.terms
+        terms = self.consult.retrieve.analysis.lexical.terms
         for candidates in (chapters, pages):
             titles = [(one, terms(one.title, one.language)) for one in candidates]
             found = [
@@ -217,7 +217,7 @@ class ConsultChapters:
         return asked_terms(entries[:QUIZ_QUESTIONS], WHAT_IS[language])
 
     def _analysis(self, question: str, language: str) -> QuestionAnalysis:
-        terms = partial(self.consult.analysis.lexical.terms, language=language)
+        terms = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
         said = tuple(words(question))
         return analyse(question, SearchText(question, said), question, language, said, terms, {})
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from app.domain.abbreviations import short_words, written_out
 from app.domain.answer import Confidence
@@ -23,22 +22,13 @@ from app.domain.answering.request import (
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery
-from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.answerability_scorer import SCORED_HITS, AnswerabilityScorer
 from app.services.book_scope import BookScope, scope_of
 from app.services.generators import GenerationRequest
 from app.services.page_locator import PageLocator
 from app.services.recording import stage
-from app.services.retrieve import RetrievalResult
+from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.vocabulary import BookVocabulary
-
-
-class Retriever(Protocol):
-    """The part of `app.services.retrieve.Retrieve` that answers need."""
-
-    async def find(self, asked: AnalysedQuery) -> RetrievalResult: ...
-
-    async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +87,7 @@ class ConsultBook:
     The part of the analysis that needs the language of the hits follows the search.
     """
 
-    retrieve: Retriever
-    analysis: AnalyseQuestion
+    retrieve: Retrieve
     places: PageLocator
     scorer: AnswerabilityScorer
     refusal_policy: RefusalPolicy
@@ -176,11 +165,11 @@ class ConsultBook:
             history=request.history,
             rewrite=not selection,
         )
-        asked = await self.analysis.of_query(query, scope.books)
+        asked = await self.retrieve.analysis.of_query(query, scope.books)
         found = await self.retrieve.find(asked)
         with stage("analysis"):
             language = found.hits[0].chunk.language if found.hits else "en"
-            analysis = await self.analysis.of_answer(
+            analysis = await self.retrieve.analysis.of_answer(
                 request.question, asked, language, selected=selection is not None
             )
         read = Consultation(request, scope, found, found.hits, analysis)

@@ -56,7 +56,7 @@ class Reader:
     def __init__(self, generator: FakeGenerator | None = None) -> None:
         index, sparse = FakeIndex(CHUNKS), FakeSparse()
         retrieve = retrieving(FakeEmbedder(), sparse, index)
-        self.retriever = SpyRetriever(retrieve)
+        self.retriever = SpyRetriever.of(retrieve)
         answering = answering_over(index, self.retriever, sparse, refusal_threshold=0.0)
         self.places = answering.consult.places
         self.use_case = answering.written_by(generator) if generator else answering
