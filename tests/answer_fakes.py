@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
@@ -16,7 +16,7 @@ from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFea
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery, Turn
+from app.domain.retrieval.query import ContextPassage, SearchQuery, Turn
 from app.domain.retrieval.standalone import Standalone
 from app.domain.search_text import search_text
 from app.domain.terms import words
@@ -132,21 +132,21 @@ def in_order(*passages: Passage) -> list[Passage]:
     return placed
 
 
-@dataclass
-class SpyRetriever:
+@dataclass(frozen=True)
+class SpyRetriever(Retrieve):
     """Searches for real, in memory, and remembers what it was asked."""
 
-    retrieve: Retrieve
     asked: list[SearchQuery] = field(default_factory=list)
     texts: list[Standalone] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, retrieve: Retrieve) -> SpyRetriever:
+        return cls(**{one.name: getattr(retrieve, one.name) for one in fields(retrieve)})
 
     async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         self.asked.append(asked.query)
         self.texts.append(asked.texts)
-        return await self.retrieve.find(asked)
-
-    async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]:
-        return await self.retrieve.context(hits, token_budget)
+        return await super().find(asked)
 
 
 @dataclass
@@ -162,7 +162,7 @@ class World:
         self.index = FakeIndex(chunks)
         self.sparse = FakeSparse()
         embedder = FakeEmbedder(error=self.error)
-        self.retriever = SpyRetriever(retrieving(embedder, self.sparse, self.index))
+        self.retriever = SpyRetriever.of(retrieving(embedder, self.sparse, self.index))
 
     def answering(
         self,
@@ -193,15 +193,13 @@ def answering_over(
     answer_threshold: float = 0.0,
 ) -> AnswerQuestion:
     """The use case as bootstrap makes it, without a model."""
-    analysis = retriever.retrieve.analysis
-    lexical, bounds = analysis.lexical, analysis.bounds
+    lexical, bounds = retriever.analysis.lexical, retriever.analysis.bounds
     vectors = similarity_encoder()
     reranker = FeatureReranker(lexical.ordered_terms, vectors)
     scorer = AnswerabilityScorer(vectors, reranker.terms_of)
     extractive = ExtractiveGenerator(split_sentences, scorer.similarity)
     consult = ConsultBook(
         retrieve=retriever,
-        analysis=analysis,
         places=PageLocator(index),
         scorer=scorer,
         refusal_policy=RefusalPolicy(refusal_threshold, answer_threshold),

@@ -277,7 +277,7 @@ def retrieving(
     """The use case as bootstrap makes it, over these parts."""
     lexical, similarity = LexicalEncoder(sparse), similarity_encoder()
     return Retrieve(
-        AnalyseQuestion(index, embedder, lexical, TermUpperBounds(index), similarity),
+        AnalyseQuestion(embedder, lexical, TermUpperBounds(index), similarity),
         index,
         reranker,
         count_tokens,

@@ -35,7 +35,6 @@ from app.domain.edition import Edition
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.urls import encoded_url
-from app.services.book_scope import readers_editions
 from app.services.retrieve import RetrievalResult
 
 _STREAM_EXAMPLE = """\
@@ -134,12 +133,12 @@ async def search(body: SearchRequest, request: Request, rag: Rag) -> SearchBody:
         question=body.question,
         k=body.k,
         mode=body.mode,
-        filter=SearchFilter(books=await readers_editions(rag.index, asked, body.page_url)),
+        filter=SearchFilter(books=asked),
     )
 
     async def find() -> RetrievalResult:
         async with client_place(capacity_of(request).searches, request):
-            return await rag.retrieve.search(query)
+            return await rag.retrieve.search(query, body.page_url)
 
     result = await while_connected(request, find())
     hits = [HitBody.of(hit) for hit in result.hits]

@@ -184,7 +184,7 @@ async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExit
         paragraphs=await pick_paragraph_scorer(settings, embedder),
         sparse=Bm25Encoder(),
         count_tokens=await asyncio.to_thread(token_counter),
-        log=await stack.enter_async_context(question_log(settings, index)),
+        log=await stack.enter_async_context(question_log(settings)),
     )
 
 
@@ -235,7 +235,6 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
     )
     vocabulary = BookVocabulary(index, lexical, bounds, parts.count_tokens)
     analysis = AnalyseQuestion(
-        index,
         parts.embedder,
         lexical,
         bounds,
@@ -264,13 +263,12 @@ def _answer(
     parts: _Parts, retrieve: Retrieve, scorer: AnswerabilityScorer, vocabulary: BookVocabulary
 ) -> AnswerQuestion:
     """Build the use case that answers, with extractive answers."""
-    settings, index, analysis = parts.settings, parts.index, retrieve.analysis
+    settings, index = parts.settings, parts.index
     # Cached, because many questions lead to the same paragraphs.
     sentences = lru_cache(maxsize=4_096)(split_sentences)
     extractive = ExtractiveGenerator(sentences, scorer.similarity, parts.paragraphs)
     consult = ConsultBook(
         retrieve=retrieve,
-        analysis=analysis,
         places=PageLocator(index),
         scorer=scorer,
         refusal_policy=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),

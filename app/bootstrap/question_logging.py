@@ -41,17 +41,13 @@ def question_reports(store: QuestionStore, index: BookStore) -> ReportQuestions:
 
 
 @asynccontextmanager
-async def question_log(settings: Settings, index: BookStore) -> AsyncIterator[QuestionLog | None]:
+async def question_log(settings: Settings) -> AsyncIterator[QuestionLog | None]:
     """Open the question log; None if it is off. Pending entries are written at the end."""
     if not settings.question_log:
         yield None
         return
     store = question_store(settings)
-    log = QuestionLog(
-        store=store,
-        index=index,
-        keep_days=settings.question_log_days,
-    )
+    log = QuestionLog(store, settings.question_log_days)
     writer = asyncio.create_task(log.write())
     try:
         yield log

@@ -26,7 +26,8 @@ sixteen seventeen eighteen nineteen twenty
 """
 NUMERALS = "一二三四五六七八九十"
 """The Chinese numerals that `chinese_number` reads."""
-_NUMBER_WORDS = {word: str(value) for value, word in enumerate(_FIGURES.split())}
+NUMBER_WORDS = {word: str(value) for value, word in enumerate(_FIGURES.split())}
+"""Words that count as figures -> figure."""
 
 
 def words(text: str) -> list[str]:
@@ -38,7 +39,7 @@ def words(text: str) -> list[str]:
 def numbers(text: str) -> set[str]:
     """The numbers in `text` without group separators; "two" to "twenty" count as figures."""
     found = {_plain_number(match.group()) for match in _NUMBER.finditer(text)}
-    return found | {_NUMBER_WORDS[word] for word in words(text) if word in _NUMBER_WORDS}
+    return found | {NUMBER_WORDS[word] for word in words(text) if word in NUMBER_WORDS}
 
 
 def chinese_number(numeral: str) -> int:

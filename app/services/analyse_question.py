@@ -6,7 +6,7 @@ Only this module encodes the texts of a question. Later steps compare the terms 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -17,25 +17,21 @@ from app.domain.answering.question_analysis import (
     analyse,
     single_letters,
 )
-from app.domain.book_id import BookId
 from app.domain.errors import (
     EMPTY_QUESTION,
-    NO_BOOKS,
-    BookNotFound,
     IndexMismatch,
     ProviderError,
     QuestionError,
 )
 from app.domain.languages import language_of_words
-from app.domain.retrieval.query import SearchFilter, SearchMode, SearchQuery, SparseVector, Vector
+from app.domain.retrieval.query import SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
 from app.domain.search_text import SearchText, search_text, without_context
 from app.domain.terms import words
-from app.services.book_scope import books_asked
 from app.services.cognates import FindCognates
 from app.services.lexical import LexicalEncoder
-from app.services.ports import BookManifest, QuestionEmbedder, QuestionRewriter, VectorIndex
+from app.services.ports import BookList, BookManifest, QuestionEmbedder, QuestionRewriter
 from app.services.provider_failures import degraded_by, require_vector
 from app.services.recording import stage
 from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
@@ -66,8 +62,8 @@ class AnalysedQuery:
     """None in sparse mode, and if the embedder failed."""
     sparse: Mapping[str, SparseVector | None]
     """BM25 terms by language of the books; None in dense mode, and if the texts have no terms."""
-    books: Mapping[str, tuple[BookId, ...]]
-    """The books in scope, by language: each language has its own stems and stop words."""
+    books: BookList
+    """The books in scope; each language has its own stems and stop words."""
     rescoring: Mapping[str, RescoringInput] = field(default_factory=dict)
     """By language; empty unless the search is hybrid."""
     degraded: tuple[str, ...] = ()
@@ -76,7 +72,6 @@ class AnalysedQuery:
 
 @dataclass(frozen=True, slots=True)
 class AnalyseQuestion:
-    index: VectorIndex
     embedder: QuestionEmbedder
     lexical: LexicalEncoder
     bounds: TermUpperBounds
@@ -89,36 +84,36 @@ class AnalyseQuestion:
     """Whether `embedder` has one vector space for all languages. Then a hybrid search for a
     question in another language than the book's uses vectors alone."""
 
-    async def of_query(self, query: SearchQuery) -> AnalysedQuery:
-        """Return the terms and vectors to search for.
+    async def of_query(self, query: SearchQuery, books: BookList) -> AnalysedQuery:
+        """Return the terms and vectors to search for in these books.
 
-        Raises QuestionError, BookNotFound (also when no book is indexed), IndexMismatch,
-        StorageError; any ProviderError of the embedder in dense mode. Other failures of a provider
-        only degrade the result.
+        Raises QuestionError, IndexMismatch, StorageError; any ProviderError of the embedder in
+        dense mode. Other failures of a provider only degrade the result.
         """
         if not query.question.strip():
             raise QuestionError(EMPTY_QUESTION)
-        books = await self._in_scope(query.filter)
-        asked, degraded = await self._standalone(query, books[0].language)
+        for manifest in books.named():
+            self._require_same_model(manifest)
+        asked, degraded = await self._standalone(query, books.language)
         embedded, lexical = (
-            search_text(text, books[0].language) for text in (asked.embedded, asked.lexical)
+            search_text(text, books.language) for text in (asked.embedded, asked.lexical)
         )
         asked = replace(asked, embedded=embedded.text, lexical=lexical.text)
-        language = language_of_words(lexical.words, books[0].language)
-        if language != books[0].language:
+        language = language_of_words(lexical.words, books.language)
+        if language != books.language:
             if self.multilingual and query.mode is SearchMode.HYBRID:
                 query = replace(query, mode=SearchMode.DENSE)
             else:
                 asked = await self._with_cognates(asked, language, books)
         dense, failed = await self._embed(asked.embedded, query.mode)
-        scope = _by_language(books)
         dense_only = query.mode is SearchMode.DENSE
         sparse = {
-            one: None if dense_only else await self._sparse(asked, one, query.filter.books)
-            for one in scope
+            one: None if dense_only else await self._sparse(asked, one, books)
+            for one in books.by_language
         }
-        found = AnalysedQuery(query, asked, dense, sparse, scope, degraded=(*degraded, *failed))
-        return await self.in_languages(found, scope) if query.mode is SearchMode.HYBRID else found
+        found = AnalysedQuery(query, asked, dense, sparse, books, degraded=(*degraded, *failed))
+        hybrid = query.mode is SearchMode.HYBRID
+        return await self.in_languages(found, books.by_language) if hybrid else found
 
     async def of_answer(
         self, question: str, asked: AnalysedQuery, language: str, *, selected: bool = False
@@ -128,7 +123,7 @@ class AnalyseQuestion:
         `selected`: the searched text contains text that the reader selected, instead of earlier
         turns.
         """
-        searched_for, books = asked.texts.question, asked.query.filter.books
+        searched_for, books = asked.texts.question, asked.books
 
         @cache
         def terms(text: str) -> frozenset[int]:
@@ -160,8 +155,8 @@ class AnalyseQuestion:
         text, ordered = asked.texts.lexical, self.lexical.ordered_terms
         terms = {language: ordered(text, language)[:MOST_TERMS] for language in missing}
         every = {term for found in terms.values() for term in found}
-        weights = await self.bounds.of(every, asked.query.filter.books)
-        absent = await self.bounds.missing(every, asked.query.filter.books)
+        weights = await self.bounds.of(every, asked.books)
+        absent = await self.bounds.missing(every, asked.books)
         added = {
             language: RescoringInput(
                 QuestionTerms(
@@ -177,7 +172,7 @@ class AnalyseQuestion:
         self,
         searched: SearchText,
         language: str,
-        books: Sequence[BookId],
+        books: BookList,
         context: SearchText | None = None,
     ) -> Reading:
         """Return the terms and vector of a wording.
@@ -197,16 +192,6 @@ class AnalyseQuestion:
             bounds={term: bounds[term] * (1 if term in own else EARLIER_TURN) for term in bounds},
             vector=await self.similarity.question(text, language),
         )
-
-    async def _in_scope(self, filter: SearchFilter) -> Sequence[BookManifest]:
-        books = await books_asked(self.index, filter.books)
-        if not books:
-            editions = ", ".join(await self.index.books())
-            message = f"only editions are indexed: ask one of {editions}" if editions else NO_BOOKS
-            raise BookNotFound(message)
-        for manifest in books:
-            self._require_same_model(manifest)
-        return books
 
     def _require_same_model(self, manifest: BookManifest) -> None:
         ours = (self.embedder.model, self.embedder.dimension)
@@ -238,13 +223,11 @@ class AnalyseQuestion:
 
         return standalone(query.question, query.history, count_terms, language), degraded
 
-    async def _with_cognates(
-        self, asked: Standalone, language: str, books: Sequence[BookManifest]
-    ) -> Standalone:
+    async def _with_cognates(self, asked: Standalone, language: str, books: BookList) -> Standalone:
         if self.cognates is None:
             return asked
         with stage("cognates"):
-            found = await self.cognates.of(asked.lexical, language, books)
+            found = await self.cognates.of(asked.lexical, language, books.named())
         if not found:
             return asked
         embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))
@@ -267,7 +250,7 @@ class AnalyseQuestion:
         return vector, ()
 
     async def _sparse(
-        self, asked: Standalone, language: str, books: Sequence[BookId]
+        self, asked: Standalone, language: str, books: BookList
     ) -> SparseVector | None:
         background = [
             (self.lexical.query_vector(turn, language), weight) for turn, weight in asked.background
@@ -276,10 +259,3 @@ class AnalyseQuestion:
         absent = await self.bounds.missing(said, books)
         terms = blend(self.lexical.question_vector(asked.lexical, language, absent), background)
         return terms if terms.indices else None
-
-
-def _by_language(books: Sequence[BookManifest]) -> Mapping[str, tuple[BookId, ...]]:
-    found: dict[str, list[BookId]] = {}
-    for manifest in books:
-        found.setdefault(manifest.language, []).append(manifest.book)
-    return {language: tuple(ids) for language, ids in found.items()}

@@ -34,14 +34,12 @@ from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import (
     EMPTY_QUESTION,
-    NO_BOOKS,
-    BookNotFound,
     ProviderUnavailable,
     QuestionError,
 )
 from app.domain.generated_text.splitter import UNIT_CHARS
 from app.domain.terms import words
-from app.services.book_scope import books_asked, readers_editions
+from app.services.book_scope import BookScope, scope_of
 from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
 from app.services.generators import (
@@ -51,6 +49,7 @@ from app.services.generators import (
     Generator,
     GeneratorEvent,
 )
+from app.services.ports import BookList
 from app.services.question_log import QuestionLog
 from app.services.quote_links import LinkQuotes
 from app.services.recording import Recording, current, stage
@@ -104,19 +103,23 @@ class AnswerQuestion:
         planned, the one in Finished is final.
         """
         record = current()
-        async with aclosing(self._stream(request)) as events:
+        self._check(request.question)
+        scope = await scope_of(self.consult.places.index, request.filter, request.page_url)
+        async with aclosing(self._stream(request, scope)) as events:
             async for event in events:
                 if isinstance(event, Finished):
-                    yield await self._recorded(request, event, record)
+                    yield self._recorded(request, event, record, scope.every)
                     continue
                 if record.first_text_ms is None and isinstance(event, TextDelta):
                     record.first_text_ms = record.ms
                 yield event
 
-    async def _recorded(self, request: AskRequest, event: Finished, record: Recording) -> Finished:
+    def _recorded(
+        self, request: AskRequest, event: Finished, record: Recording, books: BookList
+    ) -> Finished:
         """Log the answer; a reader's gets the id of its entry in the question log."""
         if self.question_log and request.reader:
-            event = Finished(await self.question_log.add(request, event.answer, record))
+            event = Finished(self.question_log.add(request, event.answer, record, books))
         record.answer = event.answer
         self._log(request, event.answer, record)
         return event
@@ -135,11 +138,9 @@ class AnswerQuestion:
             fields["question"] = request.question
         _logger.info("answer.finished", extra=fields)
 
-    async def _stream(self, request: AskRequest) -> AsyncGenerator[AnswerEvent, None]:
-        self._check(request.question)
-        index = self.consult.places.index
-        if not (await books_asked(index, request.filter.books) or await index.books()):
-            raise BookNotFound(NO_BOOKS)
+    async def _stream(
+        self, request: AskRequest, scope: BookScope
+    ) -> AsyncGenerator[AnswerEvent, None]:
         said = tuple(words(request.question))
         if reply := small_talk_reply(said):
             for event in _reply(reply, AnswerMode.SMALL_TALK):
@@ -147,7 +148,7 @@ class AnswerQuestion:
             return
         history = recent(request.history, self.history_tokens, self.count_tokens)
         intent = None if request.selection else intent_of(said)
-        read = await self._consult(replace(request, history=history), intent)
+        read = await self._consult(replace(request, history=history), intent, scope)
         if isinstance(read, Clarification):
             for event in _reply(read.text, AnswerMode.CLARIFICATION, read.sources):
                 yield event
@@ -156,39 +157,33 @@ class AnswerQuestion:
         async with aclosing(self._answered(read)) as events:
             async for event in events:
                 with stage("links"):
-                    shown = await self.links.event(event, linked)
+                    shown = await self.links.event(event, linked, read.scope.books)
                 yield _completed(shown, read)
 
     async def _consult(
-        self, request: AskRequest, intent: Intent | None
+        self, request: AskRequest, intent: Intent | None, scope: BookScope
     ) -> Consultation | Clarification:
         """Return the context for the question, or the part of the book that it requests.
 
         If the reader's edition does not answer the question, the default edition is consulted.
         """
-        index = self.consult.places.index
-        books = await readers_editions(index, request.filter.books, request.page_url)
-        own = replace(request, filter=replace(request.filter, books=books))
-        found = await self._consult_books(own, intent)
-        default = tuple(dict.fromkeys(book.name for book in own.filter.books))
-        if (
-            default == own.filter.books
-            or request.scope not in (None, Scope.BOOK)
-            or isinstance(found, Clarification)
-            or not found.refused
-        ):
+        found = await self._consult_books(
+            request, intent, await self.consult.located(request, scope)
+        )
+        refused = isinstance(found, Consultation) and found.refused
+        default = scope.in_default_editions()
+        if default is None or not refused or request.scope not in (None, Scope.BOOK):
             return found
-        request = replace(own, filter=replace(own.filter, books=default), page_url="")
-        instead = await self._consult_books(request, intent)
+        instead = await self._consult_books(replace(request, page_url=""), intent, default)
         return found if isinstance(instead, Consultation) and instead.refused else instead
 
     async def _consult_books(
-        self, request: AskRequest, intent: Intent | None
+        self, request: AskRequest, intent: Intent | None, scope: BookScope
     ) -> Consultation | Clarification:
-        found = await self.chapters.read(intent, request) if intent else None
-        if found is None or isinstance(found, AskRequest):
-            return await self.consult.read(found or request)
-        return found
+        found = await self.chapters.read(intent, request, scope) if intent else None
+        if isinstance(found, AskRequest):
+            return await self.consult.read(found, scope.within(found.filter))
+        return found or await self.consult.read(request, scope)
 
     async def answerability(self, request: AskRequest) -> float:
         """Return the answerability score, 0 to 1. Raises as `stream` does."""

@@ -3,15 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
 from app.domain.edition import edition_at
-from app.domain.errors import BookNotFound, StorageError
-from app.services.ports import BookCatalogue, BookManifest
+from app.domain.errors import NO_BOOKS, BookNotFound, StorageError
+from app.domain.retrieval.query import SearchFilter
+from app.services.ports import BookCatalogue, BookList, BookManifest
 from app.services.recording import failed_step
 
 _Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True, slots=True)
+class BookScope:
+    """The part of the index that a question is about: looked up once, then passed down."""
+
+    books: BookList
+    """The readable books that are searched; not empty."""
+    filter: SearchFilter
+    """Its `books` are those asked, in the editions of the reader's page; empty means all."""
+    every: BookList
+    """All readable books of the index."""
+    page: PageLocation | None = None
+    """The reader's page."""
+
+    def within(self, filter: SearchFilter) -> BookScope:
+        """Return the scope of a filter whose books are some of this scope's."""
+        return replace(self, books=self.books.only(filter.books), filter=filter)
+
+    def in_default_editions(self) -> BookScope | None:
+        """Return the scope of the default editions, on no page; None if it is the same or empty."""
+        names = tuple(dict.fromkeys(book.name for book in self.filter.books))
+        books = self.every.only(names)
+        if names == self.filter.books or not books:
+            return None
+        return replace(self, books=books, filter=replace(self.filter, books=names), page=None)
+
+
+async def scope_of(index: BookCatalogue, filter: SearchFilter, page_url: str = "") -> BookScope:
+    """Look up the books of a filter, or all default editions, in the edition of the reader's page.
+
+    BookNotFound if one of them is not indexed, or none; StorageError if none can be read.
+    """
+    every = await index.books()
+    editions = _readers_editions(every, filter.books, page_url)
+    if not await _readable(index, every, editions):
+        named = f"only editions are indexed: ask one of {', '.join(every)}"
+        raise BookNotFound(named if every else NO_BOOKS)
+    return BookScope(every.only(editions), replace(filter, books=editions), every)
 
 
 def require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> None:
@@ -26,44 +68,37 @@ async def books_asked(index: BookCatalogue, books: Sequence[BookId] = ()) -> lis
 
     BookNotFound if one of them is not indexed; StorageError if none of them can be read.
     """
-    known = await index.books()
-    asked = [known[book] for book in books or known.defaults if book in known]
-    missing = [book for book in books if book not in known]
+    return await _readable(index, await index.books(), books)
+
+
+async def _readable(
+    index: BookCatalogue, every: BookList, books: Sequence[BookId]
+) -> list[BookManifest]:
+    asked = [every[book] for book in books or every.defaults if book in every]
+    missing = [book for book in books if book not in every]
     damaged = await index.damaged() if missing or not asked else {}
-    require_indexed(missing, {*known, *damaged})
+    require_indexed(missing, {*every, *damaged})
     if not asked and damaged:
         first = next(iter(missing or damaged))
         raise StorageError(damaged[first].reason)
     return asked
 
 
-async def readers_editions(
-    index: BookCatalogue, books: Sequence[BookId], page_url: str
+def _readers_editions(
+    every: BookList, books: Sequence[BookId], page_url: str
 ) -> tuple[BookId, ...]:
     """Return for each of these books, or for all, the edition of the reader's page.
 
     A book that does not have the page is replaced by its default edition. `books` is returned
     unchanged if none of them has several editions.
     """
-    known = await index.books()
-    if not any(name in books or not books for name in known.with_editions):
+    if not any(name in books or not books for name in every.with_editions):
         return tuple(books)
-    names = books or known.defaults
+    names = books or every.defaults
     # All roots are compared together, because a page belongs to one site.
-    roots = [(one.book, one.base_url) for one in known.named() if one.book.name in names]
+    roots = [(one.book, one.base_url) for one in every.named() if one.book.name in names]
     here = edition_at(page_url, roots) if page_url else None
     return tuple(here if here and here.name == book else book for book in names)
-
-
-async def books_of_page(index: BookCatalogue, page: str, book: BookId | None) -> list[BookManifest]:
-    """Return the books that may have a page, given by URL or path: `book`, or all.
-
-    Each in the edition of the page; the book whose site the URL belongs to comes first. Raises as
-    `books_asked` does.
-    """
-    editions = await readers_editions(index, (book,) if book else (), page)
-    books = await books_asked(index, editions)
-    return sorted(books, key=lambda one: not page.startswith(one.base_url))
 
 
 async def in_first_book(
@@ -72,13 +107,17 @@ async def in_first_book(
     book: BookId | None,
     read: Callable[[BookManifest], Awaitable[_Found | None]],
 ) -> _Found | None:
-    """Return what `read` finds in the first of the `books_of_page` that has the page; else None.
+    """Return what `read` finds in the first book that has a page, given by URL or path; else None.
 
-    Raises as `books_asked` does, and StorageError if the page was not found and a book could not
-    be read.
+    It is looked for in `book`, or in all, each in the edition of the page; first in the book whose
+    site the URL belongs to. Raises as `books_asked` does, and StorageError if the page was not
+    found and a book could not be read.
     """
+    every = await index.books()
+    editions = _readers_editions(every, (book,) if book else (), page)
+    books = await _readable(index, every, editions)
     damaged: StorageError | None = None
-    for manifest in await books_of_page(index, page, book):
+    for manifest in sorted(books, key=lambda one: not page.startswith(one.base_url)):
         try:
             found = await read(manifest)
         except StorageError as error:

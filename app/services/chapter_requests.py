@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, chain
 
-from app.domain.answer import Confidence, Source
+from app.domain.answer import Source
 from app.domain.answering.chapter_answers import (
     asked_terms,
     first_sentences,
@@ -32,18 +32,19 @@ from app.domain.answering.notices import (
     WHICH_BOOK,
     WHICH_CHAPTER,
 )
-from app.domain.answering.question_analysis import analyse
+from app.domain.answering.question_analysis import QuestionAnalysis, analyse
 from app.domain.answering.request import AskRequest, PageLocation
 from app.domain.answering.request_words import IntentKind
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
+from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
 from app.domain.search_text import SearchText
 from app.domain.terms import words
 from app.services.book_cache import BookCache
-from app.services.book_scope import books_asked
+from app.services.book_scope import BookScope
 from app.services.consultation import Consultation, ConsultBook
 from app.services.page_glossary import LookUpTerms
 from app.services.ports import BookManifest, VectorIndex
@@ -80,18 +81,18 @@ class ConsultChapters:
     )
 
     async def read(
-        self, intent: Intent, request: AskRequest
+        self, intent: Intent, request: AskRequest, scope: BookScope
     ) -> Consultation | Clarification | AskRequest | None:
         """Return a context, a clarification, or another request to answer instead.
 
         An exercise becomes a request with its own text. None if the request is an ordinary
         question.
 
-        Raises QuestionError, BookNotFound and StorageError.
+        Raises StorageError.
         """
-        page, scope = await self.consult.locate(request)
-        books = await books_asked(self.index, (page.book,) if page else scope.books)
-        contents = [_within(await self._chapters_of(one), scope) for one in books]
+        page = scope.page
+        books = scope.books.only((page.book,) if page else ()).named()
+        contents = [_within(await self._chapters_of(one), scope.filter) for one in books]
         every = list(chain.from_iterable(contents))
         found = self._named(intent, every, page)
         if not found and (question := _about_topic(intent)):
@@ -100,11 +101,10 @@ class ConsultChapters:
             titles = "; ".join(one.title for one in books)
             return Clarification(WHICH_BOOK[intent.language].format(titles))
         if intent.kind is IntentKind.EXERCISE:
-            return await self._exercise(intent, request, found, every)
+            return await self._exercise(intent, request, found, every, scope)
         if not found:
             return _ask_which(WHICH_CHAPTER, intent, every) if every else None
-        read = self._quiz if intent.kind is IntentKind.QUIZ else self._summary
-        return await read(intent, request, found[0], scope)
+        return await self._of_chapter(found[0], intent, request, scope)
 
     async def _chapters_of(self, manifest: BookManifest) -> list[Chapter]:
         async def make() -> list[Chapter]:
@@ -132,16 +132,16 @@ class ConsultChapters:
         Of several, the one with the shortest title; empty if there is none.
         """
         pages = [page_of(one, file) for one in chapters for file in one.files]
+        terms = self.consult.retrieve.analysis.lexical.terms
         for candidates in (chapters, pages):
-            sizes: list[tuple[int, Chapter]] = []
-            for one in candidates:
-                language = one.pages[0].language
-                asked = self.consult.analysis.lexical.terms(topic, language)
-                title = self.consult.analysis.lexical.terms(one.title, language)
-                if asked and asked <= title:
-                    sizes.append((len(title), one))
-            if sizes:
-                return [min(sizes, key=lambda sized: sized[0])[1]]
+            titles = [(one, terms(one.title, one.language)) for one in candidates]
+            found = [
+                (len(title), one)
+                for one, title in titles
+                if (asked := terms(topic, one.language)) and asked <= title
+            ]
+            if found:
+                return [min(found, key=lambda sized: sized[0])[1]]
         return []
 
     async def _exercise(
@@ -150,6 +150,7 @@ class ConsultChapters:
         request: AskRequest,
         found: Sequence[Chapter],
         every: Sequence[Chapter],
+        scope: BookScope,
     ) -> Clarification | AskRequest | None:
         number = intent.exercise or 0
         for chapter in found:
@@ -160,44 +161,68 @@ class ConsultChapters:
                 return replace(
                     request,
                     question=exercise.text,
-                    filter=replace(request.filter, books=(chapter.book,)),
+                    filter=replace(scope.filter, books=(chapter.book,)),
                     exercise=exercise.paragraph_id,
                 )
         if having := [one for one in every if one.exercises]:
             return _ask_which(NO_SUCH_EXERCISE, intent, having)
         return Clarification(NO_EXERCISES[intent.language])
 
-    async def _summary(
-        self, _: Intent, request: AskRequest, chapter: Chapter, scope: SearchFilter
-    ) -> Consultation | None:
+    async def _of_chapter(
+        self, chapter: Chapter, intent: Intent, request: AskRequest, scope: BookScope
+    ) -> Consultation | Clarification | None:
+        """Return a context with the chapter's summary or a quiz as its prepared answer."""
         passages, chunks = await self._text(chapter)
-        language = chunks[0].language
-        own = [self._budgeted(one) for one in summary_sections(passages)]
-        if own:
-            context, excerpts = leading(own, self.split_sentences, language)
+        quiz = intent.kind is IntentKind.QUIZ
+        if quiz:
+            context, prepared = await self._quiz(chapter, passages, intent.language, scope)
         else:
-            context, excerpts = first_sentences(outline(passages), self.split_sentences, language)
-        if not excerpts:
-            return None
-        return self._consultation(request, scope, chunks, context, quoted(excerpts, context))
+            context, prepared = self._summary(passages, chapter.language)
+        if not prepared.text:
+            return Clarification(NO_EXERCISES[intent.language]) if quiz else None
+        shown = {one.passage.paragraph_id for one in context}
+        hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
+        return Consultation(
+            request,
+            scope,
+            RetrievalResult(hits),
+            hits[:FOLLOWED_UP],
+            self._analysis(request.question, chapter.language),
+            score=1.0,
+            context=context,
+            prepared=prepared,
+            verbatim=quiz,
+        )
+
+    def _summary(
+        self, passages: Sequence[ContextPassage], language: str
+    ) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
+        """Return the chapter's own summary, else an outline."""
+        own = [self._budgeted(one) for one in summary_sections(passages)]
+        taken = leading if own else first_sentences
+        context, excerpts = taken(own or outline(passages), self.split_sentences, language)
+        return context, quoted(excerpts, context)
 
     async def _quiz(
-        self, intent: Intent, request: AskRequest, chapter: Chapter, scope: SearchFilter
-    ) -> Consultation | Clarification:
-        passages, chunks = await self._text(chapter)
-        context = exercises(passages)[:QUIZ_QUESTIONS]
-        prepared = quoted(whole_blocks(context), context)
-        if not context:
-            entries = await self._terms(chapter, passages)
-            question = WHAT_IS[intent.language]
-            context, prepared = asked_terms(entries[:QUIZ_QUESTIONS], question)
-        if not context:
-            return Clarification(NO_EXERCISES[intent.language])
-        read = self._consultation(request, scope, chunks, context, prepared)
-        return replace(read, verbatim=True)
+        self,
+        chapter: Chapter,
+        passages: Sequence[ContextPassage],
+        language: str,
+        scope: BookScope,
+    ) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
+        """Return the first exercises; without any, questions for glossary terms."""
+        if context := exercises(passages)[:QUIZ_QUESTIONS]:
+            return context, quoted(whole_blocks(context), context)
+        entries = await self._terms(chapter, passages, scope.books[chapter.book])
+        return asked_terms(entries[:QUIZ_QUESTIONS], WHAT_IS[language])
+
+    def _analysis(self, question: str, language: str) -> QuestionAnalysis:
+        terms = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
+        said = tuple(words(question))
+        return analyse(question, SearchText(question, said), question, language, said, terms, {})
 
     async def _terms(
-        self, chapter: Chapter, passages: Sequence[ContextPassage]
+        self, chapter: Chapter, passages: Sequence[ContextPassage], manifest: BookManifest
     ) -> list[ContextPassage]:
         """Return the chapter's glossary entries; without any, the entries of the terms it uses."""
         entries = [one for one in passages if one.passage.kind is BlockKind.GLOSSARY_ENTRY]
@@ -205,8 +230,8 @@ class ConsultChapters:
             return entries
         ids: dict[str, None] = {}
         for page in chapter.pages:
-            found = await self.glossary.on_page(page.deep_link_url, chapter.book)
-            ids |= dict.fromkeys(one.entry.paragraph_id for one in found.terms) if found else {}
+            terms = await self.glossary.in_book(page_key(page.deep_link_url), manifest)
+            ids |= dict.fromkeys(one.entry.paragraph_id for one in terms or ())
         used = [*ids][:QUIZ_QUESTIONS]
         if not used:
             return []
@@ -224,33 +249,6 @@ class ConsultChapters:
         totals = accumulate(one.tokens for one in section)
         fitting = sum(total <= self.consult.context_tokens for total in totals)
         return list(section[: max(fitting, 1)])
-
-    def _consultation(
-        self,
-        request: AskRequest,
-        scope: SearchFilter,
-        chunks: Sequence[Chunk],
-        context: Sequence[ContextPassage],
-        prepared: ExtractiveAnswer,
-    ) -> Consultation:
-        language = chunks[0].language
-        terms = partial(self.consult.analysis.lexical.terms, language=language)
-        asked, said = request.question, tuple(words(request.question))
-        searched = SearchText(asked, said)
-        analysis = analyse(asked, searched, asked, language, said, terms, {})
-        shown = {one.passage.paragraph_id for one in context}
-        hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
-        return Consultation(
-            request,
-            replace(scope, books=(chunks[0].book,)),
-            RetrievalResult(hits),
-            hits[:FOLLOWED_UP],
-            analysis,
-            score=1.0,
-            confidence=Confidence.ANSWERED,
-            context=context,
-            prepared=prepared,
-        )
 
 
 def _about_topic(intent: Intent) -> str:

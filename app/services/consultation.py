@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from app.domain.abbreviations import short_words, written_out
 from app.domain.answer import Confidence
@@ -15,7 +14,6 @@ from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.answering.request import (
     NEEDS_PAGE,
     AskRequest,
-    PageLocation,
     Scope,
     narrowed,
     page_preferred,
@@ -23,22 +21,14 @@ from app.domain.answering.request import (
 )
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
-from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery
-from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
+from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery
 from app.services.answerability_scorer import SCORED_HITS, AnswerabilityScorer
+from app.services.book_scope import BookScope, scope_of
 from app.services.generators import GenerationRequest
 from app.services.page_locator import PageLocator
 from app.services.recording import stage
-from app.services.retrieve import RetrievalResult
+from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.vocabulary import BookVocabulary
-
-
-class Retriever(Protocol):
-    """The part of `app.services.retrieve.Retrieve` that answers need."""
-
-    async def find(self, asked: AnalysedQuery) -> RetrievalResult: ...
-
-    async def context(self, hits: Sequence[Hit], token_budget: int) -> Sequence[ContextPassage]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +36,7 @@ class Consultation:
     """A question with its context. Each step of `ConsultBook` adds to it."""
 
     request: AskRequest
-    scope: SearchFilter
-    """The request's filter, narrowed by its scope."""
+    scope: BookScope
     found: RetrievalResult
     hits: Sequence[Hit]
     """The hits from which the context and follow-up questions are taken."""
@@ -98,8 +87,7 @@ class ConsultBook:
     The part of the analysis that needs the language of the hits follows the search.
     """
 
-    retrieve: Retriever
-    analysis: AnalyseQuestion
+    retrieve: Retrieve
     places: PageLocator
     scorer: AnswerabilityScorer
     refusal_policy: RefusalPolicy
@@ -107,14 +95,17 @@ class ConsultBook:
     context_tokens: int = 3_000
     """Token budget of the context."""
 
-    async def read(self, request: AskRequest) -> Consultation:
+    async def read(self, request: AskRequest, scope: BookScope | None = None) -> Consultation:
         """Return the context for a question. Raises QuestionError and the errors of retrieval.
+
+        `scope` as `located` returns it; by default it is looked up.
 
         Misspelled words are corrected before the search. Without a model, a question that would not
         be answered is searched once more with its abbreviations expanded.
         """
-        with stage("page"):
-            page, scope = await self.locate(request)
+        if scope is None:
+            scope = await scope_of(self.places.index, request.filter, request.page_url)
+            scope = await self.located(request, scope)
         with stage("spelling"):
             spelled, unknown = await self.vocabulary.corrected(request.question, scope.books)
         read = await self._search(replace(request, question=spelled), scope)
@@ -126,7 +117,7 @@ class ConsultBook:
             read = await self._with_expanded_abbreviations(read)
         read = replace(read, confidence=self._confidence(read))
         refused = read.confidence is Confidence.NOT_IN_BOOK
-        return read if refused else await self._with_context(read, page)
+        return read if refused else await self._with_context(read)
 
     def _confidence(self, read: Consultation) -> Confidence:
         """Return the confidence for the score; an exercise of the book is never refused.
@@ -143,40 +134,42 @@ class ConsultBook:
             read.score, other_language=other_language, named=named
         )
 
-    async def locate(self, request: AskRequest) -> tuple[PageLocation | None, SearchFilter]:
-        """Return the reader's page, None if unknown, and the filter for the scope."""
+    async def located(self, request: AskRequest, scope: BookScope) -> BookScope:
+        """Return the scope with the reader's page, narrowed to the part of the book asked about."""
         if request.scope is Scope.SELECTION and request.selection is None:
             message = "scope selection needs a selection: send one, or leave out the scope"
             raise QuestionError(message)
-        books = request.filter.books
-        page = await self.places.page(request.page_url, books) if request.page_url else None
-        if page:
-            so_far = request.scope is Scope.SO_FAR
-            end = await self.places.chapter_end(page) if so_far else None
-            return page, narrowed(request.filter, request.scope, page, end)
+        if request.page_url:
+            with stage("page"):
+                page = await self.places.page(request.page_url, scope.books)
+                so_far = page and request.scope is Scope.SO_FAR
+                end = await self.places.chapter_end(page) if page and so_far else None
+            if page:
+                within = scope.within(narrowed(scope.filter, request.scope, page, end))
+                return replace(within, page=page)
         if request.scope in NEEDS_PAGE:
             message = (
                 f"scope {request.scope!s} needs a page of the index, and "
                 f"{request.page_url[:200]!r} is none: give another page, or leave out the scope"
             )
             raise QuestionError(message)
-        return None, request.filter
+        return scope
 
-    async def _search(self, request: AskRequest, scope: SearchFilter) -> Consultation:
+    async def _search(self, request: AskRequest, scope: BookScope) -> Consultation:
         """Retrieve, analyse the question, score its answerability."""
         selection = request.selection
         query = SearchQuery(
             selection.search_text(request.question) if selection else request.question,
             k=max(request.k, SCORED_HITS),
-            filter=scope,
+            filter=scope.filter,
             history=request.history,
             rewrite=not selection,
         )
-        asked = await self.analysis.of_query(query)
+        asked = await self.retrieve.analysis.of_query(query, scope.books)
         found = await self.retrieve.find(asked)
         with stage("analysis"):
             language = found.hits[0].chunk.language if found.hits else "en"
-            analysis = await self.analysis.of_answer(
+            analysis = await self.retrieve.analysis.of_answer(
                 request.question, asked, language, selected=selection is not None
             )
         read = Consultation(request, scope, found, found.hits, analysis)
@@ -211,9 +204,9 @@ class ConsultBook:
             return replace(read, score=other.score, named=other.named)
         return read
 
-    async def _with_context(self, read: Consultation, page: PageLocation | None) -> Consultation:
+    async def _with_context(self, read: Consultation) -> Consultation:
         """Rank the hits for the answer and assemble their paragraphs."""
-        request = read.request
+        request, page = read.request, read.scope.page
         ranked: Sequence[Hit] = page_preferred(read.hits, page) if page else read.hits
         if read.exercise:
             ranked = explaining(ranked)

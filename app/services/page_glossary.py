@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-
-from cachetools import LRUCache
+from typing import NamedTuple
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -26,8 +25,7 @@ from app.services.book_scope import in_first_book
 from app.services.ports import BookManifest, VectorIndex
 
 _CACHED_BOOKS = 50
-_CACHED_PAGES = 2_000
-"""Of each book."""
+_CACHED_PAGES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +35,22 @@ class PageGlossary:
     """In order of first occurrence."""
 
 
-@dataclass(slots=True)
-class _GlossaryCache:
-    """Cached terms of a book, and those found on pages so far."""
-
-    manifest: BookManifest
+class _Glossary(NamedTuple):
     finder: TermFinder
     defined: Mapping[str, Sequence[GlossaryTerm]]
     """Page key -> entries on that page, with references followed."""
-    found: LRUCache[str, tuple[TermOnPage, ...]] = field(
-        default_factory=lambda: LRUCache(_CACHED_PAGES)
-    )
-    """Page key -> terms on that page, for pages asked for."""
 
 
 @dataclass(slots=True)
 class LookUpTerms:
-    """The use case. The glossary is cached for each generation, and the terms of each page."""
+    """The use case. The glossary of each generation is cached, and the terms of each page."""
 
     index: VectorIndex
-    _read: BookCache[_GlossaryCache] = field(
+    _glossaries: BookCache[_Glossary] = field(
         default_factory=lambda: BookCache(_CACHED_BOOKS), init=False
+    )
+    _pages: BookCache[tuple[TermOnPage, ...] | None] = field(
+        default_factory=lambda: BookCache(_CACHED_PAGES), init=False
     )
 
     async def on_page(self, page: str, book: BookId | None = None) -> PageGlossary | None:
@@ -69,41 +62,38 @@ class LookUpTerms:
         key = page_key(page)
 
         async def read(manifest: BookManifest) -> PageGlossary | None:
-            terms = await self._terms(await self._glossary(manifest), key)
+            terms = await self.in_book(key, manifest)
             return None if terms is None else PageGlossary(manifest.book, terms)
 
         return await in_first_book(self.index, page, book, read)
 
-    async def _glossary(self, manifest: BookManifest) -> _GlossaryCache:
-        async def make() -> _GlossaryCache:
+    async def in_book(self, page: str, manifest: BookManifest) -> tuple[TermOnPage, ...] | None:
+        """Return the terms on the page of this key; None if the book has no such page."""
+
+        async def make() -> tuple[TermOnPage, ...] | None:
+            on_page = SearchFilter(books=(manifest.book,), pages=(page,))
+            chunks = await self.index.matching(on_page)
+            glossary = await self._glossary(manifest)
+            # In a thread: a page takes about 10 ms, and 2,000 entries a second.
+            return await asyncio.to_thread(_terms_of, glossary, page, chunks) if chunks else None
+
+        return await self._pages.get(manifest, make, page)
+
+    async def _glossary(self, manifest: BookManifest) -> _Glossary:
+        async def make() -> _Glossary:
             entries = SearchFilter(books=(manifest.book,), kinds=(BlockKind.GLOSSARY_ENTRY,))
-            chunks = await self.index.matching(entries)
-            # In a thread: 2,000 entries take a second, and a page about 10 ms.
-            return await asyncio.to_thread(_glossary_of, manifest, chunks)
+            return await asyncio.to_thread(_glossary_of, await self.index.matching(entries))
 
-        return await self._read.get(manifest, make)
-
-    async def _terms(self, glossary: _GlossaryCache, page: str) -> tuple[TermOnPage, ...] | None:
-        """Return the terms on a page; None if the book has no such page."""
-        known = glossary.found.get(page)
-        if known is not None:
-            return known
-        on_page = SearchFilter(books=(glossary.manifest.book,), pages=(page,))
-        chunks = await self.index.matching(on_page)
-        if not chunks:
-            return None
-        found = await asyncio.to_thread(_terms_of, glossary, page, chunks)
-        glossary.found[page] = found
-        return found
+        return await self._glossaries.get(manifest, make)
 
 
-def _glossary_of(manifest: BookManifest, chunks: Sequence[Chunk]) -> _GlossaryCache:
+def _glossary_of(chunks: Sequence[Chunk]) -> _Glossary:
     defined = _terms_by_page(chunks)
     # Sorted for a deterministic result: the first entry of a term wins.
     every = [term for page in sorted(defined) for term in sorted(defined[page], key=_by_term)]
     explained = with_references(every)
     by_page = {page: [explained[term] for term in terms] for page, terms in defined.items()}
-    return _GlossaryCache(manifest, TermFinder.of(explained[term] for term in every), by_page)
+    return _Glossary(TermFinder.of(explained[term] for term in every), by_page)
 
 
 def _terms_by_page(chunks: Sequence[Chunk]) -> dict[str, list[GlossaryTerm]]:
@@ -116,9 +106,7 @@ def _terms_by_page(chunks: Sequence[Chunk]) -> dict[str, list[GlossaryTerm]]:
     return defined
 
 
-def _terms_of(
-    glossary: _GlossaryCache, page: str, chunks: Sequence[Chunk]
-) -> tuple[TermOnPage, ...]:
+def _terms_of(glossary: _Glossary, page: str, chunks: Sequence[Chunk]) -> tuple[TermOnPage, ...]:
     passages = [
         passage
         for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)

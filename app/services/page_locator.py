@@ -13,7 +13,7 @@ from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
-from app.services.ports import VectorIndex
+from app.services.ports import BookList, VectorIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,11 @@ class PageLocator:
 
     index: VectorIndex
 
-    async def page(self, url: str, books: Sequence[BookId] = ()) -> PageLocation | None:
-        """Return the location of a page, given by URL or path, in these books or in all.
-
-        None if no book has the page.
-        """
+    async def page(self, url: str, books: BookList) -> PageLocation | None:
+        """Return the location of a page, given by URL or path; None if no book has it."""
         key = page_key(url)
-        manifests = (await self.index.books()).named(books)
         # If several books have this path, the book whose site has the URL comes first.
-        for manifest in sorted(manifests, key=lambda one: not url.startswith(one.base_url)):
+        for manifest in sorted(books.named(), key=lambda one: not url.startswith(one.base_url)):
             on_page = SearchFilter(books=(manifest.book,), pages=(key,))
             if chunks := await self.index.matching(on_page):
                 one = chunks[0]
@@ -45,15 +41,15 @@ class PageLocator:
         following = await self.index.next_chapter(place.book, place.chapter, place.position)
         return None if following is None else following - 1
 
-    async def chunks_of(self, paragraph_id: str, books: Sequence[BookId] = ()) -> list[Chunk]:
+    async def chunks_of(self, paragraph_id: str, books: BookList) -> list[Chunk]:
         """Return the chunks that contain a paragraph; empty if no book has it."""
-        for manifest in (await self.index.books()).named(books):
-            wanted = SearchFilter(books=(manifest.book,), paragraph_ids=(paragraph_id,))
+        for book in books:
+            wanted = SearchFilter(books=(book,), paragraph_ids=(paragraph_id,))
             if chunks := await self.index.matching(wanted):
                 return chunks
         return []
 
-    async def solution_of(self, exercise_id: str, books: Sequence[BookId] = ()) -> list[Chunk]:
+    async def solution_of(self, exercise_id: str, books: BookList) -> list[Chunk]:
         """Return chunks with only the exercise's solution, found by position, else by label."""
         exercise = await self.chunks_of(exercise_id, books)
         if not exercise:

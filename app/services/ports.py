@@ -192,9 +192,29 @@ class BookList(Mapping[BookId, BookManifest]):
             return self._all
         return [self._known[book] for book in sorted({*books}) if book in self._known]
 
-    def generations(self, books: Collection[BookId] = ()) -> str:
-        """Return a cache key that changes with each new generation of these books, or of any."""
-        return _generations(self.named(books)) if books else self._generations
+    def only(self, books: Collection[BookId]) -> BookList:
+        """Return the list of these books, without missing ones; this list if none is named."""
+        return BookList(self.named(books)) if books else self
+
+    @cached_property
+    def generations(self) -> str:
+        """A cache key that changes with each new generation of a book."""
+        # A removed book starts again with generation 1, so the number alone is not enough.
+        return "/".join(f"{one.book}@{one.fingerprint}.{one.generation}" for one in self._all)
+
+    @cached_property
+    def by_language(self) -> Mapping[str, tuple[BookId, ...]]:
+        """The books of each language, starting with that of the first book."""
+        languages = dict.fromkeys(one.language for one in self._all)
+        return {
+            language: tuple(one.book for one in self._all if one.language == language)
+            for language in languages
+        }
+
+    @property
+    def language(self) -> str:
+        """The language of the first book."""
+        return self._all[0].language
 
     @cached_property
     def defaults(self) -> Sequence[BookId]:
@@ -210,15 +230,6 @@ class BookList(Mapping[BookId, BookManifest]):
     @cached_property
     def _all(self) -> Sequence[BookManifest]:
         return tuple(self._known.values())
-
-    @cached_property
-    def _generations(self) -> str:
-        return _generations(self._all)
-
-
-def _generations(manifests: Iterable[BookManifest]) -> str:
-    # A removed book starts again with generation 1, so the number alone is not enough.
-    return "/".join(f"{one.book}@{one.fingerprint}.{one.generation}" for one in manifests)
 
 
 @dataclass(frozen=True, slots=True)

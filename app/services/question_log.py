@@ -13,7 +13,7 @@ from typing import Protocol
 from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
-from app.domain.errors import AnswerNotFound, InputError, RagError, StorageError
+from app.domain.errors import AnswerNotFound, InputError, StorageError
 from app.domain.logged_answer import (
     MAX_REASON_CHARS,
     Feedback,
@@ -23,7 +23,7 @@ from app.domain.logged_answer import (
     source_paragraphs,
 )
 from app.domain.personal_data import without_personal_data
-from app.services.ports import BookList, BookStore
+from app.services.ports import BookList
 from app.services.recording import Recording
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,6 @@ class QuestionLog:
     """Writes answers in a background task, so that no reader waits for the store."""
 
     store: QuestionStore
-    index: BookStore
     keep_days: int
     """Days until answers are deleted; 0: never."""
     _waiting: asyncio.Queue[LoggedAnswer] = field(
@@ -77,14 +76,15 @@ class QuestionLog:
     )
     _cleaned: datetime | None = field(default=None, init=False)
 
-    async def add(self, request: AskRequest, answer: Answer, record: Recording) -> Answer:
-        """Log the answer; return it with its `answer_id`."""
+    def add(
+        self, request: AskRequest, answer: Answer, record: Recording, books: BookList
+    ) -> Answer:
+        """Log the answer; return it with its `answer_id`. `books` are all of the index."""
         answer = replace(answer, answer_id=secrets.token_hex(8))
         try:
-            logged = self._entry(request, answer, record, await self.index.books())
-            self._waiting.put_nowait(logged)
-        except (asyncio.QueueFull, RagError) as error:
-            _log.error("question_log.failed", extra={"reason": str(error) or "too many waiting"})
+            self._waiting.put_nowait(self._entry(request, answer, record, books))
+        except asyncio.QueueFull:
+            _log.error("question_log.failed", extra={"reason": "too many waiting"})
         return answer
 
     async def give(self, feedback: Feedback, books: Sequence[str] = ()) -> None:

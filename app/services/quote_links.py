@@ -10,15 +10,13 @@ from typing import NamedTuple
 
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Finished
 from app.domain.answering.verification import QUOTE_CONTEXT
-from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import RagError
 from app.domain.page_text import PageText, leads_to
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
-from app.services.book_scope import books_asked
-from app.services.ports import BookManifest, VectorIndex
+from app.services.ports import BookList, BookManifest, VectorIndex
 
 _CACHED_PAGES = 300
 """Pages in the cache, about 10 MB."""
@@ -40,23 +38,25 @@ class LinkQuotes:
         default_factory=lambda: BookCache(_CACHED_PAGES), init=False
     )
 
-    async def event(self, event: AnswerEvent, linked: dict[Citation, Citation]) -> AnswerEvent:
-        """Return the event with its citations' links pointing to their quotes.
+    async def event(
+        self, event: AnswerEvent, linked: dict[Citation, Citation], books: BookList
+    ) -> AnswerEvent:
+        """Return the event with its citations' links pointing to their quotes in these books.
 
         `linked` are the citations of the answer's earlier events; those of this one are added.
         """
         for one in _citations(event):
             if one not in linked:
-                linked[one] = await self._linked(one)
+                linked[one] = await self._linked(one, books[one.book])
         return _with_links(event, linked)
 
-    async def _linked(self, citation: Citation) -> Citation:
+    async def _linked(self, citation: Citation, manifest: BookManifest) -> Citation:
         if leads_to(citation.url, citation.quote):
             return citation
         if citation.quote.count("\n") > 1:
             return citation  # a listing or table, which a text fragment cannot quote
         try:
-            page = await self._page(citation.book, citation.file)
+            page = await self._page(manifest, citation.file)
         except RagError as error:
             _log.warning("answer.quote_link_failed", extra={"error": error.code})
             return citation
@@ -65,9 +65,7 @@ class LinkQuotes:
         )
         return replace(citation, url=page.text.link(citation.url, citation.quote, following))
 
-    async def _page(self, book: BookId, file: str) -> _CitedPage:
-        (manifest,) = await books_asked(self.index, [book])
-
+    async def _page(self, manifest: BookManifest, file: str) -> _CitedPage:
         async def make() -> _CitedPage:
             return _CitedPage.of(await self._blocks(manifest, file))
 

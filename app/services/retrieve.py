@@ -19,7 +19,7 @@ from app.domain.retrieval.query import (
     SearchQuery,
 )
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
-from app.services.book_scope import degraded_books
+from app.services.book_scope import degraded_books, scope_of
 from app.services.feature_reranker import DEPTH, FeatureReranker
 from app.services.paragraphs import find_paragraph
 from app.services.ports import Reranker, VectorIndex
@@ -57,9 +57,14 @@ class Retrieve:
     fusion: Fusion = Fusion.WEIGHTED
     dense_weight: float = DENSE_WEIGHT
 
-    async def search(self, query: SearchQuery) -> RetrievalResult:
-        """Return up to `query.k` hits, best first. Raises as `AnalyseQuestion.of_query` does."""
-        return await self.find(await self.analysis.of_query(query))
+    async def search(self, query: SearchQuery, page_url: str = "") -> RetrievalResult:
+        """Return up to `query.k` hits, best first, of the editions of the reader's page.
+
+        Raises as `scope_of` and `AnalyseQuestion.of_query` do.
+        """
+        scope = await scope_of(self.index, query.filter, page_url)
+        query = replace(query, filter=scope.filter)
+        return await self.find(await self.analysis.of_query(query, scope.books))
 
     async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         """Return up to `k` hits, best first. Raises BookNotFound, StorageError."""
@@ -94,7 +99,7 @@ class Retrieve:
         limit = max(CANDIDATES, asked.query.k)
         with stage("search"):
             found: list[Candidates] = []
-            for language, books in asked.books.items():
+            for language, books in asked.books.by_language.items():
                 sparse = asked.sparse[language]
                 if asked.dense is not None or sparse is not None:
                     of_books = replace(asked.query.filter, books=books)

@@ -6,14 +6,13 @@ about the bound of a term in one or two chunks.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from math import log
 
 from cachetools import LRUCache
 
-from app.domain.book_id import BookId
-from app.services.ports import VectorIndex
+from app.services.ports import BookList, VectorIndex
 
 _CACHED_TERMS = 50_000
 """Terms in the cache, a few MB."""
@@ -29,30 +28,28 @@ class TermUpperBounds:
         default_factory=lambda: LRUCache(_CACHED_TERMS), init=False, compare=False, repr=False
     )
 
-    async def of(self, terms: Collection[int], books: Sequence[BookId] = ()) -> dict[int, float]:
-        """Return each term's upper bound in these books, or in all. Raises StorageError."""
-        chunks = sum(one.chunks for one in (await self.index.books()).named(books))
+    async def of(self, terms: Collection[int], books: BookList) -> dict[int, float]:
+        """Return each term's upper bound in these books. Raises StorageError."""
+        chunks = sum(one.chunks for one in books.named())
         unknown = _UNKNOWN_WEIGHT * log(1 + (chunks + 0.5) / 0.5)
         scores = await self._best_scores(terms, books)
         return {term: scores[term] or unknown for term in terms}
 
-    async def missing(self, terms: Collection[int], books: Sequence[BookId] = ()) -> set[int]:
-        """Return the terms that are in no chunk of these books, or of any. Raises StorageError."""
+    async def missing(self, terms: Collection[int], books: BookList) -> set[int]:
+        """Return the terms that are in no chunk of these books. Raises StorageError."""
         scores = await self._best_scores(terms, books)
         return {term for term in terms if not scores[term]}
 
-    async def _best_scores(
-        self, terms: Collection[int], books: Sequence[BookId]
-    ) -> Mapping[int, float]:
+    async def _best_scores(self, terms: Collection[int], books: BookList) -> Mapping[int, float]:
         """Return each term's best score in a chunk of these books, 0 if none has it; cached."""
-        known = await self.index.books()
-        scope = known.generations(books)
         scores = {
-            term: score for term in terms if (score := self._known.get((scope, term))) is not None
+            term: score
+            for term in terms
+            if (score := self._known.get((books.generations, term))) is not None
         }
         unseen = [term for term in terms if term not in scores]
         if unseen:
-            found = await self.index.best_scores(unseen, [one.book for one in known.named(books)])
+            found = await self.index.best_scores(unseen, list(books))
             scores.update(zip(unseen, found, strict=True))
-            self._known.update({(scope, term): scores[term] for term in unseen})
+            self._known.update({(books.generations, term): scores[term] for term in unseen})
         return scores

@@ -16,7 +16,7 @@ from app.domain.book_id import BookId
 from app.domain.languages import clearly_another_language
 from app.services.book_cache import BookCache
 from app.services.lexical import LexicalEncoder
-from app.services.ports import BookManifest, VectorIndex
+from app.services.ports import BookList, BookManifest, VectorIndex
 from app.services.term_upper_bounds import TermUpperBounds
 
 SHORTEST = 5
@@ -75,29 +75,24 @@ class BookVocabulary:
         default_factory=lambda: BookCache(_CACHED_BOOKS), init=False
     )
 
-    async def corrected(
-        self, question: str, books: Sequence[BookId] = ()
-    ) -> tuple[str, Sequence[str]]:
-        """Return the question with misspelled words replaced by words of these books, or of all.
+    async def corrected(self, question: str, books: BookList) -> tuple[str, Sequence[str]]:
+        """Return the question with misspelled words replaced by words of these books.
 
         Also return its rare words that remain unknown.
 
         A question in another language than the books' is unchanged, if it is long enough to detect
         the language. Raises StorageError.
         """
-        manifests = (await self.index.books()).named(books)
-        if not manifests:
-            return question, ()
-        language = manifests[0].language
-        unknown = await self._unknown(question, language, [one.book for one in manifests])
+        language = books.language
+        unknown = await self._unknown(question, language, books)
         if not unknown or clearly_another_language(question, language):
             return question, ()
-        known = _merged([await self.words(manifest) for manifest in manifests])
+        known = _merged([await self.words(manifest) for manifest in books.named()])
         right = {word: closest(word, known) for word in unknown if word.lower() not in known}
         corrections = {word: other for word, other in right.items() if other}
         return replaced(question, corrections), [*(right.keys() - corrections.keys())]
 
-    async def _unknown(self, question: str, language: str, books: Sequence[BookId]) -> list[str]:
+    async def _unknown(self, question: str, language: str, books: BookList) -> list[str]:
         """Return the correctable words whose term is in none of the books.
 
         Common words are left out, see `ONE_TOKEN`.

@@ -230,7 +230,7 @@ def row(name: str, method: Scores, every: Sequence[Claim], fixed: float | None =
 
 async def run(data: Path, home: Path) -> None:
     async with indexed(data, home, [one for one in DEV_SETS if one.book == SET]) as app:
-        terms = cache(partial(app.answer.consult.analysis.lexical.terms, language="en"))
+        terms = cache(partial(app.answer.consult.retrieve.analysis.lexical.terms, language="en"))
         every = [*await held(app, data, terms), *not_held(data, terms)]
     texts = list(
         dict.fromkeys(

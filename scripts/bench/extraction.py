@@ -113,7 +113,7 @@ async def run(data: Path, home: Path, rules: frozenset[Rule]) -> None:
             raise SystemExit(message)
         generator = replace(app.answer.generator, rules=rules)
         answering = replace(app.answer, consult=consult, generator=generator)
-        terms = partial(consult.analysis.lexical.terms, language="en")
+        terms = partial(consult.retrieve.analysis.lexical.terms, language="en")
         print(f"\n{'set':20}" + "".join(f"{column:>16}" for column in COLUMNS))
         for one in DEV_SETS:
             if not one.questions:

@@ -112,7 +112,7 @@ async def first_page(app: Application, question: str) -> str:
 
 
 async def place_once(app: Application, page: str) -> None:
-    assert await app.answer.consult.places.page(page)
+    assert await app.answer.consult.places.page(page, await app.index.books())
 
 
 async def answer_once(app: Application, question: str) -> None:

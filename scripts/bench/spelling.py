@@ -18,7 +18,7 @@ from pathlib import Path
 from dev_sets import DEV_SETS, dev_sets_parser, indexed
 
 from app.adapters.question_file import read_questions
-from app.domain.book_id import BookId
+from app.services.ports import BookList
 from app.services.vocabulary import SHORTEST, BookVocabulary, plain_words, replaced
 
 QUESTIONS = 400
@@ -40,7 +40,9 @@ def misspelt(word: str, chance: random.Random) -> str:
     return before + chance.choice(errors)
 
 
-async def corrected(vocabulary: BookVocabulary, book: BookId, questions: list[str]) -> Counter[str]:
+async def corrected(
+    vocabulary: BookVocabulary, books: BookList, questions: list[str]
+) -> Counter[str]:
     chance = random.Random(7)
     found: Counter[str] = Counter()
     for question in questions:
@@ -50,7 +52,7 @@ async def corrected(vocabulary: BookVocabulary, book: BookId, questions: list[st
         if wrong == word:
             continue
         asked = replaced(question, {word: wrong})
-        result, _ = await vocabulary.corrected(asked, [book])
+        result, _ = await vocabulary.corrected(asked, books)
         right = result.lower() == question.lower()
         found["right" if right else "unchanged" if result == asked else "other word"] += 1
     return found
@@ -68,13 +70,14 @@ async def run(data: Path, home: Path) -> None:
         vocabulary = app.answer.consult.vocabulary
         print(f"{'':20} misspelt  right  other word  unchanged | of other books  changed")
         for one in sets:
-            found = await corrected(vocabulary, one.book, of_set[one][:QUESTIONS])
+            books = (await app.index.books()).only([one.book])
+            found = await corrected(vocabulary, books, of_set[one][:QUESTIONS])
             n = found.total()
             others = [
                 text for other in sets if other != one for text in of_set[other][:OF_OTHER_BOOKS]
             ]
             changed = [
-                text for text in others if (await vocabulary.corrected(text, [one.book]))[0] != text
+                text for text in others if (await vocabulary.corrected(text, books))[0] != text
             ]
             shares = [found[key] / n for key in ("right", "other word", "unchanged")]
             print(

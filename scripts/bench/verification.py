@@ -71,7 +71,7 @@ async def contexts(app: Application, question: Known) -> tuple[list[ContextPassa
 async def run(data: Path, home: Path) -> None:
     sets = [one for one in DEV_SETS if one.book == SET]
     async with indexed(data, home, sets) as app:
-        terms = partial(app.answer.consult.analysis.lexical.terms, language="en")
+        terms = partial(app.answer.consult.retrieve.analysis.lexical.terms, language="en")
         asked = {one.question for one in single_questions(data, SET) if one.answerable}
         found = [
             (one, await contexts(app, one))

@@ -87,7 +87,9 @@ async def examine(app: Application, question: Question) -> Lost:
     consult = app.answer.consult
     read = await consult.read(request)
     answer = await app.answer.answer(request)
-    query = SearchQuery(read.request.question, k=DEPTH, filter=read.scope, history=request.history)
+    query = SearchQuery(
+        read.request.question, k=DEPTH, filter=read.scope.filter, history=request.history
+    )
     hits = (await app.retrieve.search(query)).hits
     pools = {8: read.context}
     for number, tokens in POOLS.items():

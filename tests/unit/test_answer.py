@@ -33,6 +33,7 @@ from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import SearchFilter, Turn, Vector
 from app.services.answer_question import AnswerQuestion
 from app.services.generators import ExtractiveGenerator, TextDiscarded
+from app.services.ports import BookList
 from app.services.similarity import SimilarityEncoder
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
@@ -119,6 +120,19 @@ def test_the_filter_reaches_retrieval() -> None:
     scope = SearchFilter(books=(BookId("book"),), files=("page.md",))
     asyncio.run(world.answering().answer(AskRequest(QUESTION, scope)))
     assert world.retriever.asked[0].filter == scope
+
+
+def test_the_books_of_the_index_are_looked_up_once_for_a_question() -> None:
+    world = World((LIGHT,))
+    real, asked = world.index.books, []
+
+    async def books() -> BookList:
+        asked.append("books")
+        return await real()
+
+    world.index.books = books  # type: ignore[method-assign]  # counts the calls
+    answer = asyncio.run(world.answering().answer(AskRequest(QUESTION)))
+    assert (answer.mode, bool(answer.citations), asked) == (AnswerMode.EXTRACTIVE, True, ["books"])
 
 
 def test_follow_up_is_searched_together_with_the_question_before_it() -> None:

@@ -173,7 +173,8 @@ LEXICAL = LexicalEncoder(FakeSparse())
 
 
 def bounds_of(bounds: TermUpperBounds, text: str, books: Sequence[BookId] = ()) -> dict[int, float]:
-    return asyncio.run(bounds.of(LEXICAL.terms(text, "en"), books))
+    known = asyncio.run(bounds.index.books())
+    return asyncio.run(bounds.of(LEXICAL.terms(text, "en"), known.only(books)))
 
 
 def test_upper_bound_is_the_best_score_a_chunk_has_by_the_term_alone() -> None:

@@ -39,7 +39,7 @@ def test_a_book_that_was_removed_and_indexed_again_is_read_anew() -> None:
 def test_a_list_of_books_has_another_key_when_a_book_is_removed_and_chunked_otherwise() -> None:
     before = make_manifest()
     again = replace(before, fingerprint="another")
-    assert BookList([before]).generations() != BookList([again]).generations()
+    assert BookList([before]).generations != BookList([again]).generations
 
 
 def test_two_questions_at_the_same_time_make_it_once_and_each_part_apart() -> None:

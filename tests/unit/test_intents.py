@@ -20,7 +20,7 @@ from app.domain.answering.notices import (
     WHICH_BOOK,
     WHICH_CHAPTER,
 )
-from app.domain.answering.request_words import VOCABULARIES, IntentKind
+from app.domain.answering.request_words import REQUEST_WORDS, IntentKind
 from app.domain.terms import words
 from tests.conftest import ROOT
 
@@ -140,7 +140,7 @@ def test_a_request_that_names_no_part_is_for_the_page(
 
 def test_each_language_of_requests_has_its_phrases() -> None:
     tables = (WHICH_BOOK, WHICH_CHAPTER, NO_SUCH_EXERCISE, NO_EXERCISES, WHAT_IS)
-    assert all(table.keys() == VOCABULARIES.keys() for table in tables)
+    assert all(table.keys() == REQUEST_WORDS.keys() for table in tables)
 
 
 @pytest.mark.parametrize(

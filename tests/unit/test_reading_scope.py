@@ -20,8 +20,16 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter
+from app.services.ports import BookList
 from tests.answer_fakes import FakeGenerator, SpyRetriever, answering_over
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk, retrieving
+from tests.retrieval_fakes import (
+    FakeEmbedder,
+    FakeIndex,
+    FakeSparse,
+    make_chunk,
+    make_manifest,
+    retrieving,
+)
 
 PLACE = PageLocation(BookId("book"), "b.md", "Two", 1)
 
@@ -48,10 +56,13 @@ class Reader:
     def __init__(self, generator: FakeGenerator | None = None) -> None:
         index, sparse = FakeIndex(CHUNKS), FakeSparse()
         retrieve = retrieving(FakeEmbedder(), sparse, index)
-        self.retriever = SpyRetriever(retrieve)
+        self.retriever = SpyRetriever.of(retrieve)
         answering = answering_over(index, self.retriever, sparse, refusal_threshold=0.0)
         self.places = answering.consult.places
         self.use_case = answering.written_by(generator) if generator else answering
+
+    def page(self, url: str) -> PageLocation | None:
+        return asyncio.run(self.places.page(url, BookList([make_manifest()])))
 
     def ask(self, question: str, **request: object) -> Answer:
         ask = replace(AskRequest(question), **request)  # type: ignore[arg-type]  # by name
@@ -72,12 +83,12 @@ class Reader:
     ],
 )
 def test_a_page_is_found_by_its_address_however_it_is_written(url: str) -> None:
-    assert asyncio.run(Reader().places.page(url)) == PageLocation(BookId("book"), "b.md", "Two", 1)
+    assert Reader().page(url) == PageLocation(BookId("book"), "b.md", "Two", 1)
 
 
 @pytest.mark.parametrize("url", ["/book/z", "https://example.org/", "/b", "\x00"])
 def test_an_address_that_is_no_page_of_the_book_is_no_place(url: str) -> None:
-    assert asyncio.run(Reader().places.page(url)) is None
+    assert Reader().page(url) is None
 
 
 @pytest.mark.parametrize(

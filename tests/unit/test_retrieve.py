@@ -29,7 +29,7 @@ from app.domain.retrieval.query import (
 )
 from app.services.analyse_question import MOST_TERMS
 from app.services.feature_reranker import DEPTH
-from app.services.ports import QuestionRewriter, Reranker
+from app.services.ports import BookList, QuestionRewriter, Reranker
 from app.services.retrieve import RetrievalResult, Retrieve
 from tests.retrieval_fakes import (
     FakeEmbedder,
@@ -346,7 +346,7 @@ def test_a_model_makes_the_question_of_a_conversation_stand_alone(mode: SearchMo
     rewriter = ScriptedRewriter("Are queues first in, first out?")
     query = SearchQuery("And the other?", mode=mode, history=ABOUT_TREES, k=1)
     use_case = rewriting(rewriter)
-    asked = asyncio.run(use_case.analysis.of_query(query))
+    asked = asyncio.run(use_case.analysis.of_query(query, BookList([make_manifest()])))
     found = asyncio.run(use_case.find(asked))
     assert (ids(found), asked.texts.question) == (["book-a.md-1"], rewriter.reply)
     assert rewriter.asked == [("And the other?", ABOUT_TREES)]

@@ -113,7 +113,7 @@ def of_answer(question: str, *texts: str) -> QuestionAnalysis:
     analysis = retrieving(FakeEmbedder(), Bm25Encoder(), index).analysis
 
     async def analysed() -> QuestionAnalysis:
-        asked = await analysis.of_query(SearchQuery(question))
+        asked = await analysis.of_query(SearchQuery(question), await index.books())
         return await analysis.of_answer(question, asked, "en")
 
     return asyncio.run(analysed())

@@ -76,6 +76,10 @@ class Chapter:
         return tuple(page.file for page in self.pages)
 
     @property
+    def language(self) -> str:
+        return self.pages[0].language
+
+    @property
     def name(self) -> str:
         """The title, preceded by the number if there is one."""
         numbered = self.number is None or _number_in_title(self.title) is not None
