@@ -16,9 +16,8 @@ from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_copy import disk_fault
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
-from app.domain.errors import ConfigError, StorageError
+from app.domain.errors import StorageError
 from app.services.backup import BackUp, Restore
-from app.services.migrate import MigrateBooks
 from app.services.ports import BookStore
 from app.settings import Settings
 
@@ -93,17 +92,6 @@ async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClie
         yield client
     finally:
         await client.close()
-
-
-@asynccontextmanager
-async def migration(settings: Settings) -> AsyncIterator[MigrateBooks]:
-    """Open the embedded index and the server. ConfigError if QDRANT_URL is not set."""
-    url = settings.qdrant_url
-    if not url:
-        message = "migrate copies books to a server: set QDRANT_URL to its address"
-        raise ConfigError(message)
-    async with _server_index(settings, url) as server:
-        yield MigrateBooks(EdgeIndex(settings.home), server)
 
 
 async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:

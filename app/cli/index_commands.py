@@ -1,4 +1,4 @@
-"""Commands on the index: ingest, books, remove, rollback, verify, migrate, llms, ledger."""
+"""Commands on the index: ingest, books, remove, rollback, verify, llms, ledger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import asdict
 from app.bootstrap.application import application
 from app.bootstrap.book_pages import book_pages
 from app.bootstrap.books import requests_by_edition, site_remarks
-from app.bootstrap.storage import ledger_store, migration, open_index
+from app.bootstrap.storage import ledger_store, open_index
 from app.bootstrap.verification import verifying
 from app.cli.output import confirmed, duration, phases, print_json, remark_each, write_text
 from app.cli.printing import remark, searched_place
@@ -217,21 +217,6 @@ def _print_verified(one: Verified) -> None:
     for line in (*one.faults[:_NAMED_FAULTS], one.repaired):
         if line:
             print(f"  {line}")
-
-
-async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Copy the embedded index to the server at QDRANT_URL."""
-    async with migration(settings) as use_case:
-        with phases(quiet=arguments.quiet) as shown:
-            done = await use_case.run(arguments.books, shown)
-    for one in done:
-        if arguments.json:
-            print_json(asdict(one))
-        else:
-            verb = "copied and verified" if one.copied else "already there, verified"
-            print(f"{one.book}: {one.chunks:,} chunks {verb}, generation {one.generation}")
-    if not done:
-        remark(NO_BOOKS)
 
 
 async def export_ledger(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -8,7 +8,7 @@
 - parts of a book: `paragraphs`, `book_text`, `page_glossary`, `page_suggestions`
 - calls to providers: `budget`, `resilience`, `provider_failures`, `provider_stream`, `prompt_speed`
 - questions that readers asked: `question_log`, `report_questions`
-- upkeep: `backup`, `migrate`, `verify`, `check_links`
+- upkeep: `backup`, `verify`, `check_links`
 - measuring: `evaluate`, `evaluate_answers`, `compare`
 - used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`, `gc_control`
 """

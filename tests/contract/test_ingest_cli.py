@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.output import TerminalProgress, duration, remark_each
@@ -37,6 +38,20 @@ def test_the_summary_says_what_changed_what_was_left_out_and_why(run: Run, book:
     assert "0 would be added, 1 changed, 0 removed" in dry
     assert "1 would be embedded, 6 reused" in dry
     assert "published" not in dry
+
+
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+def test_a_server_is_filled_from_the_cache_without_embedding(
+    run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("ingest", book, "--json").json()["embedded"] == 8
+    monkeypatch.setattr(
+        "app.adapters.qdrant.server_client.server_client",
+        lambda *_, **__: AsyncQdrantClient(":memory:"),
+    )
+    moved = run("ingest", book, "--json", QDRANT_URL="http://localhost:6333").json()
+    assert (moved["chunks"], moved["added"]) == (8, 8)
+    assert (moved["embedded"], moved["reused"]) == (0, 8)
 
 
 def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path) -> None:
