@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.adapters.qdrant.backup_file import BackupFileReader, BackupFileWriter
+from app.adapters.qdrant.backup_file import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_copy import disk_fault
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -40,28 +40,22 @@ def ledger_store(settings: Settings) -> SqliteLedgers:
     return SqliteLedgers(settings.home / "ledger")
 
 
-def backup_writer(path: Path) -> BackupFileWriter:
-    return BackupFileWriter(path)
-
-
-def backup_reader(path: Path, advance: Callable[[int], None]) -> BackupFileReader:
-    """Check and open a backup; `advance` is called with the number of bytes of each read."""
-    return BackupFileReader.open(path, advance)
+@asynccontextmanager
+async def backing_up(settings: Settings, path: Path) -> AsyncIterator[BackUp]:
+    """Open a new backup and all that it saves, without an embedder."""
+    with writing_backup(path) as backup:
+        async with open_index(settings) as index:
+            files = SqliteStateFiles(settings.home)
+            yield BackUp(backup, index, ledger_store(settings), files)
 
 
 @asynccontextmanager
-async def backing_up(settings: Settings) -> AsyncIterator[BackUp]:
-    """Open index, ledgers and state files without an embedder."""
-    async with open_index(settings) as index:
-        files = SqliteStateFiles(settings.home)
-        yield BackUp(index, ledger_store(settings), files)
-
-
-@asynccontextmanager
-async def restoring(settings: Settings) -> AsyncIterator[Restore]:
-    """Open index, ledgers and state files without an embedder."""
-    async with open_index(settings) as index:
-        yield Restore(index, ledger_store(settings), SqliteStateFiles(settings.home))
+async def restoring(settings: Settings, path: Path) -> AsyncIterator[Restore]:
+    """Check and open a backup, and open all that it restores, without an embedder."""
+    with reading_backup(path) as backup:
+        async with open_index(settings) as index:
+            files = SqliteStateFiles(settings.home)
+            yield Restore(backup, index, ledger_store(settings), files)
 
 
 @asynccontextmanager
