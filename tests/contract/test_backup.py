@@ -310,7 +310,7 @@ def test_one_book_of_several_is_restored_and_answers(home: Path, run: Run) -> No
     assert [one["book"] for one in done["books"]] == ["lamps"]
     assert (done["state"], done["kept"]) == ([], [])
     assert run("search", "lantern mirror", "--json").out == before
-    assert [one["book"] for one in run("books", "--json").json()] == ["lamps"]
+    assert [one["book"] for one in json.loads(run("books", "--json").out)] == ["lamps"]
 
 
 def test_state_that_is_there_is_kept_and_what_is_missing_is_restored(home: Path, run: Run) -> None:

@@ -54,6 +54,21 @@ def test_a_server_is_filled_from_the_cache_without_embedding(
     assert (moved["embedded"], moved["reused"]) == (0, 8)
 
 
+def test_a_program_reads_progress_and_errors_as_json_lines(run: Run, book: Path) -> None:
+    told = run("ingest", book, "--json").err.splitlines()
+    progress = [json.loads(line) for line in told if line.startswith("{")]
+    phases = list(dict.fromkeys(one["phase"] for one in progress))
+    assert phases == ["read", "chunk", "compare", "embed", "index", "publish"]
+    ended = {one["phase"]: one for one in progress}
+    assert ended["index"] == {"phase": "index", "done": 8, "total": 8, "unit": "chunks"}
+    assert not run("ingest", book, "--json", "--quiet", "--force").err
+    (book / "page1.md").write_bytes(b"# \xff")
+    failed = run("ingest", book, "--json")
+    error, message = failed.err.splitlines()[-2:]
+    assert (failed.code, json.loads(error)["error"]) == (2, "file_refused")
+    assert message == f"textbook-rag: {json.loads(error)['message']}"
+
+
 def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path) -> None:
     (book / "book.toml").write_text('[book]\ntitle = "Lamps"\n')
     (book / "src").mkdir()
