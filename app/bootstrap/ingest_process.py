@@ -8,18 +8,15 @@ import logging
 import os
 import sys
 from asyncio.subprocess import PIPE, STDOUT
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.adapters.archives import unpack
-from app.bootstrap.storage import ledger_store
 from app.domain import errors
 from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.errors import RagError, StorageError
-from app.domain.ledger import Ledger, from_lines
 from app.services.ingest_jobs import Report, ReportProgress
 from app.settings import Settings
 
@@ -28,9 +25,6 @@ _log = logging.getLogger(__name__)
 _MAX_LINE = 2**24
 _ROOT = Path(__file__).parents[2]
 """From here the child imports the package, as this process does."""
-
-LEDGER_FILE = "textbook-rag-ledger.jsonl"
-"""A ledger at the top of an archive; imported if the book has no ledger yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +37,9 @@ class Order:
     base_url: str
     force: bool
 
-    @property
-    def is_folder(self) -> bool:
-        return self.source.is_dir()
-
     def command(self, folder: Path) -> Iterator[str]:
         """Yield the arguments of the command line."""
-        yield from ("ingest", str(folder.absolute()), "--book", self.book, "--json")
+        yield from ("ingest", str(folder), "--book", self.book, "--json")
         yield f"--base-url={self.base_url}"
         if self.site:
             yield f"--site={self.site}"
@@ -62,14 +52,20 @@ async def ingest_in_process(settings: Settings, order: Order, progress: ReportPr
 
     Raises the child's RagError, or StorageError if it ended without a result.
     """
-    folder = order.source
-    if not order.is_folder:
+    folder = order.source.absolute()  # the child works in another folder
+    if not folder.is_dir():
         progress("unpack", 0, 0, "")
-        folder = await asyncio.to_thread(_unpacked, settings, order)
-        await _import_ledger(settings, order.book, folder)
+        # A book without a title is named after its folder.
+        made = folder.parent / order.book
+        unpack = ("app.bootstrap.uploads", str(folder), str(made), order.book)
+        folder = Path(str((await _run(settings, unpack, progress))["folder"]))
+    return await _run(settings, ("app.cli", *order.command(folder)), progress)
+
+
+async def _run(settings: Settings, module: Sequence[str], progress: ReportProgress) -> Report:
+    """Run a module with its arguments at a low priority; return the object that it prints."""
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app.bootstrap.low_priority", str(settings.ingest_nice)),
-        *("app.cli", *order.command(folder)),
+        *(sys.executable, "-m", "app.bootstrap.low_priority", str(settings.ingest_nice), *module),
         stdout=PIPE,
         stderr=STDOUT,
         limit=_MAX_LINE,
@@ -82,27 +78,6 @@ async def ingest_in_process(settings: Settings, order: Order, progress: ReportPr
         if child.returncode is None:
             child.kill()
         await child.wait()
-
-
-def _unpacked(settings: Settings, order: Order) -> Path:
-    # A book without a title is named after its folder.
-    folder = order.source.parent / order.book
-    folder.mkdir()
-    return unpack(order.source, folder, settings.unpacked_mb * 2**20)
-
-
-async def _import_ledger(settings: Settings, book: BookId, folder: Path) -> None:
-    ledgers = ledger_store(settings)
-    if not (await ledgers.load(book)).entries:
-        exported = await asyncio.to_thread(_exported, folder / LEDGER_FILE)
-        if exported:
-            await ledgers.save(book, exported)
-
-
-def _exported(path: Path) -> Ledger | None:
-    if not path.is_file():
-        return None
-    return from_lines(path.read_text("utf-8", "replace").splitlines(), LEDGER_FILE)
 
 
 async def _report(child: asyncio.subprocess.Process, progress: ReportProgress) -> Report:

@@ -206,6 +206,19 @@ def test_an_ingest_whose_server_is_killed_ends(settings: Settings) -> None:
     assert not (settings.home / "index/bats/current").exists()
 
 
+def test_an_archive_below_a_relative_home_is_ingested(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(settings.home.parent)
+    uploaded = Path("state/.archive")
+    uploaded.write_bytes(archive(bats=BATS))
+    relative = settings.model_copy(update={"home": Path("state")})
+    order = Order(BookId("bats"), uploaded, None, "", False)
+    report = asyncio.run(ingest_in_process(relative, order, lambda *_: None))
+    assert report["generation"] == 1
+    assert (settings.home / "index/bats/current").exists()
+
+
 def children() -> list[str]:
     return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
 
