@@ -19,6 +19,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import to_json
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
@@ -249,6 +250,11 @@ class Settings(BaseSettings):
             return Price(**given.model_dump())
         return PRICES.get(model)
 
+    def as_environment(self) -> dict[str, str]:
+        """Return the environment variables from which another process reads the same settings."""
+        home = {"home": self.home.absolute()}
+        return {variable(name): _text(value) for name, value in {**dict(self), **home}.items()}
+
 
 def read_settings() -> Settings:
     """Read the environment and `.env`. InputError or ConfigError if a value is invalid."""
@@ -276,7 +282,20 @@ def read_settings() -> Settings:
 def variable(field: str) -> str:
     """Return the environment variable of a setting; an alias is returned unchanged."""
     known = Settings.model_fields.get(field)
-    return f"RAG_{field.upper()}" if known and known.validation_alias is None else field
+    if known is None:
+        return field
+    alias = known.validation_alias
+    first = alias.choices[0] if isinstance(alias, AliasChoices) else alias
+    return str(first or f"RAG_{field.upper()}")
+
+
+def _text(value: object) -> str:
+    """Return a setting's value as in the environment; "" stands for the default."""
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, str | Path) else to_json(value).decode()
 
 
 def unknown_variables() -> Mapping[str, str]:

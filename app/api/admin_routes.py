@@ -8,11 +8,10 @@ import tempfile
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
-from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import PlainTextResponse
@@ -34,7 +33,6 @@ from app.domain.errors import InputError, RagError
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
 from app.services.ingest_jobs import IngestJobs, JobState
-from app.services.ingest_plan import IngestReport
 from app.settings import Settings
 
 _STALE_SECONDS = 86_400
@@ -43,10 +41,6 @@ _PART_SECONDS = 30.0
 """Time limit for the next part of an upload's body."""
 
 router = APIRouter(prefix="/v1/admin/books/{book}", tags=["admin"], dependencies=[Depends(BEARER)])
-
-
-def _report_fields(report: IngestReport | None) -> dict[str, Any] | None:
-    return asdict(report) if report else None
 
 
 def _owner_error(error: RagError | None) -> ErrorEvent | None:
@@ -70,7 +64,6 @@ class JobBody(Body):
     unit: str
     report: Annotated[
         dict[str, JsonValue] | None,
-        BeforeValidator(_report_fields),
         Field(description="As `textbook-rag ingest --json` prints it."),
     ]
     error: Annotated[ErrorEvent | None, BeforeValidator(_owner_error)]
@@ -141,15 +134,15 @@ async def ingest(
     jobs.require_free()
     base_url = checked_base_url(base_url)
     settings = rag.settings
-    folder = settings.book_folders.get(book)
     scratch = await asyncio.to_thread(_scratch, settings.home / "uploads")
     remove = partial(shutil.rmtree, scratch, ignore_errors=True)
     try:
-        archive = await _store_body(request, scratch / "archive", settings.upload_mb * 2**20)
-        if archive is None and folder is None:
+        archive = await _store_body(request, scratch / ".archive", settings.upload_mb * 2**20)
+        source = archive or settings.book_folders.get(book)
+        if source is None:
             message = f"no archive was sent, and RAG_BOOK_FOLDERS has no folder of book {book!r}"
             raise InputError(message)
-        order = Order(book, None if archive else folder, archive, scratch, site, base_url, force)
+        order = Order(book, source, site, base_url, force)
         state = jobs.start(book, partial(ingest_in_process, settings, order), remove)
     except BaseException:
         remove()

@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.adapters.qdrant.backup_file import BackupFileReader, BackupFileWriter
+from app.adapters.qdrant.backup_file import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_copy import disk_fault
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
-from app.domain.errors import ConfigError, StorageError
+from app.domain.errors import StorageError
 from app.services.backup import BackUp, Restore
-from app.services.migrate import MigrateBooks
 from app.services.ports import BookStore
 from app.settings import Settings
 
@@ -41,28 +40,22 @@ def ledger_store(settings: Settings) -> SqliteLedgers:
     return SqliteLedgers(settings.home / "ledger")
 
 
-def backup_writer(path: Path) -> BackupFileWriter:
-    return BackupFileWriter(path)
-
-
-def backup_reader(path: Path, advance: Callable[[int], None]) -> BackupFileReader:
-    """Check and open a backup; `advance` is called with the number of bytes of each read."""
-    return BackupFileReader.open(path, advance)
+@asynccontextmanager
+async def backing_up(settings: Settings, path: Path) -> AsyncIterator[BackUp]:
+    """Open a new backup and all that it saves, without an embedder."""
+    with writing_backup(path) as backup:
+        async with open_index(settings) as index:
+            files = SqliteStateFiles(settings.home)
+            yield BackUp(backup, index, ledger_store(settings), files)
 
 
 @asynccontextmanager
-async def backing_up(settings: Settings) -> AsyncIterator[BackUp]:
-    """Open index, ledgers and state files without an embedder."""
-    async with open_index(settings) as index:
-        files = SqliteStateFiles(settings.home)
-        yield BackUp(index, ledger_store(settings), files)
-
-
-@asynccontextmanager
-async def restoring(settings: Settings) -> AsyncIterator[Restore]:
-    """Open index, ledgers and state files without an embedder."""
-    async with open_index(settings) as index:
-        yield Restore(index, ledger_store(settings), SqliteStateFiles(settings.home))
+async def restoring(settings: Settings, path: Path) -> AsyncIterator[Restore]:
+    """Check and open a backup, and open all that it restores, without an embedder."""
+    with reading_backup(path) as backup:
+        async with open_index(settings) as index:
+            files = SqliteStateFiles(settings.home)
+            yield Restore(backup, index, ledger_store(settings), files)
 
 
 @asynccontextmanager
@@ -93,17 +86,6 @@ async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClie
         yield client
     finally:
         await client.close()
-
-
-@asynccontextmanager
-async def migration(settings: Settings) -> AsyncIterator[MigrateBooks]:
-    """Open the embedded index and the server. ConfigError if QDRANT_URL is not set."""
-    url = settings.qdrant_url
-    if not url:
-        message = "migrate copies books to a server: set QDRANT_URL to its address"
-        raise ConfigError(message)
-    async with _server_index(settings, url) as server:
-        yield MigrateBooks(EdgeIndex(settings.home), server)
 
 
 async def storage_warnings(settings: Settings, index: BookStore) -> list[str]:

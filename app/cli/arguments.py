@@ -234,16 +234,6 @@ def _upkeep(commands: Commands) -> None:
     flag(verify, "--repair", "go back from a damaged generation to the previous one")
     json_option(verify)
 
-    migrate = add_command(
-        commands,
-        "migrate",
-        "index_commands.migrate",
-        "copy the embedded index to a server",
-    )
-    books_argument(migrate, "all when none is named")
-    quiet_option(migrate)
-    json_option(migrate)
-
 
 def _backup(commands: Commands) -> None:
     backup = add_command(

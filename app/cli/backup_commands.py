@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from app.bootstrap.storage import backing_up, backup_reader, backup_writer, restoring
+from app.bootstrap.storage import backing_up, restoring
 from app.cli.output import confirmed, duration, phases, print_json, remark_each
 from app.cli.printing import remark
 from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound, InputError
-from app.services.backup import BackedUp, BackedUpBook, Restored, RestorePlan
+from app.domain.errors import InputError
+from app.services.backup import BackedUp, Restored
 from app.settings import Settings
 
 
@@ -25,13 +25,9 @@ async def backup(arguments: argparse.Namespace, settings: Settings) -> int:
         message = f"{path}: exists already; choose another name, or add --force"
         raise InputError(message)
     started = time.perf_counter()
-    writer = backup_writer(path)
-    try:
-        async with backing_up(settings) as use_case:
-            with phases(quiet=arguments.quiet) as shown:
-                done = await use_case.run(writer, writer.scratch, shown)
-    finally:
-        writer.discard()
+    async with backing_up(settings, path) as use_case:
+        with phases(quiet=arguments.quiet) as shown:
+            done = await use_case.run(shown)
     if arguments.json:
         print_json(asdict(done))
     else:
@@ -52,21 +48,15 @@ def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
 
 async def restore(arguments: argparse.Namespace, settings: Settings) -> int:
     """Restore a backup; exit code 1 if the user declines."""
-    size = _size(arguments.file)
-    with phases(quiet=arguments.quiet) as shown, shown.phase("check", size, "bytes") as advance:
-        reader = backup_reader(arguments.file, advance)
-    try:
-        chosen = _chosen(reader.contents.books, arguments.books, arguments.file)
-        state = () if arguments.books else reader.contents.state
-        async with restoring(settings) as use_case:
-            plan = await use_case.plan(chosen)
-            if plan.replaced and not arguments.yes and not _may_replace(plan):
-                remark("nothing restored")
-                return 1
-            with phases(quiet=arguments.quiet) as shown:
-                done = await use_case.run(reader, plan, state, shown)
-    finally:
-        reader.close()
+    async with restoring(settings, arguments.file) as use_case:
+        books = list(dict.fromkeys(arguments.books or use_case.backup.books))
+        state = () if arguments.books else use_case.backup.state
+        replaced = await use_case.replaced(books)
+        if replaced and not arguments.yes and not _may_replace(replaced):
+            remark("nothing restored")
+            return 1
+        with phases(quiet=arguments.quiet) as shown:
+            done = await use_case.run(books, state, shown)
     if arguments.json:
         print_json(asdict(done))
     else:
@@ -74,28 +64,9 @@ async def restore(arguments: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0  # `open` reports the error
-
-
-def _chosen(
-    books: Sequence[BackedUpBook], names: Sequence[BookId], path: Path
-) -> list[BackedUpBook]:
-    """Return the named books of the backup, or all. BookNotFound if one is missing."""
-    known = {one.manifest.book: one for one in books}
-    for name in names:
-        if name not in known:
-            message = f"no book {name!r} in {path}; there are: {', '.join(known) or 'none'}"
-            raise BookNotFound(message)
-    return [known[name] for name in dict.fromkeys(names or known)]
-
-
-def _may_replace(plan: RestorePlan) -> bool:
+def _may_replace(books: Sequence[BookId]) -> bool:
     """Ask for confirmation on a terminal. InputError without a terminal."""
-    names = ", ".join(one.manifest.book for one in plan.replaced)
+    names = ", ".join(books)
     if not sys.stdin.isatty():
         message = f"already in the index: {names}; add --yes to replace them from the backup"
         raise InputError(message)
@@ -105,8 +76,6 @@ def _may_replace(plan: RestorePlan) -> bool:
 def _print_restored(done: Restored, settings: Settings) -> None:
     for one in done.books:
         print(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
-    for book in done.same:
-        print(f"{book}: was there already")
     for name in done.state:
         print(f"{settings.home / name}: restored")
     for name in done.kept:

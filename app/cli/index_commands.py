@@ -1,19 +1,29 @@
-"""Commands on the index: ingest, books, remove, rollback, verify, migrate, llms, ledger."""
+"""Commands on the index: ingest, books, remove, rollback, verify, llms, ledger."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import asdict
+from functools import partial
 
 from app.bootstrap.application import application
 from app.bootstrap.book_pages import book_pages
 from app.bootstrap.books import requests_by_edition, site_remarks
-from app.bootstrap.storage import ledger_store, migration, open_index
+from app.bootstrap.storage import ledger_store, open_index
 from app.bootstrap.verification import verifying
-from app.cli.output import confirmed, duration, phases, print_json, remark_each, write_text
+from app.cli.output import (
+    JsonProgress,
+    confirmed,
+    duration,
+    errors_as_json,
+    phases,
+    print_json,
+    remark_each,
+    write_text,
+)
 from app.cli.printing import remark, searched_place
 from app.cli.reading_commands import ingest_request
 from app.domain.book_id import BookId
@@ -22,6 +32,7 @@ from app.domain.errors import NO_BOOKS, BookNotFound, InputError
 from app.domain.ledger import from_lines, to_lines
 from app.services.book_text import DescribeBook
 from app.services.ingest import IngestReport
+from app.services.phases import Phases
 from app.services.ports import BookCatalogue, BookStore
 from app.services.safe_paths import read_text
 from app.services.verify import Verified
@@ -31,6 +42,19 @@ _NAMED_FAULTS = 5
 
 
 async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
+    """Ingest a book. With `--json` on no terminal, progress and errors are JSON on stderr."""
+    if not arguments.json or arguments.quiet or sys.stderr.isatty():
+        await _ingest(arguments, settings, partial(phases, quiet=arguments.quiet))
+    else:
+        with errors_as_json():
+            await _ingest(arguments, settings, lambda: nullcontext(Phases(JsonProgress())))
+
+
+async def _ingest(
+    arguments: argparse.Namespace,
+    settings: Settings,
+    progress: Callable[[], AbstractContextManager[Phases]],
+) -> None:
     request = await ingest_request(arguments, settings)
     requests = requests_by_edition(request)
     async with application(settings, requests[0].strategy) as app:
@@ -40,7 +64,7 @@ async def ingest(arguments: argparse.Namespace, settings: Settings) -> None:
             remark(f"embedder: {app.embedder.model}, {app.embedder.dimension} dimensions")
         kept: list[BookId] = []
         for request in requests:
-            with phases(quiet=arguments.quiet) as shown:
+            with progress() as shown:
                 report = await app.ingest.run(request, shown)
             _print_report(report, arguments)
             kept.append(BookId(report.book))
@@ -217,21 +241,6 @@ def _print_verified(one: Verified) -> None:
     for line in (*one.faults[:_NAMED_FAULTS], one.repaired):
         if line:
             print(f"  {line}")
-
-
-async def migrate(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Copy the embedded index to the server at QDRANT_URL."""
-    async with migration(settings) as use_case:
-        with phases(quiet=arguments.quiet) as shown:
-            done = await use_case.run(arguments.books, shown)
-    for one in done:
-        if arguments.json:
-            print_json(asdict(one))
-        else:
-            verb = "copied and verified" if one.copied else "already there, verified"
-            print(f"{one.book}: {one.chunks:,} chunks {verb}, generation {one.generation}")
-    if not done:
-        remark(NO_BOOKS)
 
 
 async def export_ledger(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -26,18 +26,24 @@ from rich.progress import (
 from rich.text import Text
 
 from app.cli.printing import remark
-from app.domain.errors import InputError
+from app.domain.errors import InputError, RagError
 from app.services.phases import Advance, Phases
 
 _LISTED = 20
 """Maximum lines of one kind: a book may have thousands of warnings."""
 
 _EVERY_SECONDS = 10.0
+_JSON_EVERY_SECONDS = 1.0
 
 
 def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
     """Print one object or array as one line on stdout."""
     print(json.dumps(value, ensure_ascii=False))
+
+
+def remark_json(value: Mapping[str, object]) -> None:
+    """Print one object as one line on stderr."""
+    print(json.dumps(value), file=sys.stderr, flush=True)
 
 
 def require_writable(path: Path | None) -> None:
@@ -102,10 +108,44 @@ def phases(*, quiet: bool = False) -> Iterator[Phases]:
 
 
 @contextmanager
+def errors_as_json() -> Iterator[None]:
+    """Print a RagError of this block as JSON on stderr, too."""
+    try:
+        yield
+    except RagError as error:
+        remark_json({"error": error.code, "message": str(error)})
+        raise
+
+
+@contextmanager
 def asking(questions: Sequence[object]) -> Iterator[Advance]:
     """Show the progress of asking these questions; call the function after each one."""
     with phases() as shown, shown.phase("ask", len(questions), "questions") as advance:
         yield advance
+
+
+class JsonProgress:
+    """Progress as JSON lines on stderr: at the start and end of a phase, and once a second."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._said = 0.0
+        self._state: dict[str, object] = {}
+        self._done = 0
+
+    def start(self, phase: str, total: int, unit: str) -> None:
+        """Begin a phase; `total` is 0 if unknown."""
+        self._state, self._done = {"phase": phase, "total": total, "unit": unit}, 0
+        self.finish(phase)
+
+    def advance(self, phase: str, amount: int) -> None:
+        self._done += amount
+        if self._clock() - self._said >= _JSON_EVERY_SECONDS:
+            self.finish(phase)
+
+    def finish(self, _: str) -> None:
+        self._said = self._clock()
+        remark_json({**self._state, "done": self._done})
 
 
 class TerminalProgress:

@@ -9,7 +9,7 @@
 - calls to providers: `provider_calls`, `budget`, `resilience`, `provider_failures`,
   `provider_stream`, `prompt_speed`
 - questions that readers asked: `question_log`, `report_questions`
-- upkeep: `backup`, `migrate`, `verify`, `check_links`
+- upkeep: `backup`, `verify`, `check_links`
 - measuring: `evaluate`, `evaluate_answers`, `compare`
 - used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`, `gc_control`
 """

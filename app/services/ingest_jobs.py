@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, RagError
-from app.services.ingest_plan import IngestReport
 
 State: TypeAlias = Literal["running", "done", "failed"]
+Report: TypeAlias = Mapping[str, object]
+"""As `textbook-rag ingest --json` prints it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,13 @@ class JobState:
     total: int = 0
     """0 if unknown."""
     unit: str = ""
-    report: IngestReport | None = None
+    report: Report | None = None
     error: RagError | None = None
 
 
-Report: TypeAlias = Callable[[str, int, int, str], None]
+ReportProgress: TypeAlias = Callable[[str, int, int, str], None]
 """Takes phase, done, total and unit."""
-Work: TypeAlias = Callable[[Report], Awaitable[IngestReport]]
+Work: TypeAlias = Callable[[ReportProgress], Awaitable[Report]]
 
 
 @dataclass(slots=True)

@@ -6,7 +6,6 @@ import asyncio
 import io
 import json
 import os
-import pickle
 import shutil
 import signal
 import subprocess
@@ -161,42 +160,71 @@ def test_uploads_that_a_killed_server_left_are_removed_after_a_day(
 
 
 def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
-    settings: Settings, tmp_path: Path
+    settings: Settings,
 ) -> None:
     policies: set[int] = set()
 
-    def killed(phase: str, _done: int, _total: int, _unit: str) -> None:
-        for child in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split():
-            if b"app.bootstrap.ingest_process" in Path(f"/proc/{child}/cmdline").read_bytes():
+    def killed(*_: object) -> None:
+        for child in children():
+            if b"app.cli" in Path(f"/proc/{child}/cmdline").read_bytes():
                 policies.add(os.sched_getscheduler(int(child)))
                 os.kill(int(child), signal.SIGKILL)
 
-    order = Order(BookId("bats"), settings.book_folders["bats"], None, tmp_path, None, "", True)
     low = settings.model_copy(update={"ingest_nice": 19})
     with pytest.raises(StorageError, match="ended with status -9 and no result"):
-        asyncio.run(ingest_in_process(low, order, killed))
+        asyncio.run(ingest_in_process(low, bats(settings), killed))
     assert policies == {os.SCHED_IDLE}  # it gives way to readers
 
 
-def test_an_ingest_whose_server_is_killed_clears_up_and_ends(
-    settings: Settings, tmp_path: Path
-) -> None:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    order = Order(BookId("bats"), settings.book_folders["bats"], None, scratch, None, "", True)
+def test_a_cancelled_ingest_ends_its_process(settings: Settings) -> None:
+    async def run() -> None:
+        progressed = asyncio.Event()
+        work = ingest_in_process(settings, bats(settings), lambda *_: progressed.set())
+        task = asyncio.create_task(work)
+        await progressed.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+    assert not children()
+
+
+def test_an_ingest_whose_server_is_killed_ends(settings: Settings) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     ended = subprocess.run(
-        [sys.executable, "-m", "app.bootstrap.ingest_process"],
-        input=pickle.dumps((settings, order)),
+        [sys.executable, "-m", "app.cli", *bats(settings).command(bats(settings).source)],
+        env={**os.environ, **settings.as_environment()},
         stdout=writer,
-        stderr=subprocess.PIPE,
+        stderr=writer,
         check=False,
+        timeout=60,
     )
     os.close(writer)
-    assert ended.returncode == 1
-    assert b"Traceback" not in ended.stderr
-    assert not scratch.exists()
+    assert ended.returncode >= 0
+    assert not (settings.home / "index/bats/current").exists()
+
+
+def test_an_archive_below_a_relative_home_is_ingested(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(settings.home.parent)
+    uploaded = Path("state/.archive")
+    uploaded.write_bytes(archive(bats=BATS))
+    relative = settings.model_copy(update={"home": Path("state")})
+    order = Order(BookId("bats"), uploaded, None, "", False)
+    report = asyncio.run(ingest_in_process(relative, order, lambda *_: None))
+    assert report["generation"] == 1
+    assert (settings.home / "index/bats/current").exists()
+
+
+def children() -> list[str]:
+    return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+
+
+def bats(settings: Settings) -> Order:
+    return Order(BookId("bats"), settings.book_folders["bats"], None, "", True)
 
 
 def test_rollback_and_removal(admin: httpx.Client) -> None:

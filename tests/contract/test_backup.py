@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from qdrant_client import AsyncQdrantClient
 
-from app.adapters.qdrant.backup_file import BackupFileReader, BackupFileWriter
+from app.adapters.qdrant.backup_file import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -101,23 +101,16 @@ def ledger() -> Ledger:
 
 
 async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
-    use_case = BackUp(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
-    writer = BackupFileWriter(file)
-    try:
-        return await use_case.run(writer, writer.scratch, Phases(Silent()))
-    finally:
-        writer.discard()
+    ledgers, files = SqliteLedgers(home / "ledger"), SqliteStateFiles(home)
+    with writing_backup(file) as backup:
+        return await BackUp(backup, index, ledgers, files).run(Phases(Silent()))
 
 
 async def restore(index: BookStore, home: Path, file: Path) -> Restored:
-    reader = BackupFileReader.open(file, lambda _: None)
-    try:
-        use_case = Restore(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
-        plan = await use_case.plan(reader.contents.books)
-        state = reader.contents.state
-        return await use_case.run(reader, plan, state, Phases(Silent()))
-    finally:
-        reader.close()
+    ledgers, files = SqliteLedgers(home / "ledger"), SqliteStateFiles(home)
+    with reading_backup(file) as backup:
+        use_case = Restore(backup, index, ledgers, files)
+        return await use_case.run([*backup.books], backup.state, Phases(Silent()))
 
 
 async def stored(index: BookStore) -> list[IndexPoint]:
@@ -154,8 +147,6 @@ def test_every_bit_is_restored_in_an_empty_index(
             manifests = [await index.manifest(BOOK) for index in (old, new)]
             assert len({replace(one, size_bytes=0) for one in manifests if one}) == 1
             assert await SqliteLedgers(there / "ledger").load(BOOK) == ledger()
-            again = await restore(new, there, file)
-            assert (again.books, again.same) == ((), (BOOK, "other"))
 
     asyncio.run(run())
 
@@ -170,8 +161,11 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
         changed = bytes([whole[place] ^ 1 << chance.randrange(8)])
         for content in (whole[:place], whole[:place] + changed + whole[place + 1 :]):
             bad.write_bytes(content)
-            with pytest.raises(InputError, match="truncated, changed or another file"):
-                BackupFileReader.open(bad, lambda _: None)
+            with (
+                pytest.raises(InputError, match="truncated, changed or another file"),
+                reading_backup(bad),
+            ):
+                pass
     bad.write_bytes(whole[:-1])
     refused = run("restore", bad)
     assert (refused.code, refused.out) == (2, "")
@@ -182,23 +176,27 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
 def test_nothing_is_left_of_a_backup_that_cannot_be_renamed(home: Path) -> None:
     file = home / "folder" / "backup"
     file.parent.mkdir(parents=True)
-    writer = BackupFileWriter(file)
-    file.mkdir()  # meanwhile
-    with pytest.raises(StorageError):
-        writer.finish("2026-01-01T00:00:00+00:00")
-    writer.discard()
+    with pytest.raises(StorageError, match="Is a directory"):
+        _finish_onto_a_folder(file)
     assert [*file.parent.iterdir()] == [file]
 
 
+def _finish_onto_a_folder(file: Path) -> None:
+    with writing_backup(file) as writer:
+        file.mkdir()  # meanwhile
+        writer.finish()
+
+
 def test_two_backups_to_one_file_at_a_time_are_both_whole(home: Path) -> None:
-    file = home / "backup"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    writers = [BackupFileWriter(file) for _ in range(2)]
-    for writer in writers:
-        writer.add_page(points(BOOK, range(3)))
-    for writer in writers:
-        writer.finish("2026-01-01T00:00:00+00:00")
-        BackupFileReader.open(file, lambda _: None).close()
+    file = home / "folder" / "backup"
+    file.parent.mkdir(parents=True)
+    with writing_backup(file) as writer:
+        asyncio.run(_published(home / "a", file))
+        with reading_backup(file) as whole:
+            assert [*whole.books] == [BOOK]
+        writer.finish()
+    with reading_backup(file) as empty:
+        assert not empty.books
     assert [*file.parent.iterdir()] == [file]
 
 
@@ -207,17 +205,16 @@ def test_the_next_backup_removes_what_a_killed_one_left(home: Path) -> None:
     home.mkdir(parents=True, exist_ok=True)
     killed = (
         "import os, signal, sys, pathlib;"
-        "from app.adapters.qdrant.backup_file import BackupFileWriter;"
-        "writer = BackupFileWriter(pathlib.Path(sys.argv[1]));"
-        "(writer.scratch / 'keys.sqlite').write_text('secret');"
+        "from app.adapters.qdrant.backup_file import writing_backup;"
+        "context = writing_backup(pathlib.Path(sys.argv[1])); context.__enter__();"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", killed, str(file)], check=False)
     assert len([*home.iterdir()]) == 1
     file = home / "backup of the next day"
-    writer = BackupFileWriter(file)
-    assert [*home.iterdir()] == [writer.scratch]
-    writer.finish("2026-01-01T00:00:00+00:00")
+    with writing_backup(file) as writer:
+        assert len([*home.iterdir()]) == 1
+        writer.finish()
     assert [*home.iterdir()] == [file]
 
 
@@ -300,6 +297,20 @@ def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run:
     assert run("rollback", BOOK).code == 0
     unknown = run("restore", file, "nobook")
     assert (unknown.code, "there are: lamps" in unknown.err) == (2, True)
+
+
+def test_one_book_of_several_is_restored_and_answers(home: Path, run: Run) -> None:
+    file = home / "backup"
+    for name in ("lamps", "other"):
+        run("ingest", make_book(home / name, pages=1))
+    before = run("search", "lantern mirror", "--json", "--book", "lamps").out
+    run("backup", file)
+    shutil.rmtree(home / "state")
+    done = run("restore", file, "lamps", "--json").json()
+    assert [one["book"] for one in done["books"]] == ["lamps"]
+    assert (done["state"], done["kept"]) == ([], [])
+    assert run("search", "lantern mirror", "--json").out == before
+    assert [one["book"] for one in json.loads(run("books", "--json").out)] == ["lamps"]
 
 
 def test_state_that_is_there_is_kept_and_what_is_missing_is_restored(home: Path, run: Run) -> None:

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.output import TerminalProgress, duration, remark_each
@@ -37,6 +38,35 @@ def test_the_summary_says_what_changed_what_was_left_out_and_why(run: Run, book:
     assert "0 would be added, 1 changed, 0 removed" in dry
     assert "1 would be embedded, 6 reused" in dry
     assert "published" not in dry
+
+
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+def test_a_server_is_filled_from_the_cache_without_embedding(
+    run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("ingest", book, "--json").json()["embedded"] == 8
+    monkeypatch.setattr(
+        "app.adapters.qdrant.server_client.server_client",
+        lambda *_, **__: AsyncQdrantClient(":memory:"),
+    )
+    moved = run("ingest", book, "--json", QDRANT_URL="http://localhost:6333").json()
+    assert (moved["chunks"], moved["added"]) == (8, 8)
+    assert (moved["embedded"], moved["reused"]) == (0, 8)
+
+
+def test_a_program_reads_progress_and_errors_as_json_lines(run: Run, book: Path) -> None:
+    told = run("ingest", book, "--json").err.splitlines()
+    progress = [json.loads(line) for line in told if line.startswith("{")]
+    phases = list(dict.fromkeys(one["phase"] for one in progress))
+    assert phases == ["read", "chunk", "compare", "embed", "index", "publish"]
+    ended = {one["phase"]: one for one in progress}
+    assert ended["index"] == {"phase": "index", "done": 8, "total": 8, "unit": "chunks"}
+    assert not run("ingest", book, "--json", "--quiet", "--force").err
+    (book / "page1.md").write_bytes(b"# \xff")
+    failed = run("ingest", book, "--json")
+    error, message = failed.err.splitlines()[-2:]
+    assert (failed.code, json.loads(error)["error"]) == (2, "file_refused")
+    assert message == f"textbook-rag: {json.loads(error)['message']}"
 
 
 def test_warnings_name_file_and_line_and_a_long_list_is_cut(run: Run, book: Path) -> None:

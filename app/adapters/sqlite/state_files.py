@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import BinaryIO
 
 from app.adapters.sqlite.connection import reading
 from app.domain.errors import InputError, StorageError
@@ -33,32 +35,37 @@ class SqliteStateFiles:
             message = f"{source}: cannot be copied: {error}"
             raise StorageError(message) from error
 
-    def place(self, name: str) -> Path:
-        """Return a temporary path for `put`. InputError for another name, StorageError."""
+    def put(self, name: str, source: BinaryIO) -> bool:
+        """Write a file in one step; False, without a change, if it exists.
+
+        InputError for another name; StorageError.
+        """
         if name not in NAMES:
             message = f"{name!r} is not a file of RAG_HOME that a backup may contain"
             raise InputError(message)
+        target = self._home / name
+        if target.exists():
+            return False
+        new = self._home / f"{name}.{os.getpid()}.new"
         try:
             self._home.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            message = f"{self._home}: {error.strerror}; check RAG_HOME"
-            raise StorageError(message) from error
-        return self._home / f"{name}.{os.getpid()}.new"
-
-    def put(self, name: str, source: Path) -> bool:
-        """Move the file to its final name; False, without a change, if a file exists there."""
-        target = self._home / name
-        try:
-            if not target.exists():
-                # Leftovers of a deleted file, which SQLite would apply to the new one.
-                for left in ("-wal", "-shm", "-journal"):
-                    target.with_name(name + left).unlink(missing_ok=True)
-            os.link(source, target)
+            _write_durably(new, source)
+            # Leftovers of a deleted file, which SQLite would apply to the new one.
+            for left in ("-wal", "-shm", "-journal"):
+                target.with_name(name + left).unlink(missing_ok=True)
+            os.link(new, target)
         except FileExistsError:
             return False
         except OSError as error:
             message = f"{target}: {error.strerror or error}; check RAG_HOME"
             raise StorageError(message) from error
         finally:
-            source.unlink(missing_ok=True)
+            new.unlink(missing_ok=True)
         return True
+
+
+def _write_durably(path: Path, source: BinaryIO) -> None:
+    with path.open("wb") as file:
+        shutil.copyfileobj(source, file)
+        file.flush()
+        os.fsync(file.fileno())
