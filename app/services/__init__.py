@@ -9,6 +9,6 @@
 - calls to providers: `budget`, `resilience`, `provider_failures`, `provider_stream`, `prompt_speed`
 - questions that readers asked: `question_log`, `report_questions`
 - upkeep: `backup`, `migrate`, `verify`, `check_links`
-- measuring: `evaluate`, `evaluate_answers`, `compare`
+- measuring: `evaluate`, `judge_answer`
 - used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`, `gc_control`
 """
