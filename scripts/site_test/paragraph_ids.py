@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from app.adapters.built_site import FolderSite
+
 from app.bootstrap.books import read_source
 from app.domain.document import BlockKind
 from app.domain.identity import norm
