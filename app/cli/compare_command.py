@@ -1,14 +1,21 @@
-"""The command that compares chunking strategies on a book."""
+"""The command that compares chunking strategies on a book.
+
+`seconds` is the CPU time of chunking, with the embedding that `semantic` needs. `broken_blocks` are
+code, tables, lists, maths and glossary entries up to 700 tokens that no chunk has whole,
+`cut_sentences` the chunk boundaries inside a sentence, `duplicates` the share of chunks with the
+text of an earlier one.
+"""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
+from typing import TypeAlias
 
 from app.bootstrap.application import application
 from app.bootstrap.books import chunk_report, read_source
@@ -23,30 +30,8 @@ from app.services.ingest_plan import IngestRequest
 from app.services.phases import Phases, ignore
 from app.settings import Settings
 
-
-@dataclass(frozen=True, slots=True)
-class StrategyResult:
-    """One row of the comparison."""
-
-    strategy: str
-    chunks: int
-    mean_tokens: float
-    duplicates: float
-    """Share of chunks with the text of an earlier one, 0 to 1."""
-    broken_blocks: int
-    """Code, tables, lists, maths and glossary entries up to 700 tokens that no chunk has whole."""
-    cut_sentences: int
-    """Chunk boundaries inside a sentence."""
-    recall: float
-    """Recall@5: share of the gold characters that the first five chunks cover."""
-    ndcg: float
-    """nDCG@10."""
-    precision: float
-    iou: float
-    seconds: float
-    """CPU seconds of chunking, with the embedding that `semantic` needs."""
-    relative_time: float = 1.0
-    """`seconds` relative to `fixed`, or to the first strategy compared."""
+Row: TypeAlias = dict[str, str | float]
+"""One strategy: its report and its scores, by the names of the columns."""
 
 
 async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -60,7 +45,11 @@ async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     requests = [replace(request, strategy=one, book=book.id) for one in arguments.strategies]
     with phases() as shown:
         rows = [await _row(book, one, questions, settings, embedded_for, shown) for one in requests]
-    _print([*_with_relative_times(rows)], as_json=arguments.json)
+    found = _with_relative_times(rows)
+    if arguments.json:
+        print_json(found)
+    else:
+        print(_table(found))
 
 
 async def _row(
@@ -70,7 +59,7 @@ async def _row(
     settings: Settings,
     embedded_for: str,
     phases: Phases,
-) -> StrategyResult:
+) -> Row:
     """Ingest the book by one strategy into a temporary index, and search it."""
     with TemporaryDirectory() as home:
         temporary = settings.model_copy(update={"home": Path(home)})
@@ -86,34 +75,30 @@ async def _row(
             with phases.phase(request.strategy, len(questions), "questions") as advance:
                 scores = (await app.evaluate.run(questions, asked, advance)).summary()
     report = chunk_report(book, chunks, request)
-    return StrategyResult(
-        strategy=request.strategy,
-        chunks=report.chunks,
-        mean_tokens=report.mean_tokens,
-        duplicates=report.duplicates / report.chunks if report.chunks else 0.0,
-        broken_blocks=len(report.broken_blocks),
-        cut_sentences=report.cut_sentences,
-        recall=scores["recall@5"],
-        ndcg=scores["ndcg@10"],
-        precision=scores["precision"],
-        iou=scores["iou"],
-        seconds=seconds,
-    )
+    return {
+        "strategy": request.strategy,
+        "chunks": report.chunks,
+        "mean_tokens": report.mean_tokens,
+        "duplicates": report.duplicates / report.chunks if report.chunks else 0.0,
+        "broken_blocks": len(report.broken_blocks),
+        "cut_sentences": report.cut_sentences,
+        "recall": scores["recall@5"],
+        "ndcg": scores["ndcg@10"],
+        "precision": scores["precision"],
+        "iou": scores["iou"],
+        "seconds": seconds,
+    }
 
 
-def _with_relative_times(rows: Sequence[StrategyResult]) -> Iterator[StrategyResult]:
-    base = next((row.seconds for row in rows if row.strategy == "fixed"), rows[0].seconds)
-    for row in rows:
-        yield replace(row, relative_time=row.seconds / base if base else 1.0)
+def _with_relative_times(rows: Sequence[Row]) -> Sequence[Row]:
+    """Add the CPU time relative to `fixed`, or to the first strategy."""
+    base = next((row for row in rows if row["strategy"] == "fixed"), rows[0])["seconds"]
+    return [{**row, "relative_time": float(row["seconds"]) / float(base or 1)} for row in rows]
 
 
-def _print(rows: Sequence[StrategyResult], *, as_json: bool) -> None:
-    found = [asdict(row) for row in rows]
-    if as_json:
-        print_json(found)
-        return
-    head = [name.replace("_", " ") for name in found[0]]
-    print(markdown_table(head, [[*map(_cell, row.values())] for row in found]))
+def _table(rows: Sequence[Row]) -> str:
+    head = [name.replace("_", " ") for name in rows[0]]
+    return markdown_table(head, [[*map(_cell, row.values())] for row in rows])
 
 
 def _cell(value: str | float) -> str:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from app.cli.output import figure, markdown_table
 from app.domain.evaluation.calibration import RefusalCurve, RefusalPoint
-from app.domain.evaluation.helpfulness import Outcome
+from app.domain.evaluation.helpfulness import OUTCOMES
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
 from app.services.evaluate import PAGE_HIT, PARAGRAPHS, Evaluation
 
@@ -25,7 +25,7 @@ ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
 """The settings that take the suggested thresholds."""
 
 _OF_ANSWERS = {
-    **{str(one): (f"answerable_{one}", f"unanswerable_{one}") for one in Outcome},
+    **{one: (f"answerable_{one}", f"unanswerable_{one}") for one in OUTCOMES.values()},
     "facts shown": ("facts_shown",),
     "words": ("words_shown",),
     "found in 5": ("found",),

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from app.domain.answer import Answer, Citation
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.helpfulness import OUTCOMES, Outcome, failure, finds_gold, shown_text
+from app.domain.evaluation.helpfulness import OUTCOMES, failure, finds_gold, shown_text
 from app.domain.evaluation.measurement import Measured, Share
 from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
 from app.domain.retrieval.query import Hit
@@ -26,8 +26,8 @@ ANSWER_METRICS = (
     "words_shown",
     "found",
     "cited_gold",
-    *(f"answerable_{one}" for one in Outcome),
-    *(f"unanswerable_{one}" for one in Outcome),
+    *(f"answerable_{one}" for one in OUTCOMES.values()),
+    *(f"unanswerable_{one}" for one in OUTCOMES.values()),
 )
 
 HasFacts: TypeAlias = Callable[[str, Sequence[str]], bool]
@@ -39,12 +39,11 @@ def judge_answer(
 ) -> Measured:
     """Judge an answer. Without `read`, the hits and the answerability are not measured."""
     shown = shown_text(answer)
-    outcome = OUTCOMES[answer.confidence]
     right = sum(cites_gold(question, one) for one in answer.citations)
     facts = bool(shown) and has_facts(shown, question.key_facts) if question.key_facts else None
     found = finds_gold(question, ranking_of(read.found.hits)[:STANDARD_DEPTH]) if read else None
     words = None if answer.refused else word_count(shown)
-    metrics: dict[str, float | Share] = dict(_outcome_metrics(question, outcome))
+    metrics: dict[str, float | Share] = dict(_outcome_metrics(question, answer))
     if question.answerable:
         of_text = {"facts_shown": facts, "words_shown": words, "found": found}
         metrics |= _citation_metrics(right, len(answer.citations))
@@ -56,8 +55,8 @@ def judge_answer(
         details={
             "mode": answer.mode,
             "confidence": answer.confidence,
-            "outcome": outcome,
-            "failure": failure(question, outcome, facts, found),
+            "outcome": OUTCOMES[answer.confidence],
+            "failure": failure(question, answer, facts, found),
             "cited": len(answer.citations),
             "right": right,
             "refused": answer.refused,
@@ -76,15 +75,16 @@ def ranking_of(hits: Sequence[Hit]) -> list[Retrieved]:
     return [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in hits]
 
 
-def _outcome_metrics(question: Question, outcome: Outcome) -> Mapping[str, Share]:
+def _outcome_metrics(question: Question, answer: Answer) -> Mapping[str, Share]:
     """A refusal is right if the question is unanswerable."""
     prefix = "answerable" if question.answerable else "unanswerable"
-    refused = outcome is Outcome.REFUSED
-    right = int(refused and not question.answerable)
+    right = int(answer.refused and not question.answerable)
     return {
-        **({"refusal_precision": (right, 1)} if refused else {}),
+        **({"refusal_precision": (right, 1)} if answer.refused else {}),
         **({} if question.answerable else {"refusal_recall": (right, 1)}),
-        **{f"{prefix}_{one}": (int(one is outcome), 1) for one in Outcome},
+        **{
+            f"{prefix}_{name}": (int(one is answer.confidence), 1) for one, name in OUTCOMES.items()
+        },
     }
 
 

@@ -17,6 +17,7 @@ from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
+from app.domain.evaluation.measurement import share
 from app.domain.retrieval.query import Turn
 from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk, retrieving
@@ -143,7 +144,7 @@ def test_nobody_is_asked_for_refusals_where_all_is_answerable() -> None:
 
 def test_the_context_keeps_its_own_budget() -> None:
     result = evaluate([stack_question()], EvaluationRequest(k=3), context_tokens=10).results[0]
-    assert 0 < result.metrics["context_tokens"] <= 10
+    assert 0 < share(result.metrics["context_tokens"])[0] <= 10
 
 
 def test_a_fingerprint_tells_question_sets_apart() -> None:

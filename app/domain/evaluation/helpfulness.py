@@ -4,37 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import StrEnum
 
 from app.domain.answer import Answer, Confidence
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
 
-
-class Outcome(StrEnum):
-    ANSWERED = "answered"
-    UNCERTAIN = "uncertain"
-    """Passages are shown with a notice that they may not answer."""
-    REFUSED = "refused"
-
-
 OUTCOMES = {
-    Confidence.ANSWERED: Outcome.ANSWERED,
-    Confidence.UNCERTAIN: Outcome.UNCERTAIN,
-    Confidence.NOT_IN_BOOK: Outcome.REFUSED,
+    Confidence.ANSWERED: "answered",
+    Confidence.UNCERTAIN: "uncertain",
+    Confidence.NOT_IN_BOOK: "refused",
 }
+"""Outcome of an answer, as metrics name it."""
 
 
 def failure(
-    question: Question, outcome: Outcome, facts_shown: bool | None, found: bool | None
+    question: Question, answer: Answer, facts_shown: bool | None, found: bool | None
 ) -> str | None:
     """Return why a question was not helped, the first reason that applies.
 
     None if it was, or if facts or hits were not measured.
     """
     if not question.answerable:
-        return "unanswerable, but shown as an answer" if outcome is Outcome.ANSWERED else None
-    if outcome is Outcome.REFUSED:
+        answered = answer.confidence is Confidence.ANSWERED
+        return "unanswerable, but shown as an answer" if answered else None
+    if answer.refused:
         return "answerable, but refused"
     if facts_shown is not False or found is None:
         return None
