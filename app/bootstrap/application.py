@@ -13,6 +13,7 @@ from app.adapters.bm25 import Bm25Encoder
 from app.adapters.e5_embedder import E5Embedder
 from app.adapters.fingerprints import FileLastRunStore
 from app.adapters.minilm_embedder import MiniLmEmbedder
+from app.adapters.question_file import has_facts
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -213,7 +214,9 @@ async def application(
             ingest=_ingest(parts, ledgers),
             retrieve=retrieve,
             answer=answer,
-            evaluate=Evaluate(retrieve, time.perf_counter, answer, settings.context_tokens),
+            evaluate=Evaluate(
+                retrieve, answer, has_facts, time.perf_counter, settings.context_tokens
+            ),
             glossary=answer.chapters.glossary,
             suggestions=SuggestForPage(index, retrieve.analysis.lexical),
             describe=DescribeBook(index),

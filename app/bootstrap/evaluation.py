@@ -1,6 +1,5 @@
-"""The adapters that evaluation needs: question files and plots."""
+"""The adapter that evaluation needs: question files."""
 
-from app.adapters.plots import Curve, bar_charts, curves, require_plots
-from app.adapters.question_file import has_facts, read_questions
+from app.adapters.question_file import read_questions
 
-__all__ = ["Curve", "bar_charts", "curves", "has_facts", "read_questions", "require_plots"]
+__all__ = ["read_questions"]

@@ -31,6 +31,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.config import StrategyName
 from app.domain.document import Site
 from app.domain.edition import ONLY, Edition
+from app.domain.evaluation.measurement import Measure
 
 if TYPE_CHECKING:
     from app.cli.options import Commands
@@ -160,14 +161,17 @@ def _measuring(commands: Commands) -> None:
         "questions", type=Path, nargs="?", metavar="QUESTIONS.jsonl", help=_QUESTIONS
     )
     command.add_argument("--book", type=BookId, metavar="ID", help="ask this book only")
-    flag(command, "--answers", "measure citations and refusals, not retrieval")
-    flag(command, "--helpful", "measure whether answers contain each question's key facts")
+    measures = command.add_mutually_exclusive_group()
+    for name, of, said in (
+        ("--answers", Measure.ANSWERS, "measure citations and refusals, not retrieval"),
+        ("--helpful", Measure.HELPFUL, "the same, and each question must have key facts"),
+        ("--calibrate", Measure.ANSWERABILITY, "measure scores without answers, by threshold"),
+    ):
+        measures.add_argument(name, dest="of", action="store_const", const=of, help=said)
+    command.set_defaults(of=Measure.RETRIEVAL)
     command.add_argument(
-        "--half",
-        choices=("development", "final"),
-        help="with --helpful or --calibrate: use only this half of the questions",
+        "--half", choices=("development", "final"), help="use only this half of the questions"
     )
-    flag(command, "--calibrate", "print the outcomes by threshold, and suggest thresholds")
     command.add_argument("--k", type=positive, help="chunks to retrieve (5; for answers 8)")
     mode_option(command)
     flag(command, "--rerank", "rerank with Cohere (needs a key)")
@@ -177,9 +181,6 @@ def _measuring(commands: Commands) -> None:
         "rewrite follow-up questions to stand alone, with the model that writes answers",
     )
     flag(command, "--json", "print means and rows as JSON")
-    command.add_argument(
-        "--report", type=Path, metavar="FILE.md", help="write a report, its plots beside it"
-    )
     command.add_argument(
         "--compare",
         type=Path,
@@ -203,8 +204,6 @@ def _compare(commands: Commands) -> None:
         help=f"from {', '.join(_COMPARED)} (all but late, which needs RAG_EMBEDDER=minilm)",
     )
     exclude_kinds_option(command)
-    command.add_argument("--output", type=Path, metavar="FILE", help="write the rows as JSON")
-    command.add_argument("--svg", type=Path, metavar="FILE", help="draw the rows")
 
 
 def _index(commands: Commands) -> None:

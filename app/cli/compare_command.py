@@ -1,90 +1,105 @@
-"""The command that compares chunking strategies."""
+"""The command that compares chunking strategies on a book.
+
+`seconds` is the CPU time of chunking, with the embedding that `semantic` needs. `broken_blocks` are
+code, tables, lists, maths and glossary entries up to 700 tokens that no chunk has whole,
+`cut_sentences` the chunk boundaries inside a sentence, `duplicates` the share of chunks with the
+text of an earlier one.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import asdict
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import process_time
+from typing import TypeAlias
 
 from app.bootstrap.application import application
 from app.bootstrap.books import chunk_report, read_source
-from app.bootstrap.evaluation import bar_charts, read_questions, require_plots
-from app.cli.output import markdown_table, phases, require_writable, write_text
-from app.cli.printing import remark
+from app.bootstrap.evaluation import read_questions
+from app.cli.output import figure, markdown_table, phases, print_json
 from app.cli.reading_commands import ingest_request
 from app.domain.chunking.config import StrategyName, strategy_name
-from app.services.compare import CompareStrategies, StrategyResult
-from app.services.evaluate import Evaluate
-from app.services.ingest import IngestBook
+from app.domain.document import Book
+from app.domain.evaluation.gold_question import Question
+from app.services.evaluate import EvaluationRequest
+from app.services.ingest_plan import IngestRequest
+from app.services.phases import Phases, ignore
 from app.settings import Settings
 
-_COLUMNS = {
-    "chunks": "chunks",
-    "mean_tokens": "mean tokens",
-    "duplicates": "duplicates",
-    "broken_blocks": "broken blocks",
-    "cut_sentences": "cut sentences",
-    "recall": "recall@5",
-    "ndcg": "nDCG@10",
-    "precision": "precision",
-    "iou": "IoU",
-    "relative_time": "time / fixed",
-}
+Row: TypeAlias = dict[str, str | float]
+"""One strategy: its report and its scores, by the names of the columns."""
 
 
 async def compare(arguments: argparse.Namespace, settings: Settings) -> None:
     for name in arguments.strategies:
         strategy_name(name)
-    for path in (arguments.output, arguments.svg):
-        require_writable(path)
-    if arguments.svg is not None:
-        require_plots()
     questions = read_questions(arguments.questions)
+    request = await ingest_request(arguments, settings)
+    book = read_source(request)
     # One embedder for all strategies, so that the comparison is of strategies alone.
     embedded_for = StrategyName.LATE if StrategyName.LATE in arguments.strategies else ""
-    request = await ingest_request(arguments, settings)
-
-    @asynccontextmanager
-    async def workbench() -> AsyncIterator[tuple[IngestBook, Evaluate]]:
-        with TemporaryDirectory() as home:
-            temporary = settings.model_copy(update={"home": Path(home)})
-            async with application(temporary, embedded_for) as app:
-                yield app.ingest, app.evaluate
-
-    async with application(settings, embedded_for) as app:
-        remark(f"embedder: {app.embedder.model}; {len(questions)} questions")
-        use_case = CompareStrategies(read_source, app.ingest.chunk_book, chunk_report, workbench)
-        with phases() as shown:
-            rows = await use_case.run(request, questions, arguments.strategies, shown)
-    _write_rows(arguments, rows)
-
-
-def _write_rows(arguments: argparse.Namespace, rows: list[StrategyResult]) -> None:
+    requests = [replace(request, strategy=one, book=book.id) for one in arguments.strategies]
+    with phases() as shown:
+        rows = [await _row(book, one, questions, settings, embedded_for, shown) for one in requests]
+    found = _with_relative_times(rows)
     if arguments.json:
-        print(json.dumps([asdict(row) for row in rows]))
+        print_json(found)
     else:
-        cells = [[row.strategy, *(_cell(getattr(row, name)) for name in _COLUMNS)] for row in rows]
-        print(markdown_table(["strategy", *_COLUMNS.values()], cells))
-    if arguments.output is not None:
-        write_text(arguments.output, json.dumps([asdict(row) for row in rows], indent=2) + "\n")
-    if arguments.svg is not None:
-        _draw(arguments, rows)
+        print(_table(found))
 
 
-def _draw(arguments: argparse.Namespace, rows: list[StrategyResult]) -> None:
-    measures = {
-        label: [float(getattr(row, name)) for row in rows] for name, label in _COLUMNS.items()
+async def _row(
+    book: Book,
+    request: IngestRequest,
+    questions: Sequence[Question],
+    settings: Settings,
+    embedded_for: str,
+    phases: Phases,
+) -> Row:
+    """Ingest the book by one strategy into a temporary index, and search it."""
+    with TemporaryDirectory() as home:
+        temporary = settings.model_copy(update={"home": Path(home)})
+        async with application(temporary, embedded_for) as app:
+            started = process_time()
+            chunks = await asyncio.to_thread(
+                lambda: [*app.ingest.chunk_book(book, request, ignore)]
+            )
+            seconds = process_time() - started
+            ingest = replace(app.ingest, read_book=lambda *_: book, chunk_book=lambda *_: chunks)
+            await ingest.run(request, phases)
+            asked = EvaluationRequest(book=book.id)
+            with phases.phase(request.strategy, len(questions), "questions") as advance:
+                scores = (await app.evaluate.run(questions, asked, advance)).summary()
+    report = chunk_report(book, chunks, request)
+    return {
+        "strategy": request.strategy,
+        "chunks": report.chunks,
+        "mean_tokens": report.mean_tokens,
+        "duplicates": report.duplicates / report.chunks if report.chunks else 0.0,
+        "broken_blocks": len(report.broken_blocks),
+        "cut_sentences": report.cut_sentences,
+        "recall": scores["recall@5"],
+        "ndcg": scores["ndcg@10"],
+        "precision": scores["precision"],
+        "iou": scores["iou"],
+        "seconds": seconds,
     }
-    title = f"{arguments.path.name}: {arguments.questions.parent.name}"
-    bar_charts(arguments.svg, title, [row.strategy for row in rows], measures)
 
 
-def _cell(value: float) -> str:
-    """Format a number with about three significant digits."""
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.{3 if value < 1 else 2 if value < 10 else 0}f}"
+def _with_relative_times(rows: Sequence[Row]) -> Sequence[Row]:
+    """Add the CPU time relative to `fixed`, or to the first strategy."""
+    base = next((row for row in rows if row["strategy"] == "fixed"), rows[0])["seconds"]
+    return [{**row, "relative_time": float(row["seconds"]) / float(base or 1)} for row in rows]
+
+
+def _table(rows: Sequence[Row]) -> str:
+    head = [name.replace("_", " ") for name in rows[0]]
+    return markdown_table(head, [[*map(_cell, row.values())] for row in rows])
+
+
+def _cell(value: str | float) -> str:
+    return value if isinstance(value, str) else figure(value)

@@ -10,6 +10,6 @@
   `provider_stream`, `prompt_speed`
 - questions that readers asked: `question_log`, `report_questions`
 - upkeep: `backup`, `verify`, `check_links`
-- measuring: `evaluate`, `evaluate_answers`, `compare`
+- measuring: `evaluate`, `judge_answer`
 - used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`, `gc_control`
 """

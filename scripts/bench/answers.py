@@ -1,7 +1,7 @@
 """Measure answers with every generator: extractive, Cohere, an OpenAI-compatible server.
 
     python scripts/bench/answers.py [--book BOOK_DIR --site SITE --questions QUESTIONS.jsonl]
-        [--exclude-kinds KIND,...] [--report FOLDER]
+        [--exclude-kinds KIND,...]
 
 Runs `textbook-rag eval --answers` three times on the sample book and its test questions, or on
 others. The two providers are the tests' doubles on a local port: Cohere is called by its real SDK
@@ -75,7 +75,6 @@ def main() -> None:
         "--questions", type=Path, default=ROOT / "tests/data/sample_questions.jsonl"
     )
     parser.add_argument("--exclude-kinds", default="")
-    parser.add_argument("--report", type=Path, help="a folder for reports and measurements")
     options = parser.parse_args()
     bare = {
         name: value
@@ -88,13 +87,11 @@ def main() -> None:
     print("| answers by |", " | ".join(COLUMNS), "|")
     print("|---|" + "---:|" * len(COLUMNS))
     with providers() as runs:
-        for number, (name, settings) in enumerate(runs.items()):
+        for name, settings in runs.items():
             with TemporaryDirectory() as home:
                 env = {**bare, **settings, "RAG_HOME": home}
                 command(env, "ingest", str(options.book.resolve()), "--quiet", *source)
                 asked = [str(options.questions.resolve()), "--answers", "--json"]
-                if options.report:
-                    asked += ["--report", str(options.report.resolve() / f"answers-{number}.md")]
                 found = json.loads(command(env, "eval", *asked))
             print(
                 f"| {name} |", " | ".join(f"{found[key]:.3g}" for key in COLUMNS), "|", flush=True

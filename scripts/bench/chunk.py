@@ -1,19 +1,17 @@
 """Speed and integrity of chunkers on real books: ours, others', and the minimum possible time.
 
-    python scripts/bench/chunk.py BOOK... [--repeat 3] [--integrity | --memory]
+    python scripts/bench/chunk.py BOOK... [--repeat 3] [--integrity]
 
 One core, one run, CPU seconds, MB/s of UTF-8 source. Ours is the structure strategy from files to
 chunks with ids; the floor is one markdown-it-py parse and one tiktoken pass. Others run if they are
-installed (`pip install semantic-text-splitter semchunk chonkie llama-index-core`), with 512 tokens
-and no overlap; missing ones are named. The best of the repeats counts; all alternate, so that other
-load affects each alike. The cyclic garbage collector is off during the measurement, as in `timeit`:
-ours pauses it anyway, and a book in memory would slow down the others.
+installed (`scripts/setup bench`), with 512 tokens and no overlap; missing ones are named. The best
+of the repeats counts; all alternate, so that other load affects each alike. The cyclic garbage
+collector is off during the measurement, as in `timeit`: ours pauses it anyway, and a book in memory
+would slow down the others.
 
 Broken: the share of code blocks, tables and lists of at most 512 tokens that no chunk contains
 whole. A second row of ours has the others' size, at most 512 tokens without overlap. `--integrity`
-runs each once, and prints one table of these shares with a column for each book. `--memory` prints
-the memory of a read book, and the additional peak while one of its files is chunked, including its
-chunks.
+runs each once, and prints one table of these shares with a column for each book.
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ import importlib
 import importlib.util
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -113,12 +110,6 @@ def others(tools: ChunkingTools) -> Iterator[Contender]:
         adapter = importlib.import_module("chonkie.tokenizer").TiktokenAutoTokenizer
         chonkie = module.RecursiveChunker(adapter(Ordinary()), chunk_size=SIZE)
         yield Contender("chonkie recursive", each(lambda text: [c.text for c in chonkie(text)]))
-    if _installed("llama_index"):
-        module = importlib.import_module("llama_index.core.node_parser")
-        llama = module.SentenceSplitter(
-            chunk_size=SIZE, chunk_overlap=0, tokenizer=lambda text: [0] * tools.count_tokens(text)
-        )
-        yield Contender("llama_index sentences", each(llama.split_text))
 
 
 @cache
@@ -169,14 +160,10 @@ def main() -> None:
     arguments.add_argument(
         "--integrity", action="store_true", help="only the table of broken blocks"
     )
-    arguments.add_argument("--memory", action="store_true", help="only the table of memory")
     options = arguments.parse_args()
     tools = ChunkingTools(token_counter(), split_sentences)
     if options.integrity:
         integrity(options.books, tools)
-        return
-    if options.memory:
-        memory(options.books, tools)
         return
     for folder in options.books:
         measure(folder, tools, options.repeat)
@@ -210,27 +197,6 @@ def integrity(folders: Sequence[Path], tools: ChunkingTools) -> None:
     print("|---" * (len(folders) + 1) + "|")
     for name, cells in rows.items():
         print(f"| {name} | {' | '.join(cells)} |")
-
-
-def memory(folders: Sequence[Path], tools: ChunkingTools) -> None:
-    """Print, as a Markdown table, megabytes of source, read book and chunking, by book."""
-    print("| book | MB | largest file | held, once read | most beside it while chunking |")
-    print("|---|---:|---:|---:|---:|")
-    for folder in folders:
-        ours(folder, tools, ChunkingConfig())  # loads data that does not belong to a book
-        tracemalloc.start()
-        book = read_book(folder)
-        held = tracemalloc.get_traced_memory()[0]
-        most = 0
-        for document in book.documents:
-            tracemalloc.reset_peak()
-            before = tracemalloc.get_traced_memory()[0]
-            list(stream_chunks(document, book, ChunkingConfig(), replace(tools)))
-            most = max(most, tracemalloc.get_traced_memory()[1] - before)
-        tracemalloc.stop()
-        sizes = [len(str(document.source).encode()) for document in book.documents]
-        figures = " | ".join(f"{one / 1e6:.2f}" for one in (sum(sizes), max(sizes), held, most))
-        print(f"| {folder.name} | {figures} |", flush=True)
 
 
 def timed(contender: Contender, texts: Sequence[str]) -> tuple[float, Texts]:

@@ -7,13 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from app.adapters.question_file import read_questions
 from app.bootstrap.application import Application, application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Site
-from app.domain.evaluation.gold_question import Question
 from app.services.ingest_plan import IngestRequest
 from app.services.phases import Phases
 from app.settings import Settings
@@ -69,13 +66,10 @@ def dev_sets_parser(description: str | None) -> argparse.ArgumentParser:
 
 @asynccontextmanager
 async def indexed(
-    data: Path,
-    home: Path,
-    sets: Sequence[DevSet] = DEV_SETS,
-    embedder: Literal["local", "e5"] = "local",
+    data: Path, home: Path, sets: Sequence[DevSet] = DEV_SETS
 ) -> AsyncIterator[Application]:
     """Open an index of the dev sets, made with a local model, with extractive answers."""
-    settings = Settings(home=home, embedder=embedder, generator="extractive")
+    settings = Settings(home=home, embedder="local", generator="extractive")
     async with application(settings) as app:
         for one in sets:
             print(f"indexing {one.book} ...", flush=True)
@@ -84,9 +78,3 @@ async def indexed(
             )
             await app.ingest.run(request, Phases(Silent()))
         yield app
-
-
-def single_questions(data: Path, name: str) -> list[Question]:
-    """The questions of a set that do not depend on earlier turns."""
-    questions = read_questions(data / "qa" / name / "questions.jsonl")
-    return [one for one in questions if not one.history]

@@ -1,25 +1,19 @@
-"""How many readers one process serves, and its behaviour beyond that, compared with a plain
-service.
+"""How many readers one process serves, and its behaviour beyond that.
 
     python scripts/bench/load.py [--book BOOK_DIR --questions QUESTIONS.jsonl] [--readers 1 4 ...]
-        [--seconds 8] [--kinds search answer stream plain] [--soak SECONDS] [--ingest BOOK_DIR]
+        [--seconds 8] [--kinds search answer stream] [--ingest BOOK_DIR]
 
 Servers in their own processes, client and double on the same machine:
 
 - `search`: POST /v1/search; `answer`: offline answers of POST /v1/chat; `stream`: answers written
-  by a double of an OpenAI server, as events; `plain`: GET /search of a service in 30 lines, FastAPI
-  + LangChain + qdrant-client `:memory:`, with the same questions, local model and hit count;
+  by a double of an OpenAI server, as events;
 - for each number of readers, each of which asks again as soon as it is answered, from its own
   address: requests answered per second, latency, requests refused (503 or 429 with Retry-After,
   after which the reader waits a second) and their latency, failures, the server's CPU time per
   request, memory;
 - the same at half of the highest rate (open loop: arrivals do not wait), and with `--ingest` while
   another process ingests that book repeatedly, as a second process of the same RAG_HOME, with the
-  priority that the server gives it (`app.bootstrap.low_priority`);
-- with `--soak` search and answers together, each at a quarter of its highest rate, for this time:
-  memory in ten steps.
-
-A complete run takes about 16 minutes with `--soak 600 --ingest BOOK_DIR --seconds 6`.
+  priority that the server gives it (`app.bootstrap.low_priority`).
 
 The machine's 15-minute load is printed: other programs make every figure except CPU time worse.
 """
@@ -42,9 +36,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from load_client import Connection, Reply
-from serving import ROOT, Server, free_port, request_when_up, server
+from serving import ROOT, Server, free_port, head, memory_of, request_when_up, server
 
 from app.adapters.question_file import read_questions
+from app.domain.percentile import percentile
 from tests.openai_double import OpenAIDouble, quote_sources
 
 READERS = (1, 4, 16, 64, 256)
@@ -105,14 +100,6 @@ TURNS = 3
 HEAD = "answered/s | p50 ms | p95 | p99 | max | refused | failed | CPU ms each | MB"
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    ordered = sorted(values) or [0.0]
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
-# --- who asks ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Target:
     """A server process, and the requests of one kind to it."""
@@ -127,7 +114,7 @@ class Target:
         yield
         used = self.running.cpu_seconds() - before
         run.cpu_ms = 1000 * used / max(1, len(run.served))
-        run.megabytes = self.running.megabytes("RssAnon")
+        run.megabytes = memory_of(self.running.pid).own / 1024
 
 
 async def closed(target: Target, readers: int, seconds: float) -> Run:
@@ -173,25 +160,11 @@ async def paced(target: Target, rate: float, seconds: float, readers: int = 64) 
     return run
 
 
-# --- what is asked -------------------------------------------------------------------------------
-
-
-def post(path: str, body: object) -> bytes:
-    data = json.dumps(body).encode()
-    lines = (
-        f"POST {path} HTTP/1.1",
-        "Host: 127.0.0.1",
-        "Content-Type: application/json",
-        f"Content-Length: {len(data)}",
-    )
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
-
-
 def bodies(kind: str, questions: Sequence[str], book: str) -> Callable[[], Iterator[bytes]]:
-    paths = {"search": "/v1/search", "plain": "/search"}
-    extra: dict[str, object] = {"k": HITS} if kind in paths else {"stream": kind == "stream"}
-    path = paths.get(kind, "/v1/chat")
-    made = [post(path, {"question": one, "book": book, **extra}) for one in questions]
+    search = kind == "search"
+    extra: dict[str, object] = {"k": HITS} if search else {"stream": kind == "stream"}
+    path = "/v1/search" if search else "/v1/chat"
+    made = [head("POST", path, {"question": one, "book": book, **extra}) for one in questions]
     return lambda: itertools.cycle(made)
 
 
@@ -206,21 +179,14 @@ def targets(
         offline = [kind for kind in OWN if kind in options.kinds]
         if offline:
             env = {**base, "RAG_GENERATOR": "extractive", "RAG_PORT": str(free_port())}
-            running = stack.enter_context(server(serve, env, quiet=True))
+            running = stack.enter_context(server(serve, env))
             found += [Target(kind, running, bodies(kind, questions, book_id)) for kind in offline]
         if "stream" in options.kinds:
             double = stack.enter_context(OpenAIDouble(answering=quote_sources))
             env = {**base, "RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
             env |= {"RAG_PORT": str(free_port())}
-            running = stack.enter_context(server(serve, env, quiet=True))
+            running = stack.enter_context(server(serve, env))
             found.append(Target("stream", running, bodies("stream", questions, book_id)))
-        if "plain" in options.kinds:
-            book = options.book or ROOT / "app/sample_book"
-            env = {**base, "RAG_PORT": str(free_port()), "PLAIN_BOOK": str(book)}
-            running = stack.enter_context(
-                server(["scripts/bench/plain_service.py"], env, quiet=True)
-            )
-            found.append(Target("plain", running, bodies("plain", questions, book_id)))
         yield found
 
 
@@ -243,19 +209,15 @@ def only_book(home: Path) -> str:
     return str(json.loads(done.stdout)[0]["book"])
 
 
-# --- what is printed -----------------------------------------------------------------------------
-
-
 def table(name: str, rows: Sequence[tuple[str, Run]]) -> None:
     print(f"\n{name} | {HEAD}", flush=True)
     for label, run in rows:
         print(" | ".join([label, *run.row()]), flush=True)
 
 
-async def measure(target: Target, options: argparse.Namespace, home: Path) -> float:
-    """Print the table of this target and return its best rate."""
-    path = "/healthz" if target.name != "plain" else "/ready"
-    await request_when_up(target.running.port, "GET", path)
+async def measure(target: Target, options: argparse.Namespace, home: Path) -> None:
+    """Print the table of this target."""
+    await request_when_up(target.running.port, "GET", "/healthz")
     await closed(target, 4, 3)  # loads data that is loaded with the first questions
     rows = [
         (f"{readers} readers", await closed(target, readers, options.seconds))
@@ -270,7 +232,6 @@ async def measure(target: Target, options: argparse.Namespace, home: Path) -> fl
             async with ingests(home, options.ingest):
                 rows.append(("half load, ingests", await paced(target, best / 2, options.seconds)))
     table(target.name, rows)
-    return best
 
 
 @asynccontextmanager
@@ -293,23 +254,6 @@ async def ingests(home: Path, book: Path) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def soak(rates: Sequence[tuple[Target, float]], seconds: float) -> None:
-    """Send all these requests together, each at its rate, and print the memory over time."""
-    steps = [
-        await asyncio.gather(*(paced(target, rate, seconds / 10) for target, rate in rates))
-        for _ in range(10)
-    ]
-    for number, (target, rate) in enumerate(rates):
-        runs = [step[number] for step in steps]
-        asked, failed = sum(len(run.served) for run in runs), sum(len(run.failed) for run in runs)
-        shown = ", ".join(f"{run.megabytes:.0f}" for run in runs)
-        p99 = max(percentile(run.served, 0.99) for run in runs)
-        print(
-            f"{target.name}, soak at {rate:.0f}/s: {asked:,} served, {failed} failed in "
-            f"{seconds:.0f} s, MB {shown}; p99 {p99 * 1000:.0f} ms"
-        )
-
-
 async def main(options: argparse.Namespace) -> None:
     questions = [one.question for one in read_questions(options.questions) if not one.history]
     print("load of the machine before:", *os.getloadavg())
@@ -317,11 +261,8 @@ async def main(options: argparse.Namespace) -> None:
         home = Path(folder) / "rag"
         assert ingest(home, options.book).wait() == 0, "the book could not be ingested"
         with targets(options, home, questions, only_book(home)) as found:
-            best = [(target, await measure(target, options, home)) for target in found]
-            soaked = [(target, rate) for target, rate in best if target.name in OWN]
-            if options.soak and soaked:
-                shares = [(target, rate / 2 / len(soaked)) for target, rate in soaked]
-                await soak(shares, options.soak)
+            for target in found:
+                await measure(target, options, home)
     print("load of the machine after:", *os.getloadavg())
 
 
@@ -331,7 +272,6 @@ if __name__ == "__main__":
     parser.add_argument("--questions", type=Path, default=SAMPLE_QUESTIONS)
     parser.add_argument("--readers", type=int, nargs="+", default=READERS)
     parser.add_argument("--seconds", type=float, default=8)
-    parser.add_argument("--kinds", nargs="+", default=["search", "answer", "stream", "plain"])
-    parser.add_argument("--soak", type=float, default=0)
+    parser.add_argument("--kinds", nargs="+", default=["search", "answer", "stream"])
     parser.add_argument("--ingest", type=Path)
     asyncio.run(main(parser.parse_args()))

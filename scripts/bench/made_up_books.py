@@ -17,17 +17,24 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from varied_book import real_chunks
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.local_embedder import DIMENSION, MODEL, LocalEmbedder
 from app.adapters.sentences import split_sentences
+from app.bootstrap.books import chunk_book, read_source
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
+from app.domain.document import BlockKind, Site
 from app.domain.retrieval.query import SparseVector
+from app.services.ingest_plan import IngestRequest
 from app.services.ports import BookManifest, IndexPoint
 
+_BOOKS = (
+    ("openstax-biology", Site.PLAIN),
+    ("rust-book-quizzes", Site.MDBOOK),
+    ("redux-docs", Site.DOCUSAURUS),
+    ("hf-course", Site.PLAIN),
+)
 _TOKENS = 160
 """Maximum tokens of each of the two sequences: a chunk of the books has 1,166 characters and 65
 terms."""
@@ -73,6 +80,12 @@ class Sentences:
         after = range(start, min(start + 12, len(self.texts)))
         lengths = accumulate(self.tokens[at] for at in after)
         return list(after)[: max(1, sum(1 for _ in takewhile(lambda n: n <= _TOKENS, lengths)))]
+
+
+def real_chunks(data: Path) -> Iterator[Chunk]:
+    for name, site in _BOOKS:
+        asked = IngestRequest(data / "books" / name, book=BookId(name), site=site)
+        yield from chunk_book(read_source(asked), asked)
 
 
 def book_name(number: int) -> BookId:

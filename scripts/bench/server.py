@@ -1,12 +1,11 @@
-"""A Qdrant server, with many books or compared with the embedded engine: speed, memory, disk.
+"""A Qdrant server with many books: speed, memory, disk.
 
-    python scripts/bench/server.py beside ../shared/data --url http://127.0.0.1:6333
-    python scripts/bench/server.py scale ../shared/data --url http://127.0.0.1:6333 --prefix big
+    python scripts/bench/server.py ../shared/data --url http://127.0.0.1:6333 --prefix big
         --books 1000 --chunks 1000 --quantization int8 [--reuse] [--pid PID] [--storage FOLDER]
 
-`beside` writes the same synthetic books (`made_up_books.py`) to both stores. `scale` writes the
-books that the server does not have under this prefix, through the adapter's writer, while no graph
-is built; then it has the graphs built, and measures. An interrupted run continues where it stopped.
+Writes the synthetic books (`made_up_books.py`) that the server does not have under this prefix,
+through the adapter's writer, while no graph is built; then has the graphs built, and measures. An
+interrupted run continues where it stopped.
 `--reuse` writes nothing. Each scope is measured with 1, 8 and 32 concurrent readers. Scopes: any
 one book, so that nearly every question is the first about its book and reads its document
 frequencies; one of five books that were asked before; all books:
@@ -14,8 +13,7 @@ frequencies; one of five books that were asked before; all books:
 - `index`: both searches of a question, 50 hits each, by the adapter;
 - `search`: `Retrieve.search`, k = 8: the question is embedded, chunks are read, the second stage.
 
-Then recall@10 over all books, of int8 against float; memory of the server (`--pid`), its disk
-(`--storage`), and the time until a new reader's first answers.
+Then memory of the server (`--pid`) and its disk (`--storage`).
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import pickle
 import random
 import tempfile
 import time
@@ -32,17 +29,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from load import percentile
 from made_up_books import Sentences, book_name, made_up_book, made_up_manifest
 from qdrant_client import AsyncQdrantClient, models
-from search import questions
-from server_memory import Memory, memory_of
+from search import at_once, questions
+from serving import Memory, memory_of
 
 from app.adapters.local_embedder import DIMENSION
-from app.adapters.qdrant.payload import DENSE
 from app.adapters.qdrant.server_client import server_client
 from app.bootstrap.application import Application, application
 from app.domain.errors import StorageError
+from app.domain.percentile import percentile
 from app.domain.retrieval.query import SearchFilter, SearchQuery, SparseVector, Vector
 from app.services.ports import BookStore
 from app.settings import Settings
@@ -58,9 +54,6 @@ class Question:
     text: str
     dense: Vector
     sparse: SparseVector
-
-
-# --- writing -------------------------------------------------------------------------------------
 
 
 async def write_book(index: BookStore, sentences: Sentences, number: int, chunks: int) -> None:
@@ -112,7 +105,7 @@ async def fill(app: Application, client: AsyncQdrantClient, options: argparse.Na
     there = {*await app.index.books()}
     missing = [number for number in range(options.books) if book_name(number) not in there]
     if missing:
-        sentences = sentences_of(options)
+        sentences = Sentences.of(options.data)
         await write_book(app.index, sentences, missing[0], options.chunks)
         await indexing(client, options, 0)
         await write_books(app.index, sentences, missing[1:], options)
@@ -138,21 +131,6 @@ async def built(client: AsyncQdrantClient, collection: str) -> None:
 
 def points_of(options: argparse.Namespace) -> str:
     return f"{options.prefix}~{DIMENSION}"
-
-
-def sentences_of(options: argparse.Namespace) -> Sentences:
-    """Kept between runs, because reading the books' sentences takes a minute."""
-    kept: Path | None = options.sentences
-    if kept and kept.exists():
-        found: Sentences = pickle.loads(kept.read_bytes())
-        return found
-    found = Sentences.of(options.data)
-    if kept:
-        kept.write_bytes(pickle.dumps(found))
-    return found
-
-
-# --- searching -----------------------------------------------------------------------------------
 
 
 async def asked_of(app: Application, options: argparse.Namespace) -> list[Question]:
@@ -200,73 +178,6 @@ async def measure_searches(
                 await at_once(f"{name}, {scope}, {readers} readers", ask, asked, readers)
 
 
-async def at_once(name: str, ask: Ask, asked: Sequence[Question], readers: int) -> None:
-    waiting, times = iter(asked), list[float]()
-
-    async def reader() -> None:
-        for one in waiting:
-            began = time.perf_counter()
-            await ask(one)
-            times.append(time.perf_counter() - began)
-
-    started, cpu = time.perf_counter(), time.process_time()
-    await asyncio.gather(*(reader() for _ in range(readers)))
-    rate = len(times) / (time.perf_counter() - started)
-    ours = 1_000 * (time.process_time() - cpu) / len(times)
-    shares = [1_000 * percentile(times, share) for share in (0.5, 0.95, 0.99)]
-    line = ", ".join(f"p{n} {ms:6.1f}" for n, ms in zip((50, 95, 99), shares, strict=True))
-    print(f"  {name:30} {line} ms, {rate:5.0f}/s, our CPU {ours:.1f} ms", flush=True)
-
-
-async def measure_recall(
-    client: AsyncQdrantClient, asked: Sequence[Question], options: argparse.Namespace
-) -> None:
-    """The share of the ten best hits of exact float search that each search finds."""
-
-    async def ten(one: Question, params: models.SearchParams) -> set[str]:
-        found = await client.query_points(
-            points_of(options),
-            query=one.dense.tolist(),
-            using=DENSE,
-            limit=10,
-            search_params=params,
-            with_payload=False,
-        )
-        return {str(point.id) for point in found.points}
-
-    ignored = models.QuantizationSearchParams(ignore=True)
-    used = models.QuantizationSearchParams(rescore=True, oversampling=2.0)
-    kinds = {
-        "float, graph": models.SearchParams(quantization=ignored),
-        "int8, graph": models.SearchParams(quantization=used),
-        "int8, compared with all": models.SearchParams(quantization=used, exact=True),
-    }
-    found = dict.fromkeys(kinds, 0)
-    shared = 0
-    for one in asked:
-        best = await ten(one, models.SearchParams(exact=True, quantization=ignored))
-        lists = {name: await ten(one, params) for name, params in kinds.items()}
-        for name, hits in lists.items():
-            found[name] += len(hits & best)
-        shared += len(lists["int8, graph"] & lists["float, graph"])
-    for name, number in found.items():
-        print(f"  recall@10, {name:24} {number / (10 * len(asked)):.4f}")
-    print(f"  recall@10, int8 against float, both by graph {shared / (10 * len(asked)):.4f}")
-
-
-async def measure_start(options: argparse.Namespace, one: Question) -> None:
-    for scope, asked_books in scopes(options):
-        began = time.perf_counter()
-        async with on_server(options) as app:
-            opened = time.perf_counter() - began
-            await app.index.search(one.dense, one.sparse, LIMIT, asked_books())
-            first = time.perf_counter() - began
-        print(f"  a new reader, {scope}: open after {opened:.2f} s, first search {first:.2f} s")
-
-
-# --- putting it together --------------------------------------------------------------------------
-
-
 @asynccontextmanager
 async def on_server(options: argparse.Namespace) -> AsyncIterator[Application]:
     with tempfile.TemporaryDirectory() as home:
@@ -292,9 +203,6 @@ async def scale(options: argparse.Namespace) -> None:
             await fill(app, client, options)
         asked = await asked_of(app, options)
         await measure_searches(app, asked, options)
-    if options.quantization == "int8":
-        await measure_recall(client, asked[:200], options)
-    await measure_start(options, asked[0])
     await sizes(client, options, before)
     await client.close()
 
@@ -320,40 +228,8 @@ def disk(folder: Path) -> int:
     return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
 
 
-async def beside(options: argparse.Namespace) -> None:
-    sentences = sentences_of(options)
-    numbers = list(range(options.books))
-    with tempfile.TemporaryDirectory() as home:
-        settings = Settings(
-            _env_file=None,
-            home=Path(home),
-            embedder="local",
-            generator="extractive",
-            qdrant_url="",
-        )
-        async with application(settings) as app:
-            print("embedded")
-            own = replace_pid(options, os.getpid())
-            await write_books(app.index, sentences, numbers, own)
-            asked = await asked_of(app, options)
-            await measure_searches(app, asked, options)
-    async with on_server(options) as app:
-        print("server")
-        await write_books(app.index, sentences, numbers, options)
-        await measure_searches(app, asked, options)
-    await measure_start(options, asked[0])
-    async with on_server(options) as app:
-        for number in numbers:
-            await app.index.remove(book_name(number))
-
-
-def replace_pid(options: argparse.Namespace, pid: int) -> argparse.Namespace:
-    return argparse.Namespace(**{**vars(options), "pid": pid})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=["beside", "scale"])
     parser.add_argument("data", type=Path)
     parser.add_argument("--url", required=True, help="of the Qdrant server")
     parser.add_argument("--prefix", default="bench", help="of the collections")
@@ -364,10 +240,9 @@ def main() -> None:
     parser.add_argument("--reuse", action="store_true", help="measure what is there")
     parser.add_argument("--pid", type=int, help="of the server, for its memory")
     parser.add_argument("--storage", type=Path, help="of the server, for its disk")
-    parser.add_argument("--sentences", type=Path, help="a file that keeps the sentences")
     options = parser.parse_args()
     print("load of the machine before:", *os.getloadavg(), flush=True)
-    asyncio.run({"beside": beside, "scale": scale}[options.what](options))
+    asyncio.run(scale(options))
     print("load of the machine after:", *os.getloadavg())
 
 

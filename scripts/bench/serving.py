@@ -24,48 +24,47 @@ class Server:
     started: float
     """By the clock of `time.perf_counter`."""
 
-    def megabytes(self, name: str = "VmRSS") -> float:
-        """Resident memory; RssAnon is the process's own, RssFile mapped pages of files."""
-        status = Path(f"/proc/{self.pid}/status").read_text("ascii")
-        line = next(line for line in status.splitlines() if line.startswith(name))
-        return int(line.split()[1]) / 1024
-
     def cpu_seconds(self) -> float:
         fields = Path(f"/proc/{self.pid}/stat").read_text("ascii").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@contextmanager
-def child(
-    arguments: Sequence[str], env: Mapping[str, str] | None = None, *, quiet: bool = False
-) -> Iterator[subprocess.Popen[str]]:
-    """Run Python with these arguments from the repository's folder, until the block ends.
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory of a process in KB: its own, and mapped pages of files, which can be reclaimed."""
 
-    `quiet` leaves out what it says to people.
-    """
+    own: int
+    mapped: int
+
+    def __str__(self) -> str:
+        return f"{self.own / 1024:,.0f} MB own, {self.mapped / 1024:,.0f} MB mapped"
+
+    def per(self, chunks: int) -> str:
+        return f"{self.own / chunks:.2f} KB own, {self.mapped / chunks:.2f} KB mapped"
+
+
+def memory_of(pid: int) -> Memory:
+    lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
+    sizes = {line.split(":")[0]: line.split()[1] for line in lines if line.startswith("Rss")}
+    return Memory(int(sizes["RssAnon"]), int(sizes["RssFile"]))
+
+
+@contextmanager
+def server(arguments: Sequence[str], env: Mapping[str, str]) -> Iterator[Server]:
+    """Yield a server that is starting at the port that `env` names; see `request_when_up`."""
+    started = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL if quiet else None,
-        text=True,
-        env={**os.environ, **(env or {})},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **env},
         cwd=ROOT,
     )
     try:
-        yield process
+        yield Server(int(env["RAG_PORT"]), process.pid, started)
     finally:
         process.terminate()
         process.wait()
-
-
-@contextmanager
-def server(
-    arguments: Sequence[str], env: Mapping[str, str], *, quiet: bool = False
-) -> Iterator[Server]:
-    """Yield a server that is starting at the port that `env` names; see `request_when_up`."""
-    started = time.perf_counter()
-    with child(arguments, env, quiet=quiet) as process:
-        yield Server(int(env["RAG_PORT"]), process.pid, started)
 
 
 async def request_when_up(port: int, method: str, path: str, body: object = None) -> bytes:
@@ -83,13 +82,13 @@ async def request(port: int, method: str, path: str, body: object = None) -> byt
     """Return the complete response with its status line."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
-        writer.write(head(method, path, body))
+        writer.write(head(method, path, body, "Connection: close"))
         return await reader.read()
     finally:
         writer.close()
 
 
-def head(method: str, path: str, body: object) -> bytes:
+def head(method: str, path: str, body: object, *more: str) -> bytes:
     """The bytes of a request."""
     data = b"" if body is None else json.dumps(body).encode()
     lines = (
@@ -97,7 +96,7 @@ def head(method: str, path: str, body: object) -> bytes:
         "Host: 127.0.0.1",
         "Content-Type: application/json",
         f"Content-Length: {len(data)}",
-        "Connection: close",
+        *more,
     )
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + data
 

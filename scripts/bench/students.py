@@ -7,10 +7,8 @@ offline. The baseline, in the same run: the same files cut as raw text by
 RecursiveCharacterTextSplitter (1,000 characters, 200 of overlap), searched by BM25 (bm25s, stemmed,
 English stop words), by our local model's vectors, and by both (0.5 each, scaled to 0..1 over all
 chunks). It shows the best chunk or the best three. In a conversation the plain search gets the
-student's last turn and the question. Our chunks are longer, so "found in as many words" gives the
-plain search as many of its chunks as fit into the words of our five. Prints figures over the
-answerable questions, and ours minus theirs with its 95 % interval (paired bootstrap over
-questions). Needs `scripts/setup bench`.
+student's last turn and the question. Prints figures over the answerable questions, and ours minus
+theirs with its 95 % interval (paired bootstrap over questions). Needs `scripts/setup bench`.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -33,11 +30,12 @@ from app.adapters.question_file import has_facts, read_questions
 from app.adapters.reading.book import read_book
 from app.bootstrap.application import Application
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.helpfulness import Helpfulness, finds_gold, summary
-from app.domain.evaluation.paired_bootstrap import Difference, Share, paired_bootstrap
+from app.domain.evaluation.helpfulness import finds_gold
+from app.domain.evaluation.measurement import Measure, Measured, Share, ratio, share, summary
+from app.domain.evaluation.paired_bootstrap import Difference, paired_bootstrap
 from app.domain.evaluation.retrieval_metrics import Retrieved
-from app.services.evaluate import STANDARD_DEPTH, ask_request
-from app.services.evaluate_answers import measure_helpfulness
+from app.services.evaluate import EvaluationRequest
+from app.services.judge_answer import STANDARD_DEPTH
 from app.services.ports import Embedder
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -52,9 +50,7 @@ BOOKS = (
 SIZE, OVERLAP = 1_000, 200
 SHOWN = {"best chunk": 1, "best 3 chunks": 3}
 OURS = "ours"
-METRICS = ("found", "found_in_words", "facts_shown")
-DEPTH = 40
-"""Chunks of a plain ranking: more than fit into the words of our five."""
+METRICS = ("found", "facts_shown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,7 @@ class PlainSearch:
         return {name: self._best(of_chunks) for name, of_chunks in scores.items()}
 
     def _best(self, scores: Floats) -> list[PlainChunk]:
-        return [self.chunks[at] for at in np.argsort(-scores, kind="stable")[:DEPTH]]
+        return [self.chunks[at] for at in np.argsort(-scores, kind="stable")[:STANDARD_DEPTH]]
 
     def _tokens(self, texts: list[str]) -> Any:  # noqa: ANN401 - the library has no types
         return bm25s.tokenize(
@@ -130,15 +126,11 @@ def scaled(scores: Floats) -> Floats:
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
 
 
-def measures(question: Question, ranking: Sequence[PlainChunk], shown: int, room: int) -> Measures:
-    """`room` is the number of words of our five hits."""
+def measures(question: Question, ranking: Sequence[PlainChunk], shown: int) -> Measures:
     text = "\n\n".join(one.text for one in ranking[:shown])
-    sizes = accumulate(len(one.text.split()) for one in ranking)
-    fitting = sum(size <= room for size in sizes)
     places = [one.place for one in ranking]
     return {
         "found": (finds_gold(question, places[:STANDARD_DEPTH]), 1),
-        "found_in_words": (finds_gold(question, places[:fitting]), 1),
         "facts_shown": (has_facts(text, question.key_facts), 1),
         "words_shown": (len(text.split()), 1),
     }
@@ -146,7 +138,7 @@ def measures(question: Question, ranking: Sequence[PlainChunk], shown: int, room
 
 async def run(data: Path, home: Path, half: str) -> None:
     questions = [one for one in read_questions(QUESTIONS) if half in ("all", one.half)]
-    ours: list[Helpfulness] = []
+    ours: list[Measured] = []
     systems: dict[str, dict[str, Measures]] = {OURS: {}}
     async with indexed(data, home, BOOKS) as app:
         for one in BOOKS:
@@ -154,9 +146,7 @@ async def run(data: Path, home: Path, half: str) -> None:
             results, theirs = await measured(app, data / one.folder, one, about)
             ours += results
             systems[OURS] |= {
-                found.question.id: {**found.shares(), "found_in_words": found.shares()["found"]}
-                for found in results
-                if found.question.answerable
+                found.question.id: of_ours(found) for found in results if found.question.answerable
             }
             for name, rows in theirs.items():
                 systems.setdefault(name, {}).update(rows)
@@ -166,33 +156,32 @@ async def run(data: Path, home: Path, half: str) -> None:
     print("\nours:", ", ".join(f"{name} {value:.4g}" for name, value in means.items()))
 
 
+def of_ours(found: Measured) -> Measures:
+    return {name: share(value) for name, value in found.metrics.items()}
+
+
 async def measured(
     app: Application, folder: Path, one: DevSet, questions: Sequence[Question]
-) -> tuple[Sequence[Helpfulness], Mapping[str, Mapping[str, Measures]]]:
+) -> tuple[Sequence[Measured], Mapping[str, Mapping[str, Measures]]]:
     """Our measures, and those of each plain system, by question id."""
     search = await PlainSearch.of(folder, one, app.embedder)
     theirs: dict[str, dict[str, Measures]] = {}
     for question in questions:
         if not question.answerable:
             continue
-        hits = (await app.answer.consult.read(ask_request(question, one.book))).found.hits
-        room = sum(len(hit.chunk.text_content.split()) for hit in hits[:STANDARD_DEPTH])
         for by, ranking in (await search.rankings(question)).items():
             for shown, count in SHOWN.items():
                 rows = theirs.setdefault(f"{by}, {shown}", {})
-                rows[question.id] = measures(question, ranking, count, room)
-    found = await measure_helpfulness(app.answer, questions, has_facts)
-    return found, theirs
+                rows[question.id] = measures(question, ranking, count)
+    found = await app.evaluate.run(questions, EvaluationRequest(of=Measure.HELPFUL))
+    return found.results, theirs
 
 
 def report(questions: Sequence[Question], systems: Mapping[str, Mapping[str, Measures]]) -> None:
     answerable = [one for one in questions if one.answerable]
     print(f"\n{len(answerable)} answerable questions\n")
-    print(
-        "| system | found in 5 | ours - it | found in as many words | ours - it | key facts shown "
-        "| ours - it | words shown |"
-    )
-    print("|---|---:|---|---:|---|---:|---|---:|")
+    print("| system | found in 5 | ours - it | key facts shown | ours - it | words shown |")
+    print("|---|---:|---|---:|---|---:|")
     for name, rows in systems.items():
         against = [compared(systems[OURS], rows, metric, answerable) for metric in METRICS]
         words = mean([rows[one.id].get("words_shown") for one in answerable])
@@ -202,19 +191,6 @@ def report(questions: Sequence[Question], systems: Mapping[str, Mapping[str, Mea
             for text in (f"{one.a:.3f}", "" if name == OURS else interval(one))
         ]
         print(f"| {name} | {' | '.join(cells)} | {words:.0f} |")
-    print("\nBy kind, found in 5 / key facts shown:\n")
-    kinds = sorted({one.kind for one in answerable})
-    print("| system |", " | ".join(kinds), "|")
-    print("|---|" + "---:|" * len(kinds))
-    for name, rows in systems.items():
-        cells = []
-        for kind in kinds:
-            of_kind = [rows[one.id] for one in answerable if one.kind == kind]
-            both = (
-                mean([one.get(metric) for one in of_kind]) for metric in ("found", "facts_shown")
-            )
-            cells.append(" / ".join(f"{share:.2f}" for share in both))
-        print(f"| {name} |", " | ".join(cells), "|")
 
 
 def compared(
@@ -228,12 +204,11 @@ def compared(
 
 
 def interval(one: Difference) -> str:
-    return f"{one.mean:+.3f} ({one.low:+.3f} to {one.high:+.3f})"
+    return f"{one.difference:+.3f} ({one.low:+.3f} to {one.high:+.3f})"
 
 
 def mean(shares: Sequence[Share | None]) -> float:
-    there = [share for share in shares if share]
-    return sum(part for part, _ in there) / len(there) if there else 0.0
+    return ratio([one for one in shares if one])
 
 
 def main() -> None:

@@ -36,18 +36,18 @@ from pathlib import Path
 from types import FrameType
 
 import httpx
+from dev_sets import ROOT, Silent
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))  # the double is one of the tests
 
-from app.domain.book_id import BookId  # noqa: E402
-from app.main import create_app  # noqa: E402
-from app.services.ingest_plan import IngestRequest  # noqa: E402
-from app.services.phases import Phases  # noqa: E402
-from app.settings import Settings  # noqa: E402
-from tests.cohere_double import CohereDouble  # noqa: E402
+from app.domain.book_id import BookId
+from app.main import create_app
+from app.services.ingest_plan import IngestRequest
+from app.services.phases import Phases
+from app.settings import Settings
+from tests.cohere_double import CohereDouble
 
 LAYERS = {
     "domain": 0, "services": 1, "adapters": 2, "settings": 2, "bootstrap": 3, "api": 4, "main": 5,
@@ -68,14 +68,6 @@ CHAPTER = f"""# Tables of marsupials
 
 The ranger keeps a quokkaform dry, since ink runs in the rain. Each page has a date and a place.
 """
-
-
-class Silent:
-    def start(self, phase: str, total: int, unit: str) -> None: ...
-
-    def advance(self, phase: str, amount: int) -> None: ...
-
-    def finish(self, phase: str) -> None: ...
 
 
 @dataclass

@@ -424,10 +424,6 @@ def test_the_hint_on_an_unknown_option_names_the_commands_help(run: Run, command
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["compare", "tiny", "questions.jsonl", "--output"],
-        ["compare", "tiny", "questions.jsonl", "--svg"],
-        ["eval", "questions.jsonl", "--report"],
-        ["eval", "--compare", "a.json", "b.json", "--report"],
         ["report", "tiny", "--html"],
         ["report", "tiny", "--gaps"],
     ],

@@ -14,7 +14,7 @@ PAGE = (ROOT / "specs/001-textbook-rag/transcripts.md").read_text("utf-8")
 
 
 def program() -> ModuleType:
-    path = ROOT / "scripts/bench/transcripts.py"
+    path = ROOT / "scripts/transcripts.py"
     spec = importlib.util.spec_from_file_location("transcripts", path)
     assert spec
     assert spec.loader

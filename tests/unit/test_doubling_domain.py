@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Set
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from app.domain.chunking.config import (
     StructureConfig,
 )
 from tests.attacking import tried
-from tests.conftest import ROOT
+from tests.page_shapes import SHAPES, STAGES, Made, made
 
 pytestmark = pytest.mark.attack("shapes")
 
@@ -46,20 +45,6 @@ AS_OTHERS = {"late", "auto", "semantic", "moved", "quotes"}
 """Stages that run the code of others, or hardly any."""
 
 
-def _bench() -> ModuleType:
-    path = ROOT / "scripts/bench/doubling_chunks.py"
-    spec = importlib.util.spec_from_file_location("doubling_chunks", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["doubling_chunks"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-BENCH = _bench()
-
-
 class _Steps:
     """Counts the lines that run, each turn of a loop again, of this program's own modules."""
 
@@ -77,26 +62,26 @@ class _Steps:
         return self.line
 
 
-def steps(stage: str, page: object) -> int:
+def steps(stage: str, page: Made) -> int:
     tried()
     counted = _Steps()
     before = sys.gettrace()
     sys.settrace(counted.begin)
     try:
-        BENCH.STAGES[stage](page)
+        STAGES[stage](page)
     finally:
         sys.settrace(before)
     return counted.count
 
 
 def test_there_are_shapes_enough() -> None:
-    assert len(BENCH.SHAPES) >= 60
+    assert len(SHAPES) >= 60
 
 
-@pytest.mark.parametrize("shape", BENCH.SHAPES)
+@pytest.mark.parametrize("shape", SHAPES)
 def test_twice_the_page_takes_twice_the_steps(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_matching, "COMMON_GRAM", COMMON)
-    grown = _grown(shape, BENCH.STAGES.keys() - AS_OTHERS, UNITS)
+    grown = _grown(shape, STAGES.keys() - AS_OTHERS, UNITS)
     # A page may also grow out of a size at which there is less to do: a list that a chunk holds.
     if grown:
         grown = _grown(shape, set(grown), UNITS * LARGER)
@@ -104,7 +89,7 @@ def test_twice_the_page_takes_twice_the_steps(shape: str, monkeypatch: pytest.Mo
 
 
 def _grown(shape: str, stages: Set[str], units: int) -> dict[str, tuple[int, int]]:
-    once, twice = (BENCH.made(BENCH.SHAPES[shape], units * times, SMALL) for times in (1, 2))
+    once, twice = (made(SHAPES[shape], units * times, SMALL) for times in (1, 2))
     counts = {stage: (steps(stage, once), steps(stage, twice)) for stage in stages}
     return {
         stage: (first, second)

@@ -1,7 +1,7 @@
 """Reading is linear: a text twice as long takes twice the steps, counted, not timed.
 
-A step is a call of a Python function or the return of one of C. `scripts/bench/doubling.py`
-measures what a count does not see: work inside of one call.
+A step is a call of a Python function or the return of one of C. Work inside of one call does not
+count.
 """
 
 from __future__ import annotations

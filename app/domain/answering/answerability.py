@@ -15,7 +15,7 @@ A one-letter term counts in `share` only next to its neighbour in the question: 
 does not match "p. 12". The local model computes the cosines, so the thresholds hold for every
 embedder. The weights are a logistic regression of answerable against out-of-domain questions, on
 the dev sets, readers' questions and the development half of students' questions
-(`scripts/bench/refusal.py`, `specs/decisions/0008-refusal.md`).
+(`scripts/bench/refusal.py` of commit b0315f19, `specs/decisions/0008-refusal.md`).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ REFUSAL_THRESHOLD = 0.15
 """Below it a question is refused as out of domain; so are at most 2 % of the students' answerable
 questions."""
 ANSWER_THRESHOLD = 0.89
-"""At or above it a question is answered. Fitted by `scripts/bench/refusal.py` on 395 questions in
-readers' words: 12 % of the answerable and 81 % of the near-topic unanswerable ones are below."""
+"""At or above it a question is answered. Fitted on 395 questions in readers' words by the same
+program: 12 % of the answerable and 81 % of the near-topic unanswerable ones are below."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ The same terms in another order can mean something else. So the longest common s
 sentence's and the paragraph's terms, divided by the number of the sentence's terms, must reach
 `MIN_ORDER`.
 
-The constants were chosen with `scripts/bench/attribution.py`, on the human answers of clapnq-dev
-and on sentences of OpenStax Biology that are in none of the consulted paragraphs.
+The constants were chosen with `scripts/bench/attribution.py` of commit b0315f19, on the human
+answers of clapnq-dev and on sentences of OpenStax Biology that are in none of the consulted
+paragraphs.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ score = coverage + HIT * (the passage's retrieval score / the best one) + DEFINI
 
 Coverage is the weighted share of the question's terms. A term in the unit has factor 1, in the
 previous unit PREVIOUS, in the headings above HEADING, elsewhere in the passage PASSAGE.
-These weights were chosen on the dev sets by `scripts/bench/extraction.py`.
+These weights were chosen on the dev sets by `scripts/bench/extraction.py` of commit b0315f19.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ A claim is supported by a quote, one to three adjacent sentences of the cited pa
 The shortest such quote is used for the citation. For an answer in another language than the book's
 only the first two conditions apply.
 
-Measured on the human answers of clapnq-dev by `scripts/bench/verification.py`: 96 % of the
+Measured on the human answers of clapnq-dev by a program of commit b0315f19: 96 % of the
 sentences are supported by their own paragraph and 1 % by other paragraphs found for the question;
 of six-word excerpts 99 and 2 %, of three-word excerpts 97 and 5 %.
 """

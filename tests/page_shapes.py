@@ -1,21 +1,10 @@
-"""Check that all steps after the parser are near-linear, on hostile pages at n, 2n and 4n units.
-
-    python scripts/bench/doubling_chunks.py [--units 2000] [--shape NAME] [--stage NAME]
-
-Prints CPU seconds for each shape and stage at n, 2n and 4n, and their growth if a stage takes long
-enough to measure. `tests/unit/test_doubling_domain.py` counts executed lines for the same table;
-quadratic time within a single call (a slice, a search in a string) shows only here.
-"""
+"""Hostile shapes of a page, and the stages after the parser, for tests of linear time."""
 
 from __future__ import annotations
 
-import argparse
-import gc
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from pathlib import Path
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.langchain_splitters import recursive_splitter
@@ -34,7 +23,6 @@ from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
 from app.domain.page_links import page_links
 from app.domain.page_text import PageText
-from app.services.gc_control import paused_gc
 from app.services.ingest_plan import compare, fingerprint
 from app.services.lexical import chunk_vector
 
@@ -321,45 +309,3 @@ STAGES: Mapping[str, Callable[[Made], object]] = {
     "glossary": _glossary_hints,
     "quotes": _quotes,
 }
-
-
-def _seconds(stage: Callable[[Made], object], page: Made) -> float:
-    gc.collect()
-    with paused_gc():
-        started = time.process_time()
-        stage(page)
-        return time.process_time() - started
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--units", type=int, default=2_000, metavar="N")
-    parser.add_argument("--shape", action="append", help="only shapes of this name")
-    parser.add_argument("--stage", action="append", help="only stages of this name")
-    parser.add_argument("--over", type=float, default=0.0, help="only what grows more than so")
-    parser.add_argument("--least", type=float, default=0.05, help="only what takes so long at 4n")
-    parser.add_argument("--text", type=Path, help="write the shape's text to this file and stop")
-    options = parser.parse_args()
-    if options.text:
-        options.text.write_text(SHAPES[options.shape[0]](options.units), "utf-8")
-        return
-    print(f"{'shape':34}{'stage':14}{'n':>9}{'2n':>9}{'4n':>9}   2n/n  4n/2n")
-    worst = 0.0
-    for name in options.shape or SHAPES:
-        pages = [made(SHAPES[name], options.units * factor) for factor in (1, 2, 4)]
-        for stage in options.stage or STAGES:
-            first, second, third = (_seconds(STAGES[stage], page) for page in pages)
-            growth = third / max(second, 1e-9)
-            if third < options.least or growth < options.over:
-                continue
-            worst = max(worst, growth)
-            print(
-                f"{name:34}{stage:14}{first:9.3f}{second:9.3f}{third:9.3f}"
-                f"{second / max(first, 1e-9):7.2f}{growth:7.2f}",
-                flush=True,
-            )
-    print(f"{len(SHAPES)} shapes, {len(STAGES)} stages; the fastest growth is {worst:.2f}")
-
-
-if __name__ == "__main__":
-    main()

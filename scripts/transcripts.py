@@ -1,6 +1,6 @@
 """Questions to the sample book with its answers, as a page for critical reading.
 
-    python scripts/bench/transcripts.py [--check]
+    python scripts/transcripts.py [--check]
 
 Ingests the sample book into its own folder and asks offline: local model, embedded index,
 extractive answers. Writes `specs/001-textbook-rag/transcripts.md`; the same program and book give
@@ -27,7 +27,7 @@ from app.domain.retrieval.query import SearchFilter, Turn
 from app.services.phases import Phases
 from app.settings import Settings
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "specs/001-textbook-rag/transcripts.md"
 QUOTED = 240
 """Characters of a quote that are shown; the link highlights all of it."""
@@ -132,7 +132,7 @@ async def _answer(app: Application, asked: Asked) -> Answer:
 
 def page(questions: Sequence[Asked], found: Sequence[Answer]) -> str:
     intro = (
-        "Written by `python scripts/bench/transcripts.py`: questions to the sample book, offline, "
+        "Written by `python scripts/transcripts.py`: questions to the sample book, offline, "
         "so the answers are verbatim text of the book. A number follows the claim that it cites; "
         "each link opens the book at the paragraph, which contains the quoted text word for word."
     )

@@ -1,0 +1,95 @@
+"""Judges one answer by its question's gold: citations, refusal, key facts shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from app.domain.answer import Answer, Citation
+from app.domain.evaluation.gold_question import Question
+from app.domain.evaluation.helpfulness import OUTCOMES, failure, finds_gold, shown_text
+from app.domain.evaluation.measurement import Measured, Share
+from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
+from app.domain.retrieval.query import Hit
+from app.domain.word_count import word_count
+from app.services.consultation import Consultation
+
+STANDARD_DEPTH = 5
+"""Depth of recall and hit rate that every evaluation reports in addition to its k."""
+
+ANSWER_METRICS = (
+    "citation_precision",
+    "answer_coverage",
+    "refusal_precision",
+    "refusal_recall",
+    "facts_shown",
+    "words_shown",
+    "found",
+    "cited_gold",
+    *(f"answerable_{one}" for one in OUTCOMES.values()),
+    *(f"unanswerable_{one}" for one in OUTCOMES.values()),
+)
+
+HasFacts: TypeAlias = Callable[[str, Sequence[str]], bool]
+"""Returns whether a text matches every one of the patterns."""
+
+
+def judge_answer(
+    question: Question, answer: Answer, read: Consultation | None, has_facts: HasFacts
+) -> Measured:
+    """Judge an answer. Without `read`, the hits and the answerability are not measured."""
+    shown = shown_text(answer)
+    right = sum(cites_gold(question, one) for one in answer.citations)
+    facts = bool(shown) and has_facts(shown, question.key_facts) if question.key_facts else None
+    found = finds_gold(question, ranking_of(read.found.hits)[:STANDARD_DEPTH]) if read else None
+    words = None if answer.refused else word_count(shown)
+    metrics: dict[str, float | Share] = dict(_outcome_metrics(question, answer))
+    if question.answerable:
+        of_text = {"facts_shown": facts, "words_shown": words, "found": found}
+        metrics |= _citation_metrics(right, len(answer.citations))
+        metrics |= {name: (value, 1) for name, value in of_text.items() if value is not None}
+    return Measured(
+        question,
+        metrics,
+        answerability=read.score if read else None,
+        details={
+            "mode": answer.mode,
+            "confidence": answer.confidence,
+            "outcome": OUTCOMES[answer.confidence],
+            "failure": failure(question, answer, facts, found),
+            "cited": len(answer.citations),
+            "right": right,
+            "refused": answer.refused,
+            "degraded": bool(answer.degraded),
+        },
+    )
+
+
+def cites_gold(question: Question, citation: Citation) -> bool:
+    """Whether the cited paragraph finds a gold span; False for an unanswerable question."""
+    paragraph = Retrieved(citation.file, citation.spans)
+    return question.answerable and score_ranking(question, [paragraph], 1).first_hit > 0
+
+
+def ranking_of(hits: Sequence[Hit]) -> list[Retrieved]:
+    return [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in hits]
+
+
+def _outcome_metrics(question: Question, answer: Answer) -> Mapping[str, Share]:
+    """A refusal is right if the question is unanswerable."""
+    prefix = "answerable" if question.answerable else "unanswerable"
+    right = int(answer.refused and not question.answerable)
+    return {
+        **({"refusal_precision": (right, 1)} if answer.refused else {}),
+        **({} if question.answerable else {"refusal_recall": (right, 1)}),
+        **{
+            f"{prefix}_{name}": (int(one is answer.confidence), 1) for one, name in OUTCOMES.items()
+        },
+    }
+
+
+def _citation_metrics(right: int, cited: int) -> Mapping[str, Share]:
+    """A citation is right if its paragraph finds a gold span (see `retrieval_metrics`)."""
+    covered = (int(right > 0), 1)
+    precision = {"citation_precision": (right, cited)} if cited else {}
+    return {**precision, "answer_coverage": covered, "cited_gold": covered}
