@@ -99,18 +99,6 @@ def test_a_configured_folder_is_ingested(admin: httpx.Client, settings: Settings
     assert_problem(admin.post("/owls/ingest"), 422, "invalid_input")
 
 
-def test_only_a_configured_folder_may_be_a_part_of_a_site(
-    admin: httpx.Client, tmp_path: Path, home: Path
-) -> None:
-    config = "site_url: https://bats.example/book/\ndocs_dir: {}\n"
-    (tmp_path / "mkdocs.yml").write_text(config.format("configured"), "utf-8")
-    (home / "mkdocs.yml").write_text(config.format("state"), "utf-8")
-    configured = events_of(admin.post("/bats/ingest", headers=STREAM))[-1][1]
-    assert configured["report"]["base_url"] == "https://bats.example/book"
-    uploaded = events_of(admin.post("/bats/ingest", content=archive(bats=BATS), headers=STREAM))
-    assert uploaded[-1][1]["report"]["base_url"] == ""
-
-
 def test_one_ingest_runs_at_a_time(admin: httpx.Client) -> None:
     assert admin.post("/bats/ingest").status_code == 202
     assert_problem(admin.post("/bats/ingest"), 409, "index_busy")

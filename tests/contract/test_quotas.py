@@ -29,7 +29,7 @@ def served(
     settings = offline_settings(state, **limits)
     opened = {"open_application": generator.open} if generator else {}
     with (
-        serving(settings, **opened) as address,  # type: ignore[arg-type]
+        serving(settings, **opened) as address,
         httpx.Client(base_url=address, timeout=30) as client,
     ):
         yield client

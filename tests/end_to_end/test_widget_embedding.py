@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from app.domain.answer import (
     Answer,
+    AnswerEvent,
     AnswerMode,
     Citation,
     CitationFound,
@@ -445,7 +446,11 @@ def test_a_question_under_way_is_asked_again_on_the_next_page(page: Page, site: 
     url = f"{site}/pages/small-book-of-search/05-evaluation.html"
     citation = Citation(1, 0, 10, "p-1", url, "T", ("T",), "quote", BookId(BOOK), "f.md", ())
     answer = Answer(text, AnswerMode.GENERATED, citations=(citation,))
-    begun = [Started(AnswerMode.GENERATED, ()), TextDelta(text[:10]), CitationFound(citation)]
+    begun: list[AnswerEvent] = [
+        Started(AnswerMode.GENERATED, ()),
+        TextDelta(text[:10]),
+        CitationFound(citation),
+    ]
     asked: list[str] = []
 
     def answer_on_the_next_page(route: Route) -> None:

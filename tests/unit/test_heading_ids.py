@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_headings_have_the_ids_of_the_real_generator(
 
 
 @pytest.mark.parametrize("case", VECTORS["docusaurus_headings_other"][1:])
-def test_the_title_of_a_docusaurus_page_has_no_id(case: dict[str, object]) -> None:
+def test_the_title_of_a_docusaurus_page_has_no_id(case: dict[str, Any]) -> None:
     page = read_text(str(case["page_md"]), site=Site.DOCUSAURUS)
     found = [(f"h{one.level}", one.anchor or None) for one in page.blocks if one.level]
     assert found == [tuple(one) for one in case["ids"]][-len(found) :]

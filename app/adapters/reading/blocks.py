@@ -243,24 +243,25 @@ class _Blocks:
         return _kept(read_table(element, self._inline, self._span_of))
 
     def _definitions(self, element: HtmlElement) -> list[Draft]:
-        drafts: list[Draft] = []
+        inside = [
+            (child.tag, self._block_inside(child))
+            for child in element.iter("dt", "dd")
+            if _list_of(child) is element
+        ]
+        if _is_reference(element, self._tree):
+            return [draft for _, drafts in inside for draft in drafts if draft.text]
+        entries: list[Draft] = []
         terms: list[Draft] = []
-        is_reference = "field-list" in (element.get("class") or "") or any(
-            self._tree.has("signature", one) for one in element
-        )
-        for child in element.iter("dt", "dd"):
-            if _list_of(child) is not element:
+        definitions: list[list[Draft]] = []
+        for tag, drafts in [*inside, ("dt", [])]:
+            if tag == "dd":
+                definitions.append(drafts)
                 continue
-            inside = self._block_inside(child)
-            if child.tag == "dt":
-                terms += inside
-                continue
-            if terms or is_reference or not drafts:
-                drafts += [*terms, *inside] if is_reference else [_entry(terms, inside)]
-            else:
-                drafts[-1] = _with_more(drafts[-1], inside)
-            terms = []
-        return [*(one for one in drafts if one.text), *terms]
+            if definitions:
+                entries.append(_entry(terms, definitions))
+                terms, definitions = [], []
+            terms += drafts
+        return [*(one for one in entries if one.text), *terms]
 
     def _block_inside(self, element: HtmlElement) -> list[Draft]:
         ident = _own_id(element)
@@ -345,27 +346,24 @@ def _split_solutions(drafts: list[Draft]) -> list[list[Draft]]:
     return [own, [one for one in drafts if one.kind is BlockKind.SOLUTION]]
 
 
-def _entry(terms: list[Draft], definition: list[Draft]) -> Draft:
-    """Return a glossary entry: its terms, each on a line, then its definition."""
+def _is_reference(element: HtmlElement, tree: Tree) -> bool:
+    """Whether a list of definitions describes functions or fields, and no words."""
+    is_fields = "field-list" in (element.get("class") or "")
+    return is_fields or any(tree.has("signature", one) for one in element)
+
+
+def _entry(terms: list[Draft], definitions: list[list[Draft]]) -> Draft:
+    """Return a glossary entry: its terms, each on a line, then its definitions."""
     names = [" ".join(one.text.split()) for one in terms]
-    entry = compose(BlockKind.GLOSSARY_ENTRY, definition)
-    entry.text = "\n".join([*names, entry.text])
-    entry.runs = "\x1f".join([*names, entry.runs])
-    entry.terms = tuple(names)
-    ids = (one.element_id for one in (*terms, *definition) if one.element_id)
-    entry.element_id = next(ids, "")
-    return entry
-
-
-def _with_more(entry: Draft, definition: list[Draft]) -> Draft:
-    """Return a glossary entry with one more definition."""
-    more = compose(entry.kind, definition)
+    meanings = [compose(BlockKind.GLOSSARY_ENTRY, one) for one in definitions]
     return replace(
-        entry,
-        text=f"{entry.text}\n{more.text}",
-        runs=f"{entry.runs}\x1f{more.runs}",
-        span=span_of([entry, more]),
-        parts=[*entry.parts, *more.parts],
+        meanings[0],
+        text="\n".join([*names, *(one.text for one in meanings)]),
+        runs=RUN_BOUNDARY.join([*names, *(one.runs for one in meanings)]),
+        span=span_of(meanings),
+        terms=tuple(names),
+        parts=[part for one in meanings for part in one.parts],
+        element_id=next((one.element_id for one in (*terms, *meanings) if one.element_id), ""),
     )
 
 
