@@ -48,8 +48,9 @@ async def stamp_site(request: IngestRequest, settings: Settings) -> Stamped:
 
 def _stamp_page(file: Path, document: Document, done: Stamped) -> None:
     blocks = [one for one in document.blocks if one.kind is not BlockKind.HEADING]
-    places = {one.start: one.paragraph_id for one in reversed(blocks) if not one.element_id}
-    places.pop(-1, None)
+    # A text between elements is said to be where the block before it is.
+    first = {one.start: one for one in reversed(blocks) if one.start >= 0}
+    places = {at: one.paragraph_id for at, one in first.items() if not one.element_id}
     before = file.read_bytes()
     html, new = stamped(before, places)
     if html != before:

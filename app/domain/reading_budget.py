@@ -28,12 +28,10 @@ class ReadingBudget:
     """Includes of a page, nested ones counted."""
     depth: int = 100
     """Nesting of lists, list items, quotes and containers: 50 nested lists."""
-    blocks: int = 1_000_000
     steps: int = 200_000
-    """Parser steps, independent of the length: tokens made, inline rules tried, and characters of
-    MyST's substitutions."""
+    """Tokens of Markdown, independent of the length."""
     steps_a_character: int = 5
-    """Additional parser steps for each character."""
+    """Additional tokens for each character."""
     settings: int = 1_000_000
     """Bytes of a settings file: `mkdocs.yml`, `book.toml`, `rag.toml`."""
     nodes: int = 100_000

@@ -61,7 +61,7 @@ def rendered(folder: Path, source: str) -> str:
             ["<summary>Solution</summary>", "<li>one</li>", "</details>"],
         ),
         ("$a < b$", ['<span class="math">a &lt; b</span>']),
-        ("$$\nx^2\n$$", ['class="math math-block">x^2</div>']),
+        ("$$\nx^2\n$$", ['class="math math-block">x^2</']),
         ("A[^n]\n\n[^n]: Note", ['<a href="#fn1"', 'class="footnote-item"']),
         ("| a | b |\n|---|--:|\n| 1 | 2 |", ['<th class="align-right">b</th>', "<td>1</td>"]),
         ("![alt](../img/x.svg)", ['class="figure"><img src="/pages/owls/img/x.svg" alt="alt"']),

@@ -9,7 +9,7 @@ import pytest
 from app.adapters.reading import site_pages
 from app.adapters.reading.site_pages import BuiltSite, open_site_folder
 from app.domain.edition import Edition
-from app.domain.errors import BookError, FileRefused, InputError
+from app.domain.errors import FileRefused, InputError
 from tests.built_pages import BASE, canonical, docusaurus_page, item, links, page, write_site
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sites"
@@ -77,11 +77,6 @@ def test_an_mdbook_is_read_in_the_order_of_its_contents_with_its_numbers(mdbook:
         "noindex": ["toc.html"],
         "not in the table of contents": ["index.html"],
     }
-
-
-def test_without_any_address_the_error_says_what_to_pass(mdbook: Path) -> None:
-    with pytest.raises(BookError, match="--base-url https://"):
-        open_site_folder(mdbook)
 
 
 def test_collapsed_sidebars_are_put_together_from_the_pages_that_open_them(

@@ -154,7 +154,9 @@ class _Blocks:
         ident = "" if element in self._holders and len(run) < len(element) else _own_id(element)
         inner = [one for one in run if not isinstance(one, str)]
         ident = ident or next(filter(None, map(_own_id, inner)), "")
-        span = self._span_of(next((one for one in inner if one.get(SPAN)), element))
+        # A formula that stands among blocks is an element of its own.
+        alone = len(inner) == 1 and not any(isinstance(one, str) and one.strip() for one in run)
+        span = self._span_of(inner[0] if alone and element in self._holders else element)
         return [
             Draft(kind, found.text, found.runs, span, terms=found.terms, element_id=ident,
                   image=found.image)

@@ -36,7 +36,6 @@ from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError, FileRefused
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
-from app.domain.notebooks import is_notebook
 from app.services.gc_control import paused_gc
 
 _SLUG = 48
@@ -254,7 +253,6 @@ class _Reading:
             page.file,
             insert if site.site is Site.MDBOOK else Expanded,
             jsx=page.file.endswith(".mdx"),
-            notebook=is_notebook(page.file) and site.site in (Site.PLAIN, Site.MKDOCS),
         )
         self.unknown += [SourceWarning(what, page.file, line) for line, what in rendered.unknown]
         info = PageInfo(

@@ -13,6 +13,8 @@ from app.domain.identity import is_content_id
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
+_MOST_TERMS = 30
+"""Terms of a block; each of its chunks is indexed with all of them."""
 _MARKS = str.maketrans({RUN_BOUNDARY: " ", RUN_GLUE: None})
 _WORD = re.compile(r"\w+")
 
@@ -121,7 +123,7 @@ def _blocks(page: PageDraft, ids: Iterator[str]) -> Iterator[Block]:
             level=draft.level,
             language=draft.language,
             title=draft.title,
-            terms=draft.terms,
+            terms=draft.terms[:_MOST_TERMS],
             parts=tuple(_parts(draft, span, exact=page.source is None)),
             author_id=_author_id(draft),
             element_id=draft.element_id if page.shown is not None else "",

@@ -18,6 +18,8 @@ _DELIMITED = re.compile(
 _WHOLE = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]", re.DOTALL
 )
+_COMMENT = re.compile(r"(?<!\\)%")
+"""Would hide the rest of a formula; Markdown took its backslash away."""
 _NUMBER = re.compile(r"\(([\w.]+)\)")
 
 
@@ -142,7 +144,8 @@ def _split(parent: HtmlElement, text: str) -> tuple[str, list[HtmlElement]]:
             before = between
         display = found["display"] is not None
         formula = parent.makeelement(TAG, {"display": "1" if display else "0"})
-        formula.text = " ".join((found["display"] if display else found["inline"]).split())
+        tex = " ".join((found["display"] if display else found["inline"]).split())
+        formula.text = _COMMENT.sub(r"\\%", tex)
         formulas.append(formula)
         at = found.end()
     if formulas:

@@ -116,8 +116,6 @@ class Slugger:
     """Makes the ids of one page's headings, in order."""
 
     site: Site
-    notebook: bool = False
-    """Whether Jupyter makes the ids: it keeps the text, and repeats ids."""
     used: dict[str, int] = field(default_factory=dict)
 
     def anchor(self, text: str, level: int, own: str) -> str:
@@ -126,8 +124,6 @@ class Slugger:
         untitled = level == 1 and self.site is Site.DOCUSAURUS
         if own:
             return "" if untitled else own
-        if self.notebook:
-            return text.replace(" ", "-")
         found = unique(slug(text), self.used)
         return "" if untitled else found
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from app.adapters.reading.source_files import SourceFiles
-from app.domain.errors import BookError
+from app.domain.errors import BookError, FileRefused
+from app.domain.reading_budget import BUDGET
 
 _DIRECTIVE = re.compile(
     r"(?P<escape>\\)?\{\{\s*#(?P<kind>include|rustdoc_include|playground|playpen)\s+(?P<target>[^}\s]+)[^}]*\}\}"
@@ -16,8 +18,6 @@ _TARGET = re.compile(r"(?P<file>[^:]+)(?::(?P<first>[\w-]*))?(?::(?P<last>\d*))?
 _ANCHOR = re.compile(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)")
 _DEPTH = 10
 """mdBook's own limit on nested includes."""
-_MOST_LINES = 200_000
-"""Lines of a page with what it includes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,38 +32,48 @@ class Expanded:
 
 
 def expand(text: str, file: str, files: SourceFiles) -> Expanded:
-    """Insert the files that a page includes. BookError if it gets too long."""
+    """Insert the files that a page includes. FileRefused if there are too many or they are long."""
     if "{{" not in text:
         return Expanded(text, range(text.count("\n") + 1))
     lines: list[str] = []
     origins: list[int] = []
     missing: list[tuple[int, str]] = []
+    includes, size = count(1), 0
     for number, line in enumerate(text.split("\n")):
-        for one in _expanded(line, file, files, ()):
+        for one in _expanded(line, file, files, (), includes):
             left = _DIRECTIVE.search(one)
             if left and not left["escape"]:
                 missing.append((number + 1, left.group()))
-                continue
+                one = one.replace(left.group(), "")  # noqa: PLW2901
+                if not one.strip():
+                    continue
             lines.append(one)
             origins.append(number)
-            if len(lines) > _MOST_LINES:
-                raise BookError(f"with its includes over {_MOST_LINES:,} lines", file, number + 1)
+            size += len(one) + 1
+            if size > len(text) + BUDGET.included:
+                message = f"includes over {BUDGET.included:,} characters: include less"
+                raise FileRefused(message, file, number + 1)
     return Expanded("\n".join(lines), origins, missing)
 
 
-def _expanded(line: str, file: str, files: SourceFiles, above: tuple[str, ...]) -> Iterator[str]:
+def _expanded(
+    line: str, file: str, files: SourceFiles, above: tuple[str, ...], includes: Iterator[int]
+) -> Iterator[str]:
     """Yield a line with its includes; one of a file that is being included stays as it is."""
     found = _DIRECTIVE.search(line) if "{{" in line and len(above) < _DEPTH else None
     included = _included(found["target"], file, files) if found and not found["escape"] else None
     if found is None or included is None or found["target"] in above:
         yield line
         return
+    if next(includes) > BUDGET.includes:
+        message = f"one include too many, over {BUDGET.includes:,} on one page: include less"
+        raise FileRefused(message, file)
     name, lines = included
     if lines:
         lines = [line[: found.start()] + lines[0], *lines[1:]]
         lines[-1] += line[found.end() :]
     for one in lines:
-        yield from _expanded(one, name, files, (*above, found["target"]))
+        yield from _expanded(one, name, files, (*above, found["target"]), includes)
 
 
 def _included(target: str, file: str, files: SourceFiles) -> tuple[str, list[str]] | None:

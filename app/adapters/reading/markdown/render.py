@@ -47,6 +47,7 @@ _HIGHLIGHT = re.compile(
 """Docusaurus's comments that mark lines of a listing."""
 _LONGEST_FORMULA = 200
 """Lines."""
+_TOO_MUCH = "too much mark-up for its length: write less of it, or split the page"
 _TOO_DEEP = f"nested over {BUDGET.depth} levels deep: nest less"
 _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
 
@@ -68,15 +69,14 @@ def render(
     expand: Callable[[str], Expanded] = Expanded,
     *,
     jsx: bool = False,
-    notebook: bool = False,
 ) -> Rendered:
     """Render a page; `skip` is the length of its front matter, `jsx` says that it is MDX.
 
     `expand` inserts included files. Spans in the HTML are code points of `source`. FileRefused,
-    with the line, if it is nested too deeply.
+    with the line, if it is nested too deeply or has too many tokens.
     """
     md = parser(site, jsx)
-    env: dict[str, Any] = {"unknown": [], "site": site}
+    env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
     blank = "\n" * _LINE_END.sub("\n", source[:skip]).count("\n")
     text = blank + _LINE_END.sub("\n", source[skip:])
     expanded = expand(text)
@@ -85,7 +85,7 @@ def render(
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
         line = deep.map[0] if deep.map else 0
         raise FileRefused(_TOO_DEEP, file, origins[line] + 1 if origins else line + 1)
-    heading_ids(tokens, Slugger(site, notebook))
+    heading_ids(tokens, Slugger(site))
     starts = [0, *accumulate(len(line) for line in _lines(source))]
     _set_spans(tokens, source, starts, origins)
     html = md.renderer.render(tokens, md.options, env)
@@ -150,6 +150,7 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
     else:
         md.use(admon_plugin)
     md.use(containers_plugin).use(directives_plugin)
+    md.block.ruler.before("table", "budget", _within_budget)
     for name, rule in _RULES.items():
         md.add_render_rule(name, _method(rule))
     return md
@@ -158,6 +159,13 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
 def _method(rule: Callable[..., str]) -> Callable[..., str]:
     """Return the rule as a method of the renderer, which it does not need."""
     return lambda _renderer, *arguments: rule(*arguments)
+
+
+def _within_budget(state: StateBlock, start: int, _end: int, _silent: bool) -> bool:
+    """FileRefused if there are too many tokens: short rows are filled up with empty cells."""
+    if len(state.tokens) > BUDGET.steps_of(state.src):
+        raise FileRefused(_TOO_MUCH, state.env["file"], start + 1)
+    return False
 
 
 def _environment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
