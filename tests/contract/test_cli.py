@@ -162,7 +162,7 @@ def test_a_notebook_is_ingested_and_cited(run: Run, tmp_path: Path) -> None:
         assert block["text"].split()[0] in source.out[block["start"] : block["end"]]
     ingest(run, tmp_path / "lamps.ipynb")
     answer = run("ask", "What does the Fresnel lens do?", "--json").json()
-    assert answer["citations"][0]["url"].startswith("https://tiny.example#Lamps:~:text=")
+    assert answer["citations"][0]["url"].startswith("https://tiny.example#lamps:~:text=")
     assert run("ask", "How many miles?", "--json").json()["refused"]
 
 
