@@ -252,11 +252,7 @@ def _myst(files: SourceFiles, config: str) -> _Facts:
     settings = yaml_settings(files.settings(config), config) if config else {}
     project = _table(settings, "project") or settings
     toc = project.get("toc") or settings.get("parts") or settings.get("chapters")
-    book = (
-        yaml_settings(files.settings("_config.yml"), "_config.yml")
-        if files.has("_config.yml")
-        else {}
-    )
+    book = _config_yml(files)
     title = str(project.get("title") or book.get("title") or "")
     listed = settings if config == "_toc.yml" else {"toc": toc} if toc else None
     path_of = _bare_path if config == "myst.yml" else _html_path
@@ -271,11 +267,7 @@ def _plain(files: SourceFiles, config: str) -> _Facts:
         locale = folder.rpartition("/")[2]
         return _Facts(folder, listed, path_of=lambda name: join(locale, _bare_path(name)))
     summary = next((one for one in ("SUMMARY.md", "src/SUMMARY.md") if files.has(one)), "")
-    book = (
-        yaml_settings(files.settings("_config.yml"), "_config.yml")
-        if files.has("_config.yml")
-        else {}
-    )
+    book = _config_yml(files)
     entries = summary_entries(files.settings(summary)) if summary else None
     folder = summary.rpartition("/")[0]
     return _Facts(folder, entries, str(book.get("title") or ""), path_of=_html_path,
