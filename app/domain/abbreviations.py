@@ -68,17 +68,6 @@ def introduced(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def abbreviated(term: str, text: str) -> str:
-    """The term with the abbreviation that follows it in the text: "rank fusion (RF)"."""
-    begin = text.find(f"{term} (")
-    if begin < 0:
-        return term
-    short = _BRACKETED.match(text, begin + len(term) + 1)
-    if short and _may_be_short(short[1]) and long_form(short[1], term):
-        return f"{term} ({short[1]})"
-    return term
-
-
 def long_form(short: str, before: str) -> str:
     """The words at the end of `before` that `short` abbreviates, or "".
 

@@ -39,13 +39,6 @@ def with_rule(table: str) -> str:
     return "\n".join([*captions, *_rows(rows[first:], width)])
 
 
-def rows_with_rule(rows: Sequence[str]) -> list[str]:
-    """Return the rows of a table inside a larger text; empty lines separate it from the rest."""
-    cells = [row.split(" | ") for row in rows]
-    shown = list(_rows(cells, max(map(len, cells))))
-    return ["\n" + shown[0], *shown[1:-1], shown[-1] + "\n"] if shown[1:] else [f"\n{shown[0]}\n"]
-
-
 def _rows(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     """Yield the rows; the first one, the header, with the rule below it."""
     for number, row in enumerate(rows):

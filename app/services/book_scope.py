@@ -63,17 +63,13 @@ def require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> Non
             raise BookNotFound.among(book, indexed)
 
 
-async def books_asked(index: BookCatalogue, books: Sequence[BookId] = ()) -> list[BookManifest]:
+async def _readable(
+    index: BookCatalogue, every: BookList, books: Sequence[BookId]
+) -> list[BookManifest]:
     """Return these books, or the default editions of all, without those that cannot be read.
 
     BookNotFound if one of them is not indexed; StorageError if none of them can be read.
     """
-    return await _readable(index, await index.books(), books)
-
-
-async def _readable(
-    index: BookCatalogue, every: BookList, books: Sequence[BookId]
-) -> list[BookManifest]:
     asked = [every[book] for book in books or every.defaults if book in every]
     missing = [book for book in books if book not in every]
     damaged = await index.damaged() if missing or not asked else {}
@@ -110,7 +106,7 @@ async def in_first_book(
     """Return what `read` finds in the first book that has a page, given by URL or path; else None.
 
     It is looked for in `book`, or in all, each in the edition of the page; first in the book whose
-    site the URL belongs to. Raises as `books_asked` does, and StorageError if the page was not
+    site the URL belongs to. BookNotFound if it is not indexed; StorageError if the page was not
     found and a book could not be read.
     """
     every = await index.books()

@@ -198,3 +198,21 @@ def test_a_refusal_names_what_was_given_but_no_password() -> None:
     with pytest.raises(InputError) as refused:
         checked_base_url("https://user:secret@e.org")
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("toc", "config"),
+    [
+        ("_toc.yml", "html: {baseurl: 'https://e.org/owls'}\n"),
+        ("SUMMARY.md", "url: https://e.org/\nbaseurl: /owls\n"),
+    ],
+    ids=["Jupyter Book", "Jekyll"],
+)
+def test_the_address_in_a_sites_settings_is_that_of_its_pages(
+    toc: str, config: str, tmp_path: Path
+) -> None:
+    (tmp_path / toc).write_text("root: a\n" if toc == "_toc.yml" else "- [A](a.md)\n")
+    (tmp_path / "_config.yml").write_text(config)
+    (tmp_path / "a.md").write_text("# A\n\nAn owl.\n")
+    [page] = read_book(tmp_path).documents
+    assert page.url == "https://e.org/owls/a.html"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.domain.abbreviations import abbreviated, introduced, short_words, written_out
+from app.domain.abbreviations import introduced, short_words, written_out
 from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest
 from tests.answer_fakes import World, passage
@@ -55,19 +55,6 @@ def test_a_question_is_written_out_as_the_book_says_it(question: str, written: s
 def test_the_first_that_introduces_it_counts() -> None:
     others = ["Rich raw food (RRF) is good.", RRF]
     assert written_out("Why RRF?", ["RRF"], others) == "Why Rich raw food (RRF)?"
-
-
-@pytest.mark.parametrize(
-    ("term", "text", "named"),
-    [
-        ("Reciprocal rank fusion", RRF, "Reciprocal rank fusion (RRF)"),
-        ("rank", "rank (see below)", "rank"),
-        ("rank", "the rank (low)", "rank"),
-        ("rank", "no bracket", "rank"),
-    ],
-)
-def test_a_term_takes_the_abbreviation_that_follows_it(term: str, text: str, named: str) -> None:
-    assert abbreviated(term, text) == named
 
 
 def ask(question: str, *told: str) -> tuple[Answer, list[str]]:

@@ -43,9 +43,6 @@ class Inline:
         return bool(self.text)
 
 
-EMPTY = Inline("", "")
-
-
 def inline(nodes: HtmlElement | list[HtmlElement | str], tree: Tree) -> Inline:
     """Return the running text of an element, or of a run of texts and elements."""
     reading = _Reading(tree)

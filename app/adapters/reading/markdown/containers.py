@@ -1,4 +1,4 @@
-"""Containers of Markdown: `::: name Title`, and the tabs of MkDocs, `=== "Label"`."""
+"""Containers: `::: name Title`, MkDocs' `/// name | Title` and its tabs, `=== "Label"`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _CONTAINER = re.compile(
     r"^\s*\{?\s*\.?(?P<name>[A-Za-z][\w-]*)(?P<attributes>[^{}\[\]\n]*\})?\s*"
     r"(?:\[(?P<label>.*)\]|(?P<title>[^{\n]*))?"
 )
+_BLOCK = re.compile(r"^\s*(?P<name>[A-Za-z][\w-]*)\s*(?:\|\s*(?P<title>.*))?$")
 _TAB = re.compile(r"===[!+]{0,2} +\"(?P<label>[^\"]*)\"\s*$")
+_UNTITLED = frozenset({"define", "caption", "figure-caption"})
+"""Blocks of PyMdown that have no title of their own."""
+_TAB_END = "</tabitem></tabs>\n"
 _INDENT = 4
 
 
@@ -32,6 +36,20 @@ def containers_plugin(md: MarkdownIt) -> None:
         title = ((found["label"] or found["title"] or "") if found else "").strip()
         return _opening(name, md.renderInline(title) if title else "", token)
 
+    def render_block(_: object, tokens: Sequence[Token], index: int, *_rest: object) -> str:
+        token = tokens[index]
+        found = _BLOCK.match(token.info)
+        name, title = (found["name"].lower(), found["title"] or "") if found else ("", "")
+        if name == "tab":
+            return f'<tabs><tabitem label="{escape(title)}">\n' if token.nesting > 0 else _TAB_END
+        if token.nesting < 0:
+            return f"</{_element(name)}>\n"
+        shown = "" if name == "html" else title or (name.title() if name not in _UNTITLED else "")
+        return _opening(name, md.renderInline(shown), token)
+
+    container_plugin(
+        md, "slashes", "/", lambda params, *_: bool(_BLOCK.match(params)), render_block
+    )
     container_plugin(
         md, "any", validate=lambda params, *_: bool(_CONTAINER.match(params)), render=render
     )

@@ -252,16 +252,13 @@ def _myst(files: SourceFiles, config: str) -> _Facts:
     settings = yaml_settings(files.settings(config), config) if config else {}
     project = _table(settings, "project") or settings
     toc = project.get("toc") or settings.get("parts") or settings.get("chapters")
-    book = (
-        yaml_settings(files.settings("_config.yml"), "_config.yml")
-        if files.has("_config.yml")
-        else {}
-    )
+    book = _config_yml(files)
     title = str(project.get("title") or book.get("title") or "")
     listed = settings if config == "_toc.yml" else {"toc": toc} if toc else None
     path_of = _bare_path if config == "myst.yml" else _html_path
     entries = list(yaml_entries(listed)) if listed else None
-    return _Facts("", entries, title, path_of=path_of, order=_index_first)
+    return _Facts("", entries, title, base_url=_address(book), path_of=path_of,
+                  order=_index_first)  # fmt: skip
 
 
 def _plain(files: SourceFiles, config: str) -> _Facts:
@@ -271,15 +268,11 @@ def _plain(files: SourceFiles, config: str) -> _Facts:
         locale = folder.rpartition("/")[2]
         return _Facts(folder, listed, path_of=lambda name: join(locale, _bare_path(name)))
     summary = next((one for one in ("SUMMARY.md", "src/SUMMARY.md") if files.has(one)), "")
-    book = (
-        yaml_settings(files.settings("_config.yml"), "_config.yml")
-        if files.has("_config.yml")
-        else {}
-    )
+    book = _config_yml(files)
     entries = summary_entries(files.settings(summary)) if summary else None
     folder = summary.rpartition("/")[0]
-    return _Facts(folder, entries, str(book.get("title") or ""), path_of=_html_path,
-                  order=_index_first)  # fmt: skip
+    return _Facts(folder, entries, str(book.get("title") or ""), base_url=_address(book),
+                  path_of=_html_path, order=_index_first)  # fmt: skip
 
 
 def _config_yml(files: SourceFiles) -> dict[str, object]:
@@ -287,6 +280,14 @@ def _config_yml(files: SourceFiles) -> dict[str, object]:
     if not files.has("_config.yml"):
         return {}
     return yaml_settings(files.settings("_config.yml"), "_config.yml")
+
+
+def _address(settings: dict[str, object]) -> str:
+    """Return the site's address: `html.baseurl` of Jupyter Book, `url` and `baseurl` of Jekyll."""
+    if html := _table(settings, "html"):
+        return str(html.get("baseurl") or "")
+    url = str(settings.get("url") or "")
+    return url and f"{url.rstrip('/')}/{str(settings.get('baseurl') or '').lstrip('/')}"
 
 
 def yaml_list(files: SourceFiles, config: str) -> object:
