@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from html import escape
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from mdit_py_plugins.container import container_plugin
@@ -16,11 +18,12 @@ _CONTAINER = re.compile(
     r"^\s*\{?\s*\.?(?P<name>[A-Za-z][\w-]*)(?P<attributes>[^{}\[\]\n]*\})?\s*"
     r"(?:\[(?P<label>.*)\]|(?P<title>[^{\n]*))?"
 )
-_BLOCK = re.compile(r"^\s*(?P<name>[A-Za-z][\w-]*)\s*(?:\|\s*(?P<title>.*))?$")
+_BLOCK = re.compile(r"(?P<marks>/{3,})\s*(?P<name>[A-Za-z][\w-]*)\s*(?:\|\s*(?P<title>.*))?$")
+_CLOSING = re.compile(r"^[ >]*(/{3,})[ ]*$", re.M)
+_FENCE = re.compile(r"[ >]*(`{3,}|~{3,})")
 _TAB = re.compile(r"===[!+]{0,2} +\"(?P<label>[^\"]*)\"\s*$")
-_UNTITLED = frozenset({"define", "caption", "figure-caption"})
+_UNTITLED = frozenset({"html", "define", "caption", "figure-caption"})
 """Blocks of PyMdown that have no title of their own."""
-_TAB_END = "</tabitem></tabs>\n"
 _INDENT = 4
 
 
@@ -38,27 +41,17 @@ def containers_plugin(md: MarkdownIt) -> None:
 
     def render_block(_: object, tokens: Sequence[Token], index: int, *_rest: object) -> str:
         token = tokens[index]
-        found = _BLOCK.match(token.info)
-        name, title = (found["name"].lower(), found["title"] or "") if found else ("", "")
-        if name == "tab":
-            return f'<tabs><tabitem label="{escape(title)}">\n' if token.nesting > 0 else _TAB_END
-        if token.nesting < 0:
-            return f"</{_element(name)}>\n"
-        shown = "" if name == "html" else title or (name.title() if name not in _UNTITLED else "")
-        return _opening(name, md.renderInline(shown), token)
+        if not token.info:
+            return f"<div{RendererHTML.renderAttrs(token)}>\n"
+        return _opening(token.tag, md.renderInline(token.info), token)
 
-    container_plugin(
-        md, "slashes", "/", lambda params, *_: bool(_BLOCK.match(params)), render_block
-    )
     container_plugin(
         md, "any", validate=lambda params, *_: bool(_CONTAINER.match(params)), render=render
     )
-    md.block.ruler.before(
-        "fence",
-        "content_tab",
-        _content_tab,
-        {"alt": ["paragraph", "reference", "blockquote", "list"]},
-    )
+    ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    md.block.ruler.before("fence", "content_tab", _content_tab, ends)
+    md.block.ruler.before("fence", "slashes", _slashes, ends)
+    md.add_render_rule("slashes_open", render_block)
 
 
 def _element(name: str) -> str:
@@ -95,3 +88,49 @@ def _content_tab(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         state.push(f"{kind}_close", kind, -1)
     state.line = last
     return True
+
+
+def _slashes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a block of PyMdown, which a line of as many slashes closes."""
+    begin = state.bMarks[start] + state.tShift[start]
+    found = _BLOCK.match(state.src[begin : state.eMarks[start]])
+    last = _closing(state, start, found["marks"]) if found else end
+    if found is None or last >= end or state.is_code_block(start):
+        return False
+    if silent:
+        return True
+    first = start + 1
+    while first < last and state.sCount[first] >= state.blkIndent + _INDENT:
+        first += 1  # its options
+    name, title = found["name"].lower(), found["title"] or ""
+    label = {"label": title} if name == "tab" else {}
+    kinds = [("tabs", {}), ("tabitem", label)] if name == "tab" else [("slashes", {})]
+    for kind, attrs in kinds:
+        opening = state.push(f"{kind}_open", _element(name) if kind == "slashes" else kind, 1)
+        opening.attrs, opening.map = dict(attrs), [start, last]
+        opening.info = "" if name in _UNTITLED else title or name.title()
+    before = state.lineMax, state.parentType
+    state.lineMax, state.parentType = last, "container"
+    state.md.block.tokenize(state, first, last)
+    state.lineMax, state.parentType = before
+    for kind, _ in reversed(kinds):
+        state.push(f"{kind}_close", _element(name) if kind == "slashes" else kind, -1)
+    state.line = last + 1
+    return True
+
+
+def _closing(state: StateBlock, start: int, marks: str) -> int:
+    """Return the next line of only these slashes, not in code; behind the last if none is."""
+    lines: dict[str, list[int]] | None = state.env.get("closing")
+    if lines is None:
+        lines, fence = state.env.setdefault("closing", {}), ""
+        for number, (begin, end) in enumerate(zip(state.bMarks, state.eMarks, strict=True)):
+            line = state.src[begin:end]
+            mark = _FENCE.match(line)
+            if mark and mark[1].startswith(fence):
+                fence = "" if fence else mark[1]
+            elif not fence and (found := _CLOSING.match(line)):
+                lines.setdefault(found[1], []).append(number)
+    own = lines.get(marks, [])
+    at = bisect_right(own, start)
+    return own[at] if at < len(own) else len(state.bMarks)
