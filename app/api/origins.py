@@ -25,7 +25,7 @@ class SiteOrigins(CORSMiddleware):
             # The API has no cookies, so even `*` exposes nothing.
             allow_credentials=False,
             allow_methods=["GET", "HEAD", "POST"],
-            allow_headers=["Authorization", "Content-Type", "Accept", "Last-Event-ID"],
+            allow_headers=["Authorization", "Content-Type", "Accept"],
             expose_headers=["X-Request-ID", "Retry-After"],
             max_age=600,
         )

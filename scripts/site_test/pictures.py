@@ -1,6 +1,6 @@
 """Make the README's pictures: `python scripts/site_test/pictures.py DEMO_URL FOLDER`.
 
-Writes `widget.png`, an answer beside its page, and `widget.gif`, a question, its answer, and the
+Needs Pillow. Writes `widget.png`, an answer beside its page, and `widget.gif`, a question, its answer, and the
 click on a source that marks the paragraph.
 """
 
