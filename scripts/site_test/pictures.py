@@ -1,7 +1,7 @@
 """Make the README's pictures: `python scripts/site_test/pictures.py DEMO_URL FOLDER`.
 
-Needs Pillow. Writes `widget.png`, an answer beside its page, and `widget.gif`, a question, its answer, and the
-click on a source that marks the paragraph.
+Needs Pillow. Writes `widget.png`, an answer beside its page, and `widget.gif`, a question, its
+answer, and the click on a source that marks the paragraph.
 """
 
 from __future__ import annotations
