@@ -186,6 +186,8 @@ async def with_widget(route: Route) -> None:
     """Answer a request for a page without the widget's tag with one that has it."""
     if route.request.url.endswith("/widget.js"):
         await route.fulfill(path=WIDGET)
+    elif urlsplit(route.request.url).hostname != "127.0.0.1":
+        await route.abort()  # a frame of another site, which cannot be reached here
     elif route.request.is_navigation_request():
         response = await route.fetch()
         html = await response.text()

@@ -246,12 +246,12 @@ class _Blocks:
 
     def _definitions(self, element: HtmlElement) -> list[Draft]:
         inside = [
-            (child.tag, self._block_inside(child))
+            (str(child.tag), self._block_inside(child))
             for child in element.iter("dt", "dd")
             if _list_of(child) is element
         ]
         if _is_reference(element, self._tree):
-            return [draft for _, drafts in inside for draft in drafts if draft.text]
+            return _fields(inside)
         entries: list[Draft] = []
         terms: list[Draft] = []
         definitions: list[list[Draft]] = []
@@ -352,6 +352,29 @@ def _is_reference(element: HtmlElement, tree: Tree) -> bool:
     """Whether a list of definitions describes functions or fields, and no words."""
     is_fields = "field-list" in (element.get("class") or "")
     return is_fields or any(tree.has("signature", one) for one in element)
+
+
+def _fields(inside: list[tuple[str, list[Draft]]]) -> list[Draft]:
+    """Return the blocks of a reference; a field and its value are one: "Default: 80"."""
+    found: list[Draft] = []
+    names: list[Draft] = []
+    for tag, drafts in inside:
+        if tag == "dd" and len(names) == 1 and [one.kind for one in drafts] == [names[0].kind]:
+            found[-1] = _field(names[0], drafts[0])
+        else:
+            found += drafts
+        names = drafts if tag == "dt" and drafts and drafts[0].text.endswith(":") else []
+    return [one for one in found if one.text]
+
+
+def _field(name: Draft, value: Draft) -> Draft:
+    return replace(
+        value,
+        text=f"{name.text} {value.text}",
+        runs=f"{name.runs}{RUN_BOUNDARY}{value.runs}",
+        span=span_of([name, value]),
+        element_id=name.element_id or value.element_id,
+    )
 
 
 def _entry(terms: list[Draft], definitions: list[list[Draft]]) -> Draft:
