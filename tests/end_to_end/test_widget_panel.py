@@ -309,7 +309,8 @@ def test_what_is_being_read_stays_in_its_place_when_the_panel_opens(page: Page, 
     before = read.evaluate(top)
     open_by_shortcut(page)
     expect(page.locator(".tbr-panel")).to_be_visible()
-    assert abs(read.evaluate(top) - before) < 2
+    in_place = "([read, before]) => Math.abs(read.getBoundingClientRect().top - before) < 2"
+    page.wait_for_function(in_place, arg=[read, before])
 
 
 def test_the_button_is_above_the_sites_back_to_top(page: Page, site: str) -> None:
