@@ -98,6 +98,7 @@ def test_selected_text_is_asked_about(page: Page, site: str) -> None:
     page.get_by_role("button", name="Ask about this").click()
     page.get_by_role("button", name="Explain this").click()
     expect(page.locator(".tbr-about")).to_be_visible()
+    expect(page.locator(".tbr-actions").first).to_be_visible()
     selection = bodies[0]["selection"]
     assert isinstance(selection, dict)
     assert selection["text"].startswith("The query")
@@ -300,6 +301,7 @@ def test_the_open_panel_covers_no_text_where_there_is_room(page: Page, site: str
 
 def test_what_is_being_read_stays_in_its_place_when_the_panel_opens(page: Page, site: str) -> None:
     page.goto(site + PAGE)
+    expect(page.locator("article .math.rendered").first).to_be_visible()
     page.evaluate("scrollTo(0, 1500)")
     read = page.evaluate_handle(
         "[...document.querySelectorAll('article p')]"
