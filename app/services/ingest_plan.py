@@ -182,9 +182,12 @@ class IngestPlan:
 
 
 def _address_warnings(book: Book) -> list[str]:
-    """Warn about a book without the address of its site."""
+    """Warn about a book whose links name no host."""
     if book.base_url.startswith("http"):
         return []
+    if book.base_url:
+        where = f"links begin with {book.base_url} and work only on the server of these pages"
+        return [f"no --base-url with a host: {where}"]
     return [
         "no --base-url, and the book's site sets none: links are paths and work only on the site"
     ]
