@@ -16,7 +16,6 @@ from app.adapters.reading.documents import PageDraft, PageInfo, build_document, 
 from app.adapters.reading.markdown.includes import Expanded, expand
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.markdown.sites import (
-    SourcePage,
     SourceSite,
     has_configuration,
     open_page,
@@ -203,11 +202,8 @@ class _Reading:
         """Yield the pages of a built site that have text; pages without are counted."""
         empty: list[str] = []
         for page in site.pages:
-            info = PageInfo(
-                page.file, page.url, page.title, page.chapter, page.chapter_number, page.language
-            )
             try:
-                draft = self._built_page(info, site.read(page))
+                draft = self._built_page(page, site.read(page))
             except FileRefused as error:
                 self._refused(error, page.file)
             else:
@@ -241,7 +237,7 @@ class _Reading:
         self.warnings.append(SourceWarning(f"left out: {error.problem}", file, error.line))
 
     def _source_page(
-        self, files: SourceFiles, site: SourceSite, page: SourcePage
+        self, files: SourceFiles, site: SourceSite, page: PageInfo
     ) -> PageDraft | None:
         source = files.text(page.file)
         front, skip = front_matter(source, page.file)
@@ -255,12 +251,9 @@ class _Reading:
             jsx=page.file.endswith(".mdx"),
         )
         self.unknown += [SourceWarning(what, page.file, line) for line, what in rendered.unknown]
-        info = PageInfo(
-            page.file,
-            page.url,
-            str(front.get("title") or page.title or ""),
-            page.chapter,
-            page.chapter_number,
+        info = replace(
+            page,
+            title=str(front.get("title") or page.title),
             settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
         )
         self.warn_of_injections(source, page.file)

@@ -24,12 +24,16 @@ class PageInfo:
     """What is known of a page besides its blocks."""
 
     file: str
+    """Path below the book's folder, with forward slashes."""
     url: str
+    """The page's address, without fragment, percent-encoded."""
     title: str = ""
-    """Title in the navigation or front matter; "" if none."""
+    """Title in the table of contents or front matter; "" if none."""
     chapter: str = ""
     chapter_number: int = 0
+    """The number that the site shows for the chapter; 0 if none."""
     language: str = ""
+    """As a built page declares it, such as `pt-BR`; "" if it does not."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """The `rag_...` keys of its front matter."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.page_facts import PageFacts, read_facts
 from app.adapters.reading.site_addresses import Addresses, read_sitemaps, site_addresses
 from app.adapters.reading.site_editions import Root, find_editions
@@ -33,23 +34,6 @@ _FURNITURE = {
 
 
 @dataclass(frozen=True, slots=True)
-class SitePage:
-    """A built page of the book."""
-
-    file: str
-    """Path below the site's folder, with forward slashes."""
-    url: str
-    """The page's address, without fragment, percent-encoded."""
-    title: str = ""
-    """The title in the table of contents; "" if it is not listed."""
-    chapter: str = ""
-    chapter_number: int = 0
-    """The number that the site shows for the chapter; 0 if none."""
-    language: str = ""
-    """As the page declares it, such as `pt-BR`; "" if it does not."""
-
-
-@dataclass(frozen=True, slots=True)
 class BuiltSite:
     """The pages of one edition of a site, in reading order."""
 
@@ -59,11 +43,11 @@ class BuiltSite:
     """The address of the edition, without a slash at its end."""
     language: str
     edition: Edition
-    pages: tuple[SitePage, ...]
+    pages: tuple[PageInfo, ...]
     left_out: Mapping[str, Sequence[str]]
     """Files that are not read, by reason."""
 
-    def read(self, page: SitePage) -> bytes:
+    def read(self, page: PageInfo) -> bytes:
         return _read(self.folder, page.file)
 
 
@@ -266,9 +250,9 @@ def _place(file: str) -> str:
     return file.removesuffix("/index.html")
 
 
-def _page(page: PageFacts, addresses: Addresses, listed: Listed) -> SitePage:
+def _page(page: PageFacts, addresses: Addresses, listed: Listed) -> PageInfo:
     url = addresses.url_of(page.file)
-    return SitePage(
+    return PageInfo(
         page.file, url, listed.title, listed.chapter, listed.chapter_number, page.language
     )
 

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from posixpath import join, normpath
 from typing import Any
 
+from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.markdown.contents import Entry, summary_entries, yaml_entries
 from app.adapters.reading.source_files import SourceFiles, front_matter_of, page_names
 from app.adapters.reading.yaml_files import well_formed_value, yaml_settings
@@ -46,17 +47,6 @@ _BUILDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class SourcePage:
-    """A source file with its address and its chapter."""
-
-    file: str
-    url: str
-    title: str = ""
-    chapter: str = ""
-    chapter_number: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class SourceSite:
     """A folder of Markdown as a site."""
 
@@ -64,7 +54,7 @@ class SourceSite:
     title: str
     base_url: str
     language: str
-    pages: Sequence[SourcePage]
+    pages: Sequence[PageInfo]
     orphans: Sequence[str] = ()
     """Files that the table of contents does not list."""
     warnings: Sequence[SourceWarning] = ()
@@ -129,7 +119,7 @@ def open_page(name: str, site: Site | None, base_url: str) -> SourceSite:
     if not is_well_formed(name):
         raise BookError("the name is not UTF-8: rename the file", shown_name(name))
     kind = site or (Site.DOCUSAURUS if name.endswith(".mdx") else Site.PLAIN)
-    return SourceSite(kind, "", base_url, "", [SourcePage(name, base_url)])
+    return SourceSite(kind, "", base_url, "", [PageInfo(name, base_url)])
 
 
 def recognised(files: SourceFiles, site: Site | None) -> tuple[Site, str]:
@@ -164,12 +154,12 @@ def _notes(files: SourceFiles) -> list[SourceWarning]:
 
 def _pages(
     files: SourceFiles, facts: _Facts, found: Sequence[str], base: str
-) -> tuple[list[SourcePage], list[str]]:
+) -> tuple[list[PageInfo], list[str]]:
     """Return the listed pages in order, and the files that are not listed."""
     if facts.entries is None:
         return [_page(facts, name, base, Entry(name, ("",))) for name in found], []
     known = {**_without_suffix(found), **dict(zip(found, found, strict=True)), **facts.names}
-    pages: dict[str, SourcePage] = {}
+    pages: dict[str, PageInfo] = {}
     for entry, following in zip_longest(facts.entries, facts.entries[1:]):
         if following is not None and following.labels[:-1] == entry.labels and not entry.chapter:
             entry = replace(entry, labels=(entry.title, *entry.labels))  # noqa: PLW2901
@@ -190,9 +180,9 @@ def _without_suffix(names: Iterable[str]) -> dict[str, str]:
     return {name.rpartition(".")[0]: name for name in names}
 
 
-def _page(facts: _Facts, name: str, base: str, entry: Entry) -> SourcePage:
+def _page(facts: _Facts, name: str, base: str, entry: Entry) -> PageInfo:
     path = encoded_path(facts.path_of(name).lstrip("/"))
-    return SourcePage(
+    return PageInfo(
         join(facts.folder, name), f"{base}/{path}", entry.title, entry.chapter, entry.number
     )
 
