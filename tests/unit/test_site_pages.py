@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading import site_pages
-from app.adapters.reading.site_pages import BuiltSite, open_site_folder
+from app.adapters.reading.site_pages import SitePages, open_site_folder
 from app.domain.edition import Edition
 from app.domain.errors import FileRefused, InputError
 from tests.built_pages import BASE, canonical, docusaurus_page, item, links, page, write_site
@@ -15,12 +15,12 @@ from tests.built_pages import BASE, canonical, docusaurus_page, item, links, pag
 FIXTURES = Path(__file__).parents[1] / "fixtures/sites"
 
 
-def only(folder: Path, base_url: str = BASE) -> BuiltSite:
+def only(folder: Path, base_url: str = BASE) -> SitePages:
     (site,) = open_site_folder(folder, base_url)
     return site
 
 
-def files(site: BuiltSite) -> list[str]:
+def files(site: SitePages) -> list[str]:
     return [one.file for one in site.pages]
 
 

@@ -349,7 +349,7 @@ def _split_solutions(drafts: list[Draft]) -> list[list[Draft]]:
 
 
 def _is_reference(element: HtmlElement, tree: Tree) -> bool:
-    """Whether a list of definitions describes functions or fields, and no words."""
+    """Whether a definition list documents functions or fields instead of terms."""
     is_fields = "field-list" in (element.get("class") or "")
     return is_fields or any(tree.has("signature", one) for one in element)
 

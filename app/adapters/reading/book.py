@@ -24,7 +24,7 @@ from app.adapters.reading.markdown.sites import (
 )
 from app.adapters.reading.prompt_injections import prompt_injections
 from app.adapters.reading.shown_text import shown_text
-from app.adapters.reading.site_pages import PAGE_SUFFIXES, BuiltSite, open_site_folder
+from app.adapters.reading.site_pages import PAGE_SUFFIXES, SitePages, open_site_folder
 from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.stamping import marked
 from app.adapters.reading.themes import UNKNOWN, Theme, fallback, theme_of
@@ -198,7 +198,7 @@ class _Reading:
             if self._advance is not None:
                 self._advance(1)
 
-    def built_pages(self, site: BuiltSite) -> Iterator[PageDraft]:
+    def built_pages(self, site: SitePages) -> Iterator[PageDraft]:
         """Yield the pages of a built site that have text; pages without are counted."""
         empty: list[str] = []
         for page in site.pages:

@@ -19,7 +19,7 @@ _WHOLE = re.compile(
     r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]", re.DOTALL
 )
 _COMMENT = re.compile(r"(?<!\\)%")
-"""Would hide the rest of a formula; Markdown took its backslash away."""
+"""Begins a TeX comment, which would hide the rest; Markdown removes the backslash of `\\%`."""
 _NUMBER = re.compile(r"\(([\w.]+)\)")
 
 

@@ -12,7 +12,7 @@ _ZERO = re.compile(r"0*\.?0*(?:[a-z]+|%)?")
 _NO_ALPHA = re.compile(r"transparent|#\w{6}00|#\w{3}0|(?:rgba?|hsla?)\(.*[,/]0*\.?0*%?\)")
 _WHITE = frozenset({"white", "#fff", "#ffff", "#ffffff", "#ffffffff", "rgb(255,255,255)"})
 _SWITCHED = re.compile(r"(?:^|[\s_-])(?:tab(?!le)|collaps|toggle)")
-"""In a class or role of what is shown when a reader chooses it."""
+"""In the class or role of content that a reader opens: tabs, accordions."""
 
 
 def hidden_elements(content: HtmlElement) -> list[tuple[HtmlElement, bool]]:

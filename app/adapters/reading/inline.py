@@ -24,7 +24,7 @@ _EXPONENT = re.compile(r"[+\u2212-]?[0-9]+")
 MAX_TERM_WORDS = 6
 """A longer emphasised phrase is not a term."""
 UNKNOWN = "x-unknown"
-"""Empty element that stands for something on the page that is not known."""
+"""Empty element for a place that only the site's generator can resolve."""
 _BLOCKISH = frozenset("p div li td th dd dt section article figure h1 h2 h3 h4 h5 h6 pre".split())
 
 

@@ -61,7 +61,7 @@ def _ends_line(br: HtmlElement) -> bool:
 
 
 def code_language(pre: HtmlElement, outer: HtmlElement) -> str:
-    """Return the language that code names, or an element from it to around `outer`; "" if none."""
+    """Return the language in a class of the code or of an element around it; "" if none."""
     code = pre.find(".//code")
     inside = takewhile(lambda one: one is not outer, pre.iterancestors())
     above = islice(outer.iterancestors(), _ABOVE)

@@ -12,7 +12,7 @@ from app.domain.document import RUN_BOUNDARY, BlockKind, Span
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"),
           (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
 _LONGEST_NUMBER = 6
-"""Digits; a longer start of a list is not one."""
+"""Maximum digits of a list's first number."""
 
 
 def read_list(

@@ -34,7 +34,7 @@ _FURNITURE = {
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltSite:
+class SitePages:
     """The pages of one edition of a site, in reading order."""
 
     folder: Path
@@ -53,7 +53,7 @@ class BuiltSite:
 
 def open_site_folder(
     folder: Path, base_url: str = "", *, include_unlisted: bool = False, skip_refused: bool = False
-) -> tuple[BuiltSite, ...]:
+) -> tuple[SitePages, ...]:
     """Find the pages of a built site; return its editions, the default one first.
 
     `base_url` is the address of the folder, or of a part of the site: then only its pages are
@@ -71,7 +71,7 @@ def open_site_folder(
     inside = [page for page in every if page.file.startswith(addresses.part)]
     outside = (page.file for page in every if not page.file.startswith(addresses.part))
     left_out["outside the book's path"] += outside
-    sites: list[BuiltSite] = []
+    sites: list[SitePages] = []
     for root, (edition, pages) in find_editions(inside, addresses).items():
         files = {page.file: page for page in pages}
         site = _site(folder, files, root, edition, addresses, include_unlisted)
@@ -134,7 +134,7 @@ def _site(
     edition: Edition,
     addresses: Addresses,
     include_unlisted: bool,
-) -> BuiltSite:
+) -> SitePages:
     """Make an edition of its files."""
 
     def own(target: str) -> str:
@@ -161,7 +161,7 @@ def _site(
     for file, reason in left_out.items():
         reasons[reason].append(file)
     languages = Counter(page.language for page in pages if page.language)
-    return BuiltSite(
+    return SitePages(
         folder,
         site_title([files[page.file] for page in pages]),
         addresses.url_of_folder(root.folder or addresses.part),

@@ -91,7 +91,7 @@ def _content_tab(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _slashes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a block of PyMdown, which a line of as many slashes closes."""
+    """Read a block of PyMdown: a line with the same number of slashes closes it."""
     begin = state.bMarks[start] + state.tShift[start]
     found = _BLOCK.match(state.src[begin : state.eMarks[start]])
     last = _closing(state, start, found["marks"]) if found else end
@@ -120,7 +120,7 @@ def _slashes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _closing(state: StateBlock, start: int, marks: str) -> int:
-    """Return the next line of only these slashes, not in code; behind the last if none is."""
+    """Return the next line of exactly these slashes outside code; the line count if none."""
     lines: dict[str, list[int]] | None = state.env.get("closing")
     if lines is None:
         lines, fence = state.env.setdefault("closing", {}), ""

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from markdown_it.token import Token
 
-from app.adapters.reading.markdown.remains import REMAINS
+from app.adapters.reading.markdown.unresolved import UNRESOLVED
 from app.domain.document import Site
 
 _OWN_ID = re.compile(
@@ -25,10 +25,10 @@ _GITHUB_KEEPS = ("Nd", "Nl", "Pc")
 _SPELLED = str.maketrans(
     {"ß": "sz", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "ł": "l"}
 )
-"""Letters that docutils spells with others."""
+"""Letters that docutils transliterates."""
 _NO_TEXT = {
     Site.DOCUSAURUS: frozenset({"html_inline", "footnote_ref"}),
-    Site.PLAIN: frozenset({"html_inline", "footnote_ref", REMAINS}),
+    Site.PLAIN: frozenset({"html_inline", "footnote_ref", UNRESOLVED}),
 }
 _NO_TEXT_ELSEWHERE = _NO_TEXT[Site.PLAIN] | {"image"}
 """Tokens of a heading that are not in its id, as most generators make it."""
@@ -155,7 +155,7 @@ def _own_id(inline: Token) -> str:
     last = children[-1] if children else None
     found = (
         _OWN_ID.search(last.content)
-        if last is not None and last.type in ("text", REMAINS)
+        if last is not None and last.type in ("text", UNRESOLVED)
         else None
     )
     if last is None or found is None:

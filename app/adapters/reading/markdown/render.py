@@ -32,8 +32,8 @@ from app.adapters.reading.markdown.containers import containers_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import Slugger, heading_ids
 from app.adapters.reading.markdown.includes import Expanded
-from app.adapters.reading.markdown.remains import remains_plugin
 from app.adapters.reading.markdown.tags import as_html, mark, tags_plugin
+from app.adapters.reading.markdown.unresolved import unresolved_plugin
 from app.domain.document import Site
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
@@ -134,7 +134,7 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
         .use(gfm_plugin)
         .use(deflist_plugin)
     )
-    md.use(tags_plugin).use(remains_plugin)
+    md.use(tags_plugin).use(unresolved_plugin)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
     if site is Site.MDBOOK:
         md.use(texmath_plugin, delimiters="brackets")
@@ -157,12 +157,12 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
 
 
 def _method(rule: Callable[..., str]) -> Callable[..., str]:
-    """Return the rule as a method of the renderer, which it does not need."""
+    """Return a render rule as markdown-it calls it, with the renderer as first argument."""
     return lambda _renderer, *arguments: rule(*arguments)
 
 
 def _within_budget(state: StateBlock, start: int, _end: int, _silent: bool) -> bool:
-    """FileRefused if there are too many tokens: short rows are filled up with empty cells."""
+    """Raise FileRefused if there are too many tokens: markdown-it fills short rows with cells."""
     if len(state.tokens) > BUDGET.steps_of(state.src):
         raise FileRefused(_TOO_MUCH, state.env["file"], start + 1)
     return False

@@ -14,7 +14,7 @@ from markdown_it.token import Token
 from app.adapters.reading.inline import UNKNOWN
 from app.domain.document import Site
 
-REMAINS = "remains"
+UNRESOLVED = "unresolved"
 """Type of the token of what is left out of a line; a heading's id may need it."""
 _MUSTACHE = re.compile(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
 _COMMENT = re.compile(r"\{/\*.*?\*/\}", re.DOTALL)
@@ -34,13 +34,13 @@ _BEGINS = frozenset("{-[^")
 _MODULE = re.compile(r"(?:import|export)\s[^\n]*")
 
 
-def remains_plugin(md: MarkdownIt) -> None:
+def unresolved_plugin(md: MarkdownIt) -> None:
     md.block.ruler.before(
-        "fence", "remains", _line, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+        "fence", "unresolved", _line, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )
     md.block.ruler.before("fence", "module", _module)
-    md.inline.ruler.before("escape", "remains", _inline)
-    md.add_render_rule(REMAINS, lambda _renderer, *arguments: _shown(*arguments))
+    md.inline.ruler.before("escape", "unresolved", _inline)
+    md.add_render_rule(UNRESOLVED, lambda _renderer, *arguments: _shown(*arguments))
 
 
 def _shown(tokens: Sequence[Token], index: int, *_: object) -> str:
@@ -94,7 +94,7 @@ def _inline(state: StateInline, silent: bool) -> bool:
     if found is None:
         return False
     if not silent:
-        token = state.push(REMAINS, "", 0)
+        token = state.push(UNRESOLVED, "", 0)
         token.content, token.meta = found.group(), {"unknown": unknown is not None}
         if unknown is not None:
             state.env["unknown"].append((0, found.group()))
