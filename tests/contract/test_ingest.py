@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_writer import EdgeWriter
+from app.adapters.qdrant.sealed_text import read_sealed, write_sealed
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind, Book
@@ -238,8 +239,10 @@ def test_a_dry_run_says_what_the_run_then_does(home: Path, book: Path) -> None:
 def test_an_index_of_another_program_version_is_replaced(home: Path, book: Path) -> None:
     async def scenario(run: Bench) -> None:
         await run.ingest(book)
-        manifest = home / "index" / BOOK / "000001" / "manifest.json"
-        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"layout": 0}))
+        manifest = home / "index" / BOOK / "000001" / "manifest"
+        data = json.loads(read_sealed(manifest))
+        data["manifest"]["layout"] = 0
+        write_sealed(manifest, json.dumps(data))
 
     play(home, scenario)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.qdrant import edge_generation, edge_open_books
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_folder import BookFolder, Current
 from app.adapters.qdrant.edge_generation import Generation
@@ -71,9 +70,9 @@ def test_a_generation_that_a_process_opens_is_locked_against_removal(
         seen.append((is_locked(generation, fcntl.LOCK_EX), is_locked(generation, fcntl.LOCK_SH)))
         raise StorageError("seen")
 
-    monkeypatch.setattr(BookFolder, "check", check)
+    monkeypatch.setattr(BookFolder, "stored", check)
     with pytest.raises(StorageError, match="seen"):
-        edge_generation.load(BookFolder(tmp_path), 1)
+        Generation.load(BookFolder(tmp_path), 1)
 
     assert seen == [(True, False)]
 
@@ -167,11 +166,13 @@ def test_a_replaced_generation_that_is_removed_meanwhile_is_no_warning(
     index = EdgeIndex(tmp_path, lambda: 0.0)
     assert len(asyncio.run(index.fetch({BOOK: [chunk_id(BOOK, 2)]}))) == 1
 
-    def load(folder: BookFolder, number: int) -> Generation:
-        asyncio.run(write(tmp_path, 3))
-        return edge_generation.load(folder, number)
+    load = Generation.load
 
-    monkeypatch.setattr(edge_open_books, "load", load)
+    def load_after_a_switch(folder: BookFolder, number: int) -> Generation:
+        asyncio.run(write(tmp_path, 3))
+        return load(folder, number)
+
+    monkeypatch.setattr(Generation, "load", load_after_a_switch)
     assert asyncio.run(index.fetch({BOOK: [chunk_id(BOOK, 1)]})) == []
     assert not caplog.records
 

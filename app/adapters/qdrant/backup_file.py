@@ -8,6 +8,7 @@ state/<name>          files of RAG_HOME
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -26,7 +27,6 @@ from typing import BinaryIO, Literal, cast
 
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.payload import from_payload, to_payload
-from app.adapters.qdrant.temporary_folder import TemporaryFolder
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, RagError, StorageError
 from app.domain.ledger import Ledger, from_lines, to_lines
@@ -37,6 +37,7 @@ from app.services.ports import BookManifest, IndexPoint
 _FORMAT = 2
 _CONTENTS = "contents.json"
 _DIGEST_CHARS = 64
+_UNFINISHED = ".textbook-rag-backup"
 _PAGE = 256
 """Points that are read at a time."""
 
@@ -45,21 +46,22 @@ _PAGE = 256
 def writing_backup(path: Path) -> Iterator[BackupFileWriter]:
     """Yield a backup that appears at `path`, for its owner only, when `finish` is called.
 
-    It is written in a temporary folder beside `path`; the next backup there removes that of a
-    killed process. InputError if `path` cannot be written; StorageError if the disk fails.
+    It is written beside `path`; the next backup in this folder overwrites what a killed process
+    left. InputError if `path` cannot be written; StorageError if the disk fails.
     """
     if path.exists() and not path.is_file():
         message = f"{path}: is no file that a backup may replace: choose another name"
         raise InputError(message)
+    new = path.with_name(_UNFINISHED)
     try:
-        folder = TemporaryFolder(path.parent, "textbook-rag-backup-")
+        new.touch(0o600)
+        file = new.open("r+b")
     except OSError as error:
         message = f"{path}: cannot be written ({error.strerror}): choose another file"
         raise InputError(message) from error
     try:
-        new = folder.path / "backup"
-        new.touch(0o600)
-        with new.open("w+b") as file:
+        with file:
+            _lock(file, path)
             writer = BackupFileWriter(path, new, file)
             try:
                 yield writer
@@ -68,8 +70,18 @@ def writing_backup(path: Path) -> Iterator[BackupFileWriter]:
     except OSError as error:
         message = f"{path}: {error.strerror or error}; check its folder and free space"
         raise StorageError(message) from error
-    finally:
-        folder.remove()
+
+
+def _lock(file: BufferedRandom, path: Path) -> None:
+    """InputError while another process writes a backup in this folder."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        message = (
+            f"{path.parent}: another backup is being written there: wait, or choose another folder"
+        )
+        raise InputError(message) from error
+    file.truncate(0)
 
 
 class BackupFileWriter:
@@ -80,6 +92,7 @@ class BackupFileWriter:
         self._path = path
         self._new = new
         self._file = file
+        self._state_copy = new.with_name(f"{new.name}.state")
         self._file.write(bytes(_DIGEST_CHARS))
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
         self._points = 0
@@ -105,11 +118,10 @@ class BackupFileWriter:
 
     def add_state(self, name: str, copy: Callable[[Path], None]) -> None:
         """Add a state file, which `copy` writes to a temporary path."""
-        place = self._new.with_name(name)
-        copy(place)
-        self._zip.write(place, f"state/{name}")
+        self._state_copy.unlink(missing_ok=True)  # of a killed process
+        copy(self._state_copy)
+        self._zip.write(self._state_copy, f"state/{name}")
         self._state.append(name)
-        place.unlink()
 
     def finish(self) -> int:
         """Complete the file and rename it; return its size in bytes."""
@@ -132,9 +144,11 @@ class BackupFileWriter:
         return size
 
     def close(self) -> None:
-        """End the archive; what was written is worthless unless `finish` was called."""
+        """End the archive; what was written is removed unless `finish` was called."""
         with suppress(OSError, ValueError):
             self._zip.close()
+        self._new.unlink(missing_ok=True)
+        self._state_copy.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

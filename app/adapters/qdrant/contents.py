@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-import xxhash
 
 from app.domain.errors import IndexUnreadable
 from app.services.ports import IndexPoint
@@ -19,7 +18,7 @@ def checksum(point: IndexPoint) -> str:
 
     Stores scale dense vectors to length 1 and sort the terms of sparse ones; both keep the hash.
     """
-    digest = xxhash.xxh3_128(repr(point.chunk).encode())
+    digest = hashlib.blake2b(repr(point.chunk).encode(), digest_size=16)
     terms = sorted(zip(point.sparse.indices, point.sparse.values, strict=True))
     digest.update(array("I", [term for term, _ in terms]).tobytes())
     digest.update(array("f", [value for _, value in terms]).tobytes())

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from app.adapters.qdrant.document_frequencies import IdfConversion
 from app.adapters.qdrant.edge_folder import BookFolder, Current
-from app.adapters.qdrant.edge_generation import Generation, current_manifest, faults
+from app.adapters.qdrant.edge_generation import Generation
 from app.adapters.qdrant.edge_lock import BookLock
-from app.adapters.qdrant.edge_open_books import OpenBooks
+from app.adapters.qdrant.edge_open_books import RECHECK_SECONDS, OpenBooks
 from app.adapters.qdrant.edge_shard import (
     PAGE,
     SEGMENT,
@@ -51,23 +51,29 @@ class EdgeIndex:
         """
         self._root = home / "index"
         self._segment = segment
+        self._clock = clock
         self._books = OpenBooks(clock)
+        self._list = BookList()
 
     async def books(self) -> BookList:
-        listed = self._books.listed()
-        return await self._list_books() if listed is None else listed
+        if self._clock() - self._books.listed_at >= RECHECK_SECONDS:
+            self._list = await self._list_books()
+        return self._list
 
     async def damaged(self) -> Mapping[BookId, Damage]:
         return self._books.damaged()
 
     @in_thread
     def manifest(self, book: BookId) -> BookManifest | None:
-        return current_manifest(self._folder(book))
+        folder = self._folder(book)
+        with storage_errors(folder.path), suppress(BookNotFound):
+            return folder.settled(lambda: folder.stored(folder.current().generation)).manifest
+        return None
 
     @in_thread
     def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
-        switched = partial(self._books.look_again, book)
+        switched = partial(self._books.look_again, BookId(book))
         return EdgeWriter(self._folder(book), dimension, self._segment, switched, number)
 
     @in_thread
@@ -138,7 +144,7 @@ class EdgeIndex:
     def rollback(self, book: BookId) -> BookManifest:
         folder = self._folder(book)
         with _locked(folder):
-            current = folder.current() or Current(0)
+            current = folder.current()
             if not current.previous:
                 message = f"book {folder.book!r} has no previous generation to go back to"
                 raise InputError(message)
@@ -150,32 +156,34 @@ class EdgeIndex:
     @in_thread
     def faults(self, book: BookId, *, full: bool = False) -> list[str]:  # noqa: ARG002
         """Check `current` and every byte of its generation, always in full."""
-        return faults(self._folder(book), before=False) or []
+        folder = self._folder(book)
+        return _faults(folder, lambda: folder.current().generation) or []
 
     @in_thread
     def faults_before(self, book: BookId, *, full: bool = False) -> list[str] | None:  # noqa: ARG002
-        return faults(self._folder(book), before=True)
+        folder = self._folder(book)
+        return _faults(folder, lambda: folder.current().previous)
 
     @in_thread
     def repair(self, book: BookId) -> BookManifest:
         folder = self._folder(book)
         with _locked(folder):
-            number = folder.newest_sound()
-            if not number:
+            sound = folder.sound()
+            if not sound:
                 message = (
                     f"every generation of book {folder.book!r} is damaged: run `textbook-rag "
                     "ingest BOOK_DIR --force`, which takes the vectors from the cache"
                 )
                 raise StorageError(message)
-            manifest = folder.manifest(number)
-            folder.switch(Current(number, folder.beside(number)))
+            folder.switch(Current(*sound[:2]))
+            manifest = folder.stored(sound[0]).manifest
         self._books.look_again(folder.book)
         return manifest
 
     @in_thread
     def snapshot(self, book: BookId) -> Snapshot:
         """Read the current generation, which stays open: its folder may be removed meanwhile."""
-        generation = self._books.get(self._folder(book)).generation
+        generation = self._books.get(self._folder(book))
         return Snapshot(generation.manifest, _pages(generation))
 
     @in_thread
@@ -204,13 +212,16 @@ class EdgeIndex:
 
     @in_thread
     def _list_books(self) -> BookList:
-        manifests, switches, folders = [], self._books.switches, self._published()
+        """Return the known list if no manifest has changed."""
+        self._books.listed_at = self._clock()
+        manifests, folders = [], self._published()
         self._books.keep_only([folder.book for folder in folders])
         for folder in folders:
             # `damaged` reports unreadable books. A book that was removed meanwhile is in neither.
             with suppress(StorageError, BookNotFound):
                 manifests.append(self._books.manifest(folder))
-        return self._books.keep_list(manifests, switches)
+        found = BookList(manifests)
+        return self._list if self._list.named() == found.named() else found
 
     def _each(
         self, books: Sequence[BookId], ask: Callable[[Generation], _Found]
@@ -237,7 +248,7 @@ class EdgeIndex:
             raise failed
 
     def _ask(self, folder: BookFolder, ask: Callable[[Generation], _Found]) -> _Found:
-        generation = self._books.get(folder).generation
+        generation = self._books.get(folder)
         try:
             with generation.errors():
                 return ask(generation)
@@ -256,17 +267,30 @@ class EdgeIndex:
 
     @in_thread
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
-        opened = self._books.get(self._folder(book))
-        try:
-            with opened.generation.errors():
-                found = opened.generation.retrieve(chunk_ids)
-        except StorageError as error:
-            self._books.failed(opened.generation, error)
-            raise
+        folder = self._folder(book)
+        found = self._ask(folder, lambda one: one.retrieve(chunk_ids))
         missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
         if missing:
-            found |= opened.retrieve_replaced(missing)
+            found |= _from_previous(folder, missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+
+
+def _from_previous(folder: BookFolder, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+    """Return the chunks that are in the previous generation, for questions before the switch."""
+    with suppress(BookNotFound, StorageError), storage_errors(folder.path):
+        if number := folder.current().previous:
+            return Generation.load(folder, number).retrieve(chunk_ids)
+    return {}
+
+
+def _faults(folder: BookFolder, number: Callable[[], int]) -> list[str] | None:
+    """Faults of a generation, one per line; None if its number is 0. BookNotFound."""
+    try:
+        with storage_errors(folder.path):
+            checked = folder.settled(lambda: (one := number()) and folder.check(one))
+    except StorageError as error:
+        return [str(error)]
+    return [] if checked else None
 
 
 async def _pages(generation: Generation) -> AsyncIterator[list[IndexPoint]]:

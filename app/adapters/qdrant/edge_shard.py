@@ -267,7 +267,7 @@ def count(shard: edge.EdgeShard) -> int:
     return shard.count(edge.CountRequest(exact=True))
 
 
-def load_shard(path: Path) -> edge.EdgeShard:
+def load_shard(path: str | Path) -> edge.EdgeShard:
     """Open a shard; it closes when its last reference is dropped."""
     return edge.EdgeShard.load(os.fspath(path))
 

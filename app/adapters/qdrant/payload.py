@@ -15,7 +15,7 @@ from typing import Any
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.errors import IndexMismatch, IndexUnreadable, InputError
+from app.domain.errors import IndexMismatch, IndexUnreadable, InputError, StorageError
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.ports import IndexPoint
@@ -117,6 +117,16 @@ def check_dimension(book: BookId, model: str, expected: int, got: int) -> None:
             f"has {got}: use the model of the index, or ingest the book again"
         )
         raise IndexMismatch(message)
+
+
+def check_count(book: BookId, found: int, expected: int) -> None:
+    """StorageError unless the new generation has as many chunks as the book."""
+    if found != expected:
+        message = (
+            f"book {book!r}: {found} chunks are in the new index, but the book has "
+            f"{expected}: not published"
+        )
+        raise StorageError(message)
 
 
 def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:

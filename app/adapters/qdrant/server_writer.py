@@ -13,8 +13,7 @@ from qdrant_client import AsyncQdrantClient, models
 from app.adapters.qdrant.contents import ContentsCounter
 from app.adapters.qdrant.document_frequencies import FrequencyCounter
 from app.adapters.qdrant.manifest import manifest_to_json
-from app.adapters.qdrant.payload import TENANT_FIELD, check_dimension
-from app.adapters.qdrant.samples import check_count
+from app.adapters.qdrant.payload import TENANT_FIELD, check_count, check_dimension
 from app.adapters.qdrant.server_contents import StoredGenerations
 from app.adapters.qdrant.server_lease import RENEW_SECONDS, new_lease, refuse_if_held
 from app.adapters.qdrant.server_points import condition_of, point_of
