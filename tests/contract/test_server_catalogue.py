@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from array import array
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.document_frequencies import Frequencies, pooled_idf
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_catalogue import Catalogue
 from app.adapters.qdrant.server_contents import StoredGenerations
-from app.adapters.qdrant.server_frequency_pool import FrequencyPool
 from app.adapters.qdrant.server_records import Records
 from app.adapters.qdrant.server_schema import Schema, ServerOptions
 from app.domain.book_id import BookId
@@ -192,36 +186,3 @@ def test_scores_over_many_books_are_those_of_one_sum_however_books_come_and_go()
         assert [hit.score for hit in found.sparse] == before
 
     play(scenario)
-
-
-def frequencies(source: random.Random) -> Frequencies:
-    documents = source.randrange(1, 50)
-    terms = sorted(source.sample(range(0, 2**32, 2**26), source.randrange(20)))
-    return Frequencies(
-        documents,
-        array("I", terms),
-        array("I", [source.randrange(1, documents + 1) for _ in terms]),
-    )
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10_000))
-def test_a_pool_equals_the_sum_of_its_books_after_any_changes(seed: int) -> None:
-    source = random.Random(seed)
-    stored = {f"key-{number}": frequencies(source) for number in range(12)}
-    terms = list(range(0, 2**32, 2**26))
-
-    async def scenario() -> None:
-        pool = FrequencyPool()
-
-        async def read(keys: Sequence[str]) -> dict[str, Frequencies]:
-            return {key: stored[key] for key in keys if key in stored}
-
-        for _ in range(6):
-            keys = source.sample(sorted(stored), source.randrange(len(stored)))
-            expected = pooled_idf(terms, [stored[key] for key in keys])
-            assert await pool.idf(keys, terms, read) == pytest.approx(expected, abs=1e-12)
-            if source.random() < 0.3:
-                stored.pop(source.choice(sorted(stored)))
-
-    asyncio.run(scenario())

@@ -16,7 +16,6 @@ from app.adapters.qdrant.document_frequencies import Frequencies, pooled_idf
 from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.server_contents import StoredGenerations
 from app.adapters.qdrant.server_errors import check_version
-from app.adapters.qdrant.server_frequency_pool import FrequencyPool
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
@@ -35,9 +34,6 @@ _log = logging.getLogger(__name__)
 
 _SKEW_MILLISECONDS = 30_000
 """Allowed difference between the clocks of two writers, including the time of a slow write."""
-
-_FEW_BOOKS = 64
-"""Up to this many books, document frequencies are summed for each question; above, in a pool."""
 
 _CACHED_TERMS = 64_000_000
 """Terms in the cache of document frequencies: 8 bytes each, 512 MB."""
@@ -82,8 +78,7 @@ class Catalogue:
         self._damaged: dict[BookId, Damage] | None = None
         self._checked = self._listed = -math.inf
         self._newest = self._strange = 0
-        self._asking, self._pooling, self._comparing = (asyncio.Lock() for _ in range(3))
-        self._pool = FrequencyPool()
+        self._asking, self._comparing = asyncio.Lock(), asyncio.Lock()
         self._compatible = False
         self._frequencies: LRUCache[str, Frequencies] = LRUCache(
             _CACHED_TERMS, getsizeof=lambda one: len(one.terms) + 1
@@ -165,9 +160,6 @@ class Catalogue:
     async def idf(self, books: Sequence[ServedBook], terms: Sequence[int]) -> dict[int, float]:
         """Return the inverse document frequencies over the books' current generations, by term."""
         keys = [one.current.key for one in books]
-        if len(keys) > _FEW_BOOKS:
-            async with self._pooling:
-                return await self._pool.idf(keys, terms, self._read_frequencies)
         return pooled_idf(terms, (await self._read_frequencies(keys)).values())
 
     async def _read_frequencies(self, keys: Sequence[str]) -> dict[str, Frequencies]:
@@ -177,10 +169,9 @@ class Catalogue:
         if missing:
             read = await self._records.read_frequencies(missing)
             found |= read
-            if len(keys) <= _FEW_BOOKS:
-                for key, one in read.items():
-                    if len(one.terms) < _CACHED_TERMS:
-                        self._frequencies[key] = one
+            for key, one in read.items():
+                if len(one.terms) < _CACHED_TERMS:
+                    self._frequencies[key] = one
         return found
 
     async def _refresh(self) -> None:

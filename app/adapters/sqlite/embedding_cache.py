@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import xxhash
-
 from app.adapters.sqlite.connection import integrity, reading, writing
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import Vector
@@ -142,4 +140,4 @@ def _vector(key: bytes, row: object) -> Vector | None:
 
 
 def _digest(key: bytes, vector: bytes) -> bytes:
-    return xxhash.xxh3_64_digest(key + vector)
+    return hashlib.blake2b(key + vector, digest_size=_DIGEST).digest()
