@@ -20,15 +20,14 @@ from typing import Any, TypeAlias
 
 from fastapi import FastAPI
 
-from app.api import admin_pages, admin_routes, feedback, metrics, problems, routes, security
+from app.api import admin_pages, admin_routes, feedback, limits, metrics, problems, routes, security
 from app.api.asking import Shutdown
 from app.api.book_pages import BOOK_PAGE_ROUTES
 from app.api.docs import docs_routes
-from app.api.limits import Capacity, FairQueue, RateLimit, daily
+from app.api.limits import Capacity, FairQueue, RateLimit
 from app.api.pages import HOME_ROUTES
 from app.api.protocols import mount
 from app.api.pseudonyms import Pseudonyms
-from app.api.quotas import quotas
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.key_store import site_keys
@@ -56,14 +55,14 @@ def create_app(
     settings: Settings | None = None,
     *,
     open_application: OpenApplication = application,
-    open_traces: Callable[[Settings], Traces | None] = traces,
+    open_traces: Callable[[], Traces | None] = traces,
 ) -> FastAPI:
     """Return the ASGI application; its clients are opened when it starts, not before.
 
     ConfigError if the settings are invalid.
     """
     settings = settings or read_settings()
-    traced = open_traces(settings)
+    traced = open_traces()
     app = FastAPI(
         title="textbook-rag",
         version=metadata.version("textbook-rag"),
@@ -107,13 +106,11 @@ async def _lifespan(
 
 def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.shutdown = Shutdown()
-    app.state.rate_limit = RateLimit(settings.questions_per_minute, settings.questions_burst)
-    app.state.daily_limit = daily(settings.questions_per_day)
+    app.state.rate_limit = RateLimit(settings.questions_per_minute)
     app.state.ingest_jobs = IngestJobs()
     app.state.pseudonyms = Pseudonyms()
-    app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
-        FairQueue(settings.answers_at_once), FairQueue(settings.searches_at_once)
+        FairQueue(settings.answers_at_once), FairQueue(limits.SEARCHES_AT_ONCE)
     )
 
 

@@ -35,6 +35,8 @@ from app.domain.urls import checked_base_url
 from app.services.ingest_jobs import IngestJobs, JobState
 from app.settings import Settings
 
+MAX_ARCHIVE_BYTES = 2**28
+"""A book's built site with its pictures; one page may have no more than a fiftieth of it."""
 _STALE_SECONDS = 86_400
 """Age at which an upload is deleted: no ingest can still be reading it."""
 _PART_SECONDS = 30.0
@@ -102,9 +104,8 @@ _STREAMS = {
     responses={202: _STREAMS, 200: _STREAMS, **problems(401, 403, 404, 409, 422, 503)},
     openapi_extra={
         "requestBody": {
-            "description": "A zip or tar archive of the book's folder, at most `RAG_UPLOAD_MB`; "
-            "empty: the folder of `RAG_BOOK_FOLDERS`.",
-            "required": False,
+            "description": "A zip or tar archive of the book's folder, at most 256 MiB.",
+            "required": True,
             "content": {
                 "application/zip": _ARCHIVE,
                 "application/gzip": _ARCHIVE,
@@ -122,7 +123,7 @@ async def ingest(
     site: SiteKind = None,
     force: Force = False,
 ) -> Response:
-    """Ingest the archive, or the configured folder, in a separate process; readers get the old
+    """Ingest the archive in a separate process; readers get the old
     generation until the new one is published.
 
     The server runs one ingest at a time (409 `index_busy`). The ingest continues if the client
@@ -137,12 +138,11 @@ async def ingest(
     scratch = await asyncio.to_thread(_scratch, settings.home / "uploads")
     remove = partial(shutil.rmtree, scratch, ignore_errors=True)
     try:
-        archive = await _store_body(request, scratch / ".archive", settings.upload_mb * 2**20)
-        source = archive or settings.book_folders.get(book)
-        if source is None:
-            message = f"no archive was sent, and RAG_BOOK_FOLDERS has no folder of book {book!r}"
+        archive = await _store_body(request, scratch / ".archive", MAX_ARCHIVE_BYTES)
+        if archive is None:
+            message = "no archive was sent"
             raise InputError(message)
-        order = Order(book, source, site, base_url, force)
+        order = Order(book, archive, site, base_url, force)
         state = jobs.start(book, partial(ingest_in_process, settings, order), remove)
     except BaseException:
         remove()
@@ -248,7 +248,7 @@ async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | No
 
 
 def _too_large(max_bytes: int) -> HTTPException:
-    detail = f"the archive is larger than {max_bytes:,} bytes (RAG_UPLOAD_MB)"
+    detail = f"the archive is larger than {max_bytes:,} bytes"
     return HTTPException(413, detail, CLOSE)
 
 

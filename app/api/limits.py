@@ -75,9 +75,9 @@ def is_one_of(address: str, networks: list[str]) -> bool:
 MAX_BUCKETS = 20_000
 """Maximum number of stored buckets. The least recently used ones are dropped; a dropped bucket
 counts as full."""
+_SECONDS_TO_FILL = 60.0
 SUBSCRIBERS_A_SITE = 8
 """Capacity of a site's bucket, in multiples of a subscriber's."""
-MINUTES_A_DAY = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,6 @@ def charge_of(path: str) -> Charge:
     return CHARGES.get(path, READING)
 
 
-def daily(questions: int, clock: Callable[[], float] = time.monotonic) -> RateLimit:
-    """Return a limit of questions per day; 0 means no limit. The bucket refills constantly."""
-    return RateLimit(questions / MINUTES_A_DAY, max(1, questions), clock)
-
-
 @dataclass(slots=True)
 class RateLimit:
     """A token bucket for each client and kind of request.
@@ -127,9 +122,7 @@ class RateLimit:
     """
 
     per_minute: float
-    """Questions per minute; 0 means no limit."""
-    burst: int
-    """Capacity of a bucket, in questions."""
+    """Questions per minute, and the capacity of a bucket; 0 means no limit."""
     clock: Callable[[], float] = time.monotonic
     """Gives seconds."""
     _buckets: LRUCache[tuple[str, str], tuple[float, float]] = field(
@@ -139,19 +132,13 @@ class RateLimit:
 
     def admit(self, address: str, charge: Charge) -> float:
         """Take the cost and return 0; if not enough is left, return the seconds to wait."""
-        # For IPv4 both keys are equal; the last one, the subscriber's, applies.
-        return self.take({site(address): SUBSCRIBERS_A_SITE, subscriber(address): 1}, charge)
-
-    def take(self, allowances: Mapping[str, int], charge: Charge) -> float:
-        """Take the cost from the buckets of all these clients or of none; returns as `admit`.
-
-        `allowances` has each client's bucket capacity, in multiples of `burst`.
-        """
         if not self.per_minute:
             return 0.0
         now = self.clock()
+        # For IPv4 both keys are equal; the last one, the subscriber's, applies.
+        allowances = {site(address): SUBSCRIBERS_A_SITE, subscriber(address): 1}
         costs = {
-            (charge.kind, client): min(1.0, charge.questions / self.burst / times)
+            (charge.kind, client): min(1.0, charge.questions / self.per_minute / times)
             for client, times in allowances.items()
         }
         filled = {key: self._filled(key, now) for key in costs}
@@ -159,25 +146,17 @@ class RateLimit:
         admitted = missing <= 0
         for key, cost in costs.items():
             self._buckets[key] = (filled[key] - cost * admitted, now)
-        return 0.0 if admitted else missing * self._seconds_to_fill
-
-    @property
-    def _seconds_to_fill(self) -> float:
-        return self.burst / self.per_minute * 60
+        return 0.0 if admitted else missing * _SECONDS_TO_FILL
 
     def _filled(self, key: tuple[str, str], now: float) -> float:
         left, then = self._buckets.get(key, (1.0, now))
-        return min(1.0, left + (now - then) / self._seconds_to_fill)
+        return min(1.0, left + (now - then) / _SECONDS_TO_FILL)
 
 
 def charge_address(request: Request, charge: Charge) -> None:
     """Charge the request's address. TooManyRequests if a limit is reached."""
     limit: RateLimit = request.app.state.rate_limit
-    daily_limit: RateLimit = request.app.state.daily_limit
-    address = client_of(request)
-    wait = limit.admit(address, charge)
-    if not wait and charge.kind == "questions":
-        wait = daily_limit.admit(address, charge)
+    wait = limit.admit(client_of(request), charge)
     if wait:
         message = f"too many requests from your address; try again in {wait:.1f} s"
         raise TooManyRequests(message, round(wait, 3))
@@ -256,6 +235,11 @@ class FairQueue:
                     turn.set_result(None)
                     return
         self.held -= 1
+
+
+SEARCHES_AT_ONCE = 24
+"""Searches that run at once. One takes a few ms of one core; more only share it, so that all of
+them come late."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from app.services.recording import Recording, recording
 _log = logging.getLogger(__name__)
 
 _CHEAP_REFUSALS = frozenset({Overloaded.code, TooManyRequests.code})
-_INFO_PREFIXES = ("/v1/", "/cite/")
+_LOGGED = ("/v1/", "/cite/")
+"""Successful requests for pages, health and metrics are not logged."""
 
 
 class RecordedRequests:
@@ -83,6 +84,5 @@ def _log_request(method: str, route: str, status: int, record: Recording) -> Non
         _log.warning("http.request_failed", extra=fields)
     elif status >= 400:
         _log.info("http.refused", extra=fields | {"once_a_second": True, "code": str(status)})
-    else:
-        level = logging.INFO if route.startswith(_INFO_PREFIXES) else logging.DEBUG
-        _log.log(level, "http.request", extra=fields)
+    elif route.startswith(_LOGGED):
+        _log.info("http.request", extra=fields)

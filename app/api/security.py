@@ -24,7 +24,6 @@ from app.api.problems import Refused
 from app.api.request_log import RecordedRequests
 from app.bootstrap.key_store import SqliteSiteKeys
 from app.bootstrap.traces import Traces
-from app.domain.errors import ConfigError
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
@@ -58,7 +57,6 @@ _FIXED_HEADERS = {
 _NOT_STORED = ("/v1/", "/admin")
 _WIDGET = re.compile(r"/widget[./].*")
 _UPLOAD = re.compile(r"/v1/admin/books/[^/]+/ingest")
-_HOST = re.compile(r"(?:\*\.)?[a-z0-9_.-]+|\[[0-9a-f:.]+\]")
 
 
 def content_policy(path: str, content_type: str) -> str:
@@ -124,15 +122,9 @@ class RequestHead:
     (DNS rebinding).
     """
 
-    def __init__(
-        self, app: ASGIApp, hosts: Sequence[str], origins: Sequence[str], public: Callable[[], bool]
-    ) -> None:
-        """`hosts` are the allowed hosts; if empty, those of the machine or, if public, any.
-
-        `origins` are those of other pages that may ask.
-        """
+    def __init__(self, app: ASGIApp, origins: Sequence[str], public: Callable[[], bool]) -> None:
+        """`origins` are those of other pages that may ask."""
         self._app = app
-        self._hosts = frozenset(hosts)
         self._origins = frozenset(origins)
         self._public = public
 
@@ -151,18 +143,11 @@ class RequestHead:
         if "content-length" in headers and "transfer-encoding" in headers:
             detail = "a request must not have both Content-Length and Transfer-Encoding"
             raise Refused(400, "bad_request", detail, CLOSE)
-        if not self._is_ours(host_of(headers)):
+        if not (self._public() or is_loopback(host_of(headers))):
             raise Refused(400, "host_not_allowed", "the server does not serve this host", CLOSE)
         if not (self._public() or _WIDGET.fullmatch(scope["path"]) or self._is_welcome(scope)):
             detail = "pages of this origin may not ask: RAG_ALLOWED_ORIGINS, or keys, allow them"
             raise Refused(403, "origin_not_allowed", detail, CLOSE)
-
-    def _is_ours(self, host: str) -> bool:
-        if not self._hosts:
-            return self._public() or is_loopback(host)
-        return host in self._hosts or any(
-            host.endswith(pattern[1:]) for pattern in self._hosts if pattern[0] == "*"
-        )
 
     def _is_welcome(self, scope: Scope) -> bool:
         headers = Headers(scope=scope)
@@ -251,16 +236,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-def allowed_hosts(setting: str) -> list[str]:
-    """Parse a comma-separated list of hosts. ConfigError names an invalid one."""
-    hosts = [host.strip().lower() for host in setting.split(",") if host.strip()]
-    for host in hosts:
-        if not _HOST.fullmatch(host):
-            message = f"RAG_ALLOWED_HOSTS: {host!r} is not a host; write book.example or *.example"
-            raise ConfigError(message)
-    return [host.strip("[]") for host in hosts]
-
-
 def install(
     app: FastAPI,
     settings: Settings,
@@ -275,7 +250,6 @@ def install(
     app.add_middleware(RateLimited)
     app.add_middleware(
         RequestHead,
-        hosts=allowed_hosts(settings.allowed_hosts),
         origins=allowed_origins(settings.allowed_origins),
         public=lambda: settings.open or has_keys(keys),
     )

@@ -152,13 +152,6 @@ def _in_order(_logger: object, _name: str, event: EventDict) -> Mapping[str, Any
     return {**{name: event.pop(name, "") for name in _FIRST}, **event}
 
 
-def as_json(settings: Settings, stream: TextIO, *, server: bool) -> bool:
-    """Whether log lines are JSON: by the setting, or on a server whose stream is not a terminal."""
-    if settings.log_format == "auto":
-        return server and not stream.isatty()
-    return settings.log_format == "json"
-
-
 class _ProcessHandler(logging.StreamHandler[TextIO]):
     """The handler of a `logging_to` block."""
 
@@ -167,23 +160,22 @@ class _ProcessHandler(logging.StreamHandler[TextIO]):
 def logging_to(stream: TextIO, settings: Settings, *, server: bool) -> Iterator[None]:
     """Write the log of the whole process to `stream` during the block.
 
-    A server logs this program's events from `RAG_LOG_LEVEL` up, a command its warnings and errors.
-    Both log warnings and errors of other packages. An inner block replaces an outer one.
+    A server logs this program's events, as JSON lines unless `stream` is a terminal; a command logs
+    its warnings and errors. Both log those of other packages. An inner block replaces an outer one.
     """
     root, ours = logging.getLogger(), logging.getLogger("app")
     outer = [one for one in root.handlers if isinstance(one, _ProcessHandler)]
     handler = _ProcessHandler(stream)
     kept = [value for value in vars(settings).values() if isinstance(value, SecretStr)]
-    lines = partial(
-        formatter, as_json=as_json(settings, stream, server=server), colors=stream.isatty()
-    )
+    terminal = stream.isatty()
+    lines = partial(formatter, as_json=server and not terminal, colors=terminal)
     handler.setFormatter(Masking(lines, [one.get_secret_value() for one in kept]))
     handler.addFilter(OncePerSecond())
     level = ours.level
     for one in outer:
         root.removeHandler(one)
     root.addHandler(handler)
-    ours.setLevel(settings.log_level.upper() if server else logging.WARNING)
+    ours.setLevel(logging.INFO if server else logging.WARNING)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces, off by default: a span per request, with a child span per stage."""
+"""OpenTelemetry traces, if its variables name an address: a span per request and per stage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from app.domain.errors import ConfigError
 from app.services.recording import Recording
-from app.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,12 +77,18 @@ class Traces:
         self._provider.shutdown()
 
 
-def traces(settings: Settings) -> Traces | None:
-    """Return the exporter; None if traces are off. ConfigError if the extra is missing."""
-    if not settings.traces:
+_ADDRESSES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+"""Variables of OpenTelemetry that say where traces go."""
+
+
+def traces() -> Traces | None:
+    """Return the exporter; None if no address is set. ConfigError if the extra is missing."""
+    if not any(map(os.environ.get, _ADDRESSES)):
         return None
     if find_spec("opentelemetry.sdk") is None:
-        message = "RAG_TRACES needs the extra traces: pip install 'textbook-rag[traces]'"
+        message = (
+            "OTEL_EXPORTER_OTLP_ENDPOINT needs the extra traces: pip install 'textbook-rag[traces]'"
+        )
         raise ConfigError(message)
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
         OTLPSpanExporter,
@@ -92,7 +97,7 @@ def traces(settings: Settings) -> Traces | None:
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
-    # The SDK reads OTEL_EXPORTER_OTLP_ENDPOINT and the like itself.
+    # The SDK reads the addresses itself.
     name = os.environ.get("OTEL_SERVICE_NAME", "textbook-rag")
     provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

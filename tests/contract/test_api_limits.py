@@ -37,35 +37,35 @@ SEARCH = Charge("questions", 0.5)
 PAGE = Charge("reading", 0.1)
 
 
-def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
+def test_a_bucket_gives_a_minutes_questions_at_once_and_then_its_rate() -> None:
     clock = Clock()
-    limit = RateLimit(per_minute=30, burst=3, clock=clock)
-    assert [limit.admit("a", CHAT) for _ in range(4)] == pytest.approx([0, 0, 0, 2])
+    limit = RateLimit(per_minute=3, clock=clock)
+    assert [limit.admit("a", CHAT) for _ in range(4)] == pytest.approx([0, 0, 0, 20])
     assert limit.admit("b", CHAT) == 0, "another client has a bucket of its own"
-    clock.time += 1.5
-    assert limit.admit("a", CHAT) == pytest.approx(0.5)
-    clock.time += 0.51
-    assert [limit.admit("a", CHAT) for _ in range(2)] == pytest.approx([0, 1.99])
+    clock.time += 15
+    assert limit.admit("a", CHAT) == pytest.approx(5)
+    clock.time += 5.1
+    assert [limit.admit("a", CHAT) for _ in range(2)] == pytest.approx([0, 19.9])
     clock.time += 3_600
-    assert [limit.admit("a", CHAT) for _ in range(4)] == pytest.approx([0, 0, 0, 2])
+    assert [limit.admit("a", CHAT) for _ in range(4)] == pytest.approx([0, 0, 0, 20])
 
 
 def test_a_request_costs_what_it_is_and_one_sort_leaves_the_others_alone() -> None:
-    limit = RateLimit(per_minute=60, burst=4, clock=Clock())
-    assert [limit.admit("a", SEARCH) for _ in range(9)] == pytest.approx([0] * 8 + [0.5])
-    assert limit.admit("a", CHAT) == pytest.approx(1)
+    limit = RateLimit(per_minute=4, clock=Clock())
+    assert [limit.admit("a", SEARCH) for _ in range(9)] == pytest.approx([0] * 8 + [7.5])
+    assert limit.admit("a", CHAT) == pytest.approx(15)
     waits = [limit.admit("a", PAGE) for _ in range(42)]
     assert waits[:39] == [0] * 39
     assert waits[-1] > 0
 
 
 def test_no_limit_is_no_limit() -> None:
-    limit = RateLimit(per_minute=0, burst=1)
+    limit = RateLimit(per_minute=0)
     assert [limit.admit("a", CHAT) for _ in range(5)] == [0] * 5
 
 
 def test_clients_beyond_the_memory_are_forgotten_oldest_first() -> None:
-    limit = RateLimit(per_minute=1, burst=1, clock=Clock())
+    limit = RateLimit(per_minute=1, clock=Clock())
     for number in range(MAX_BUCKETS):
         assert limit.admit(str(number), CHAT) == 0
     assert limit.admit("0", CHAT) > 0
@@ -75,7 +75,7 @@ def test_clients_beyond_the_memory_are_forgotten_oldest_first() -> None:
 
 
 def test_an_ipv6_site_has_what_eight_subscribers_have() -> None:
-    limit = RateLimit(per_minute=1, burst=2, clock=Clock())
+    limit = RateLimit(per_minute=2, clock=Clock())
     admitted = [not limit.admit(f"2001:db8:1:{number:x}::1", CHAT) for number in range(100)]
     assert admitted == [True] * 2 * SUBSCRIBERS_A_SITE + [False] * (100 - 2 * SUBSCRIBERS_A_SITE)
     assert limit.admit("2001:db8:2:1::1", CHAT) == 0
@@ -165,16 +165,13 @@ def strict(
 ) -> Iterator[httpx.Client]:
     """A client of a server that takes four questions and waits a second for an answer."""
     home = tmp_path_factory.mktemp("strict") / "rag"
-    settings = offline_settings(
-        Path(shutil.copytree(owl_home, home)),
-        questions_per_minute=1,
-        questions_burst=4,
-        answer_timeout_seconds=1.0,
-    )
+    settings = offline_settings(Path(shutil.copytree(owl_home, home)), questions_per_minute=4)
     with (
+        pytest.MonkeyPatch.context() as patch,
         serving(settings, generator.open) as address,
         httpx.Client(base_url=address, timeout=30) as client,
     ):
+        patch.setattr("app.api.asking.ANSWER_SECONDS", 1.0)
         yield client
 
 

@@ -33,7 +33,7 @@ def spans_of(settings: Settings, path: str, body: object, **headers: str) -> Seq
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    web = create_app(settings, open_traces=lambda _: Traces(provider))
+    web = create_app(settings, open_traces=lambda: Traces(provider))
     with TestClient(
         web, "http://127.0.0.1", client=("127.0.0.1", 50_000), raise_server_exceptions=False
     ) as client:
@@ -77,8 +77,10 @@ def test_a_5xx_is_an_error_named_by_its_code(home: Path) -> None:
     assert request.status.description
 
 
-def test_traces_are_off_unless_the_settings_ask_for_them(home: Path) -> None:
-    assert traces(offline_settings(home)) is None
-    opened = traces(offline_settings(home, traces=True))
+def test_traces_are_off_without_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OTEL_EXPORTER_OTLP_ENDPOINT", raising=False)
+    assert traces() is None
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    opened = traces()
     assert opened is not None
     opened.close()

@@ -126,7 +126,7 @@ def endless(owl_home: Path, tmp_path: Path) -> Iterator[Served]:
         double.answering = words  # read one by one
         with served_process(
             home,
-            RAG_SHUTDOWN_SECONDS="0.3",
+            running="import app.api.server as served; served.SHUTDOWN_SECONDS = 0.3",
             RAG_GENERATOR="openai",
             RAG_OPENAI_BASE_URL=double.url,
         ) as server:
@@ -229,9 +229,7 @@ def test_only_a_trusted_proxy_says_who_asks(
     owl_home: Path, tmp_path: Path, trusted: str, first: str, second: str, admitted: bool
 ) -> None:
     home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
-    settings = offline_settings(
-        home, questions_per_minute=1, questions_burst=1, trusted_proxies=trusted, open=True
-    )
+    settings = offline_settings(home, questions_per_minute=1, trusted_proxies=trusted, open=True)
     with serving(settings) as address:
         codes = [
             httpx.post(
@@ -249,8 +247,9 @@ def test_a_proxy_that_is_no_network_is_named(setting: str) -> None:
 
 
 def test_a_class_behind_one_address_is_answered_and_another_address_in_its_turn(
-    owl_home: Path, tmp_path: Path
+    owl_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("app.api.limits.SEARCHES_AT_ONCE", 4)
     home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
     finished: list[str] = []
 
@@ -272,17 +271,18 @@ def test_a_class_behind_one_address_is_answered_and_another_address_in_its_turn(
             pupils = [ask(school, "school", stream=number % 2 == 0) for number in range(64)]
             return await asyncio.gather(*pupils, ask(home, "home", stream=True))
 
-    with serving(offline_settings(home, searches_at_once=4)) as address:
+    with serving(offline_settings(home)) as address:
         assert asyncio.run(ask_at_once(address)) == [200] * 65
     assert finished.index("home") < 40, "it was sent last and must not be answered last"
 
 
 def test_an_answer_that_waits_for_its_model_holds_up_no_search(
-    owl_home: Path, tmp_path: Path
+    owl_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("app.api.limits.SEARCHES_AT_ONCE", 1)
     generator = ScriptedGenerator()
     home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
-    with serving(offline_settings(home, searches_at_once=1), generator.open) as address:
+    with serving(offline_settings(home), generator.open) as address:
         generator.play("The flight ", hangs=True)
         asking = HTTPConnection("127.0.0.1", int(address.rpartition(":")[2]), 30)
         as_json = {"Content-Type": "application/json"}
