@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from importlib import metadata
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fastapi import FastAPI
 
@@ -32,10 +33,14 @@ from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.logs import logging_to
-from app.bootstrap.traces import Traces, traces
+from app.domain.errors import ConfigError
 from app.services.ingest_jobs import IngestJobs
 from app.settings import Settings, read_settings
 
+if TYPE_CHECKING:
+    from app.bootstrap.traces import Traces
+
+_TRACES_GO_TO = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
 _DESCRIPTION = """\
@@ -55,14 +60,14 @@ def create_app(
     settings: Settings | None = None,
     *,
     open_application: OpenApplication = application,
-    open_traces: Callable[[], Traces | None] = traces,
+    traced: Traces | None = None,
 ) -> FastAPI:
     """Return the ASGI application; its clients are opened when it starts, not before.
 
     ConfigError if the settings are invalid.
     """
     settings = settings or read_settings()
-    traced = open_traces()
+    traced = traced or _traces()
     app = FastAPI(
         title="textbook-rag",
         version=metadata.version("textbook-rag"),
@@ -86,6 +91,18 @@ def create_app(
     app.router.routes.extend([*docs_routes(), *widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
     _extend_description(app)
     return app
+
+
+def _traces() -> Traces | None:
+    """Return None if OpenTelemetry's variables name no address. ConfigError without the extra."""
+    if not any(name in os.environ for name in _TRACES_GO_TO):
+        return None
+    try:
+        from app.bootstrap.traces import exported  # noqa: PLC0415
+    except ImportError:
+        message = f"{_TRACES_GO_TO[0]} needs an extra: pip install 'textbook-rag[traces]'"
+        raise ConfigError(message) from None
+    return exported()
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -11,9 +12,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.metrics import Metrics
 from app.api.problems import CLIENT_CLOSED_REQUEST, error_response
-from app.bootstrap.traces import Traces
 from app.domain.errors import Overloaded, TooManyRequests
 from app.services.recording import Recording, recording
+
+if TYPE_CHECKING:
+    from app.bootstrap.traces import Traces
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ import resource
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from socket import socket
 from typing import cast
 
@@ -18,7 +17,7 @@ from fastapi import FastAPI
 from sse_starlette.sse import AppStatus
 
 from app.api.asking import Shutdown
-from app.api.connections import BoundedConnection, ConnectionLimits, FairSlots
+from app.api.connections import bounded
 from app.api.limits import trusted_proxies
 from app.api.security import MAX_HEAD_BYTES
 from app.settings import Settings
@@ -68,13 +67,13 @@ def server(web: FastAPI, settings: Settings) -> StoppingServer:
     """Return the server for the application of `app.main`. Raises ConfigError."""
     AppStatus.enable_automatic_graceful_drain = False  # else streams end at once on a shutdown
     descriptors = raised_descriptor_limit()
-    connections = FairSlots(max(2, min(MAX_CONNECTIONS, descriptors // 2)))
-    limits = ConnectionLimits(connections, trusted_proxies(settings.trusted_proxies))
+    most = max(2, min(MAX_CONNECTIONS, descriptors // 2))
+    connections = bounded(most, trusted_proxies(settings.trusted_proxies))
     config = uvicorn.Config(
         web,
         host=settings.host,
         port=settings.port,
-        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits=limits)),
+        http=cast("type[asyncio.Protocol]", connections),
         ws="none",
         lifespan="on",
         log_config=None,

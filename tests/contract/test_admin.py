@@ -133,14 +133,14 @@ def test_a_refused_archive_changes_nothing(
 def test_a_large_archive_is_refused(
     admin: httpx.Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.api.admin_routes.MAX_ARCHIVE_BYTES", 2**20)
-    assert_problem(admin.post("/bats/ingest", content=bytes(2**20 + 1)), 413, "content_too_large")
+    monkeypatch.setattr("app.api.security.MAX_ARCHIVE_BYTES", 2**20)
+    assert_problem(admin.post("/bats/ingest", content=bytes(2**20 + 1)), 413, "body_too_large")
 
     def parts() -> Iterator[bytes]:
         for _ in range(20):
             yield bytes(2**16)
 
-    assert_problem(admin.post("/bats/ingest", content=parts()), 413, "content_too_large")
+    assert_problem(admin.post("/bats/ingest", content=parts()), 413, "body_too_large")
     assert list((settings.home / "uploads").iterdir()) == []
     assert_problem(admin.get("/bats/ingest"), 404, "ingest_not_found")
 

@@ -6,6 +6,7 @@ import inspect
 import json
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -20,10 +21,7 @@ from app.api.problems import error_event, status_of
 from app.api.request_log import RecordedRequests
 from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
 from app.api.responses import AnswerBody
-from app.api.security import (
-    MAX_BODY_BYTES,
-    RequestHead,
-)
+from app.api.security import MAX_BODY_BYTES, Door, check_origin
 from app.main import openapi_json
 from app.services.generators import GeneratedCitation
 from tests.conftest import ROOT
@@ -388,7 +386,7 @@ def test_head_has_the_headers_of_get(client: httpx.Client, path: str) -> None:
 )
 def test_only_a_public_server_answers_to_any_name(public: bool, host: str, status: int) -> None:
     app = FastAPI()
-    app.add_middleware(RequestHead, origins=[], public=lambda: public)
+    app.add_middleware(Door, checks=[partial(check_origin, origins=[], public=lambda: public)])
     app.add_middleware(RecordedRequests, metrics=Metrics(), traces=None)
     app.add_api_route("/", lambda: "here")
     with TestClient(app) as client:

@@ -23,9 +23,9 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 import app.domain.errors as errors
-from app.api.connections import BoundedConnection, ConnectionLimits, FairSlots
+from app.api.connections import BoundedConnection
 from app.api.limits import trusted_proxies
-from app.bootstrap.logs import OncePerSecond, formatter
+from app.bootstrap.logs import LineFormatter, OncePerSecond
 from tests.openai_double import OpenAIDouble, event
 from tests.owl_server import QUESTION
 from tests.served_process import Served, served_process
@@ -176,15 +176,17 @@ async def flood(scope: Scope, receive: Receive, send: Send) -> None:
     ],
     ids=["silent", "half a head", "takes nothing"],
 )
-def test_who_does_not_send_or_take_in_time_loses_the_connection(sent: bytes, status: bytes) -> None:
+def test_who_does_not_send_or_take_in_time_loses_the_connection(
+    sent: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("HEAD_SECONDS", "READ_SECONDS"):
+        monkeypatch.setattr(f"app.api.connections.{limit}", 0.05)
+
     async def run() -> bytes:
         loop = asyncio.get_running_loop()
         config = uvicorn.Config(flood, ws="none", lifespan="off", log_config=None)
         config.load()
         state = ServerState()
-        places = FairSlots(4)
-        limits = ConnectionLimits(places, [], head_seconds=0.05, read_seconds=0.05)
-
         lost = asyncio.Event()
 
         class Watched(BoundedConnection):
@@ -193,7 +195,7 @@ def test_who_does_not_send_or_take_in_time_loses_the_connection(sent: bytes, sta
                 lost.set()
 
         server = await loop.create_server(
-            lambda: Watched(config, state, {}, limits=limits), "127.0.0.1", 0
+            lambda: Watched(config, state, {}, most=4, trusted=[]), "127.0.0.1", 0
         )
         with socket.create_connection(server.sockets[0].getsockname()) as client:
             client.setblocking(False)
@@ -204,7 +206,7 @@ def test_who_does_not_send_or_take_in_time_loses_the_connection(sent: bytes, sta
             with suppress(ConnectionResetError):
                 received = await loop.sock_recv(client, 12)
         server.close()
-        assert places.free == 4
+        assert not state.connections
         await asyncio.gather(*state.tasks)
         return received
 
@@ -305,6 +307,6 @@ def test_a_line_of_the_log_has_the_fields_and_says_what_was_left_out() -> None:
     assert once.filter(logging.makeLogRecord({**error, "msg": "another"}))
     now += 1
     assert once.filter(records[3])
-    line = json.loads(formatter(as_json=True).format(records[3]))
+    line = json.loads(LineFormatter(as_json=True).format(records[3]))
     assert (line["level"], line["event"], line["code"]) == ("error", "it", "x y")
     assert line["left_out"] == 2

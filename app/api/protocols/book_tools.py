@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from app.api.asking import ask_request, whole
 from app.api.keys import books_for
-from app.api.limits import CHARGES, capacity_of, charge_address, client_place
+from app.api.limits import ANSWER, SEARCH, capacity_of, charge_address, client_place
 from app.api.protocols.linked_text import linked
 from app.api.requests import BookName, ChatRequest, Question
 from app.api.responses import Body, HitBody
@@ -118,7 +118,7 @@ class Caller:
         """Raises TooManyRequests, Overloaded and the errors of the use case."""
         if self.request is None:
             return await self.rag.retrieve.search(query)
-        charge_address(self.request, CHARGES["/v1/search"])
+        charge_address(self.request, SEARCH)
         async with client_place(capacity_of(self.request).searches, self.request):
             return await self.rag.retrieve.search(query)
 
@@ -127,7 +127,7 @@ class Caller:
         if self.request is None:
             ask = ask_request(body, self.books(body.book), self.rag.settings)
             return await self.rag.answer.answer(ask)
-        charge_address(self.request, CHARGES["/v1/chat"])
+        charge_address(self.request, ANSWER)
         async with client_place(capacity_of(self.request).answers, self.request):
             return await whole(body, self.request)
 
