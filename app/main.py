@@ -11,32 +11,36 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from importlib import metadata
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fastapi import FastAPI
 
-from app.api import admin_pages, admin_routes, feedback, metrics, problems, routes, security
+from app.api import admin_pages, admin_routes, feedback, limits, metrics, problems, routes, security
 from app.api.asking import Shutdown
 from app.api.book_pages import BOOK_PAGE_ROUTES
 from app.api.docs import docs_routes
-from app.api.limits import Capacity, FairQueue, RateLimit, daily
+from app.api.limits import Capacity, FairQueue, RateLimit
 from app.api.pages import HOME_ROUTES
 from app.api.protocols import mount
 from app.api.pseudonyms import Pseudonyms
-from app.api.quotas import quotas
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.logs import logging_to
-from app.bootstrap.traces import Traces, traces
+from app.domain.errors import ConfigError
 from app.services.ingest_jobs import IngestJobs
 from app.settings import Settings, read_settings
 
+if TYPE_CHECKING:
+    from app.bootstrap.traces import Traces
+
+_TRACES_GO_TO = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
 _DESCRIPTION = """\
@@ -56,14 +60,14 @@ def create_app(
     settings: Settings | None = None,
     *,
     open_application: OpenApplication = application,
-    open_traces: Callable[[Settings], Traces | None] = traces,
+    traced: Traces | None = None,
 ) -> FastAPI:
     """Return the ASGI application; its clients are opened when it starts, not before.
 
     ConfigError if the settings are invalid.
     """
     settings = settings or read_settings()
-    traced = open_traces(settings)
+    traced = traced or _traces()
     app = FastAPI(
         title="textbook-rag",
         version=metadata.version("textbook-rag"),
@@ -89,6 +93,18 @@ def create_app(
     return app
 
 
+def _traces() -> Traces | None:
+    """Return None if OpenTelemetry's variables name no address. ConfigError without the extra."""
+    if not any(name in os.environ for name in _TRACES_GO_TO):
+        return None
+    try:
+        from app.bootstrap.traces import exported  # noqa: PLC0415
+    except ImportError:
+        message = f"{_TRACES_GO_TO[0]} needs an extra: pip install 'textbook-rag[traces]'"
+        raise ConfigError(message) from None
+    return exported()
+
+
 @asynccontextmanager
 async def _lifespan(
     settings: Settings, open_application: OpenApplication, traced: Traces | None, app: FastAPI
@@ -107,13 +123,11 @@ async def _lifespan(
 
 def _set_state(app: FastAPI, settings: Settings) -> None:
     app.state.shutdown = Shutdown()
-    app.state.rate_limit = RateLimit(settings.questions_per_minute, settings.questions_burst)
-    app.state.daily_limit = daily(settings.questions_per_day)
+    app.state.rate_limit = RateLimit(settings.questions_per_minute)
     app.state.ingest_jobs = IngestJobs()
     app.state.pseudonyms = Pseudonyms()
-    app.state.quotas = quotas(settings)
     app.state.capacity = Capacity(
-        FairQueue(settings.answers_at_once), FairQueue(settings.searches_at_once)
+        FairQueue(settings.answers_at_once), FairQueue(limits.SEARCHES_AT_ONCE)
     )
 
 

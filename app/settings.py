@@ -23,10 +23,8 @@ from pydantic_core import to_json
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
-from app.domain.chunking.config import OverlapScope, StrategyName
 from app.domain.cost import Price
 from app.domain.errors import ConfigError
-from app.domain.retrieval.fusion import DENSE_WEIGHT, Fusion
 from app.domain.urls import is_web_address
 from app.services.safe_paths import read_text
 
@@ -72,6 +70,9 @@ def _folder(path: Path) -> Path:
 WebAddress: TypeAlias = Annotated[str, AfterValidator(_web_address)]
 """An http or https URL without a slash at its end, or ""."""
 
+SMALL_CONTEXT = 1_500
+"""A model that reads no more tokens of paragraphs gets the short prompt: few rules, an example."""
+
 _ENV_FILE = ".env"
 
 _TEST_VARIABLES = "RAG_TEST_"
@@ -114,23 +115,12 @@ class Settings(BaseSettings):
     budget_month: float | None = Field(None, ge=0)
     """The same per calendar month in UTC."""
 
-    book_folders: dict[str, Path] = {}
-    """Folders that the admin API may ingest, by book id, as JSON; uploads do not need them."""
-    upload_mb: int = Field(64, ge=1)
-    """Maximum size of an archive that is sent to the admin API, in MiB."""
-    unpacked_mb: int = Field(512, ge=1)
-    """Maximum size of the content of such an archive, in MiB."""
-    ingest_nice: int = Field(19, ge=0, le=19)
-    """`nice` value of the admin API's ingest process. A higher value leaves readers more CPU time.
-    At 19 on Linux the process runs only on idle cores (SCHED_IDLE), on half of the cores."""
-    question_log: bool = False
-    """Whether answered questions are logged for the owner, without personal data. Readers can give
-    feedback only if they are."""
     question_log_url: SecretStr | None = None
-    """SQLAlchemy URL of the log, such as `postgresql://user:password@host/name`; None: a SQLite
-    file in `home`."""
-    question_log_days: int = Field(90, ge=0)
-    """Days after which logged questions are deleted; 0 means never."""
+    """SQLAlchemy URL of the question log, such as `postgresql://user:password@host/name`; None: a
+    SQLite file in `home`."""
+    question_log_days: int = Field(0, ge=0)
+    """Days that readers' questions are kept for the owner, without personal data; 0: they are not
+    logged, and readers cannot give feedback."""
 
     embedder: Literal["auto", "cohere", "local", "minilm", "e5"] = "auto"
     """auto: Cohere if a key is set; else minilm (extra `late`) for late chunking and for books that
@@ -143,43 +133,21 @@ class Settings(BaseSettings):
     openai_base_url: WebAddress = "http://127.0.0.1:11434/v1"
     openai_api_key: SecretStr | None = None
     openai_model: str = "llama3.1"
-    openai_prompt: Literal["full", "short"] = "full"
-    """short is for small models: few rules, an example with citations, the question last."""
-
-    answer_timeout_seconds: float = Field(180.0, gt=0)
-    """Time limit for a whole answer, including the search; after it the answer ends with an error.
-    """
 
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     """Address of a server, or of the nodes of a cluster, separated by commas."""
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
-    qdrant_grpc: bool = True
-    """Whether to use gRPC, which is faster than HTTP and needs the server's gRPC port."""
-    qdrant_grpc_port: int | None = Field(None, ge=1, le=65_535)
-    """None means the port of `QDRANT_URL` plus 1."""
+    qdrant_grpc_port: int | None = Field(None, ge=0, le=65_535)
+    """None means the port of `QDRANT_URL` plus 1; 0 means HTTP alone, which is slower."""
     qdrant_collection_prefix: str = Field("textbook", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
-    qdrant_shards: int = Field(1, ge=1)
-    """Shards of each collection. This and the following apply to new collections."""
     qdrant_replicas: int = Field(1, ge=1)
-    """Copies of each shard on different nodes."""
-    qdrant_write_consistency: int = Field(1, ge=1)
-    """Copies that must confirm a write."""
+    """Copies of each shard on different nodes. This and the next apply to new collections."""
     qdrant_quantization: Literal["none", "int8"] = "none"
-    qdrant_on_disk_vectors: bool = False
-    qdrant_strict_mode: bool = True
+    """int8 keeps a quarter of the memory: the original vectors are on disk."""
 
-    strategy: StrategyName = StrategyName.STRUCTURE
-    overlap_scope: OverlapScope = OverlapScope.PAGE
-    """From where a chunk of `structure` may repeat preceding text: its page, or its section."""
-    fusion: Fusion = Fusion.WEIGHTED
-    """How the dense and the BM25 ranking are fused."""
-    dense_weight: float = Field(DENSE_WEIGHT, ge=0.0, le=1.0)
-    """Weight of the dense score in the fused score; BM25 has the rest."""
     context_tokens: int = Field(3_000, ge=200)
-    """Token budget of the paragraphs for the generator."""
-    history_tokens: int = Field(1_000, ge=0)
-    """Token budget of the latest turns of the conversation."""
-    max_question_chars: int = Field(4_000, ge=1)
+    """Token budget of the paragraphs for the generator. Below `SMALL_CONTEXT` the rest of the
+    prompt is short, too."""
     refusal_threshold: float = Field(REFUSAL_THRESHOLD, ge=0.0, le=1.0)
     """Answerability score below which a question is refused; `eval` suggests a value."""
     answer_threshold: float = Field(ANSWER_THRESHOLD, ge=0.0, le=1.0)
@@ -191,48 +159,17 @@ class Settings(BaseSettings):
     """Public address of the server, for permanent links in answers; empty: paths."""
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
-    allowed_hosts: str = ""
-    """Comma-separated host names that the server answers to, `*.example` for all subdomains. Empty
-    means any, which is safe because no response repeats the name."""
     open: bool = False
     """Whether everybody may use the API without a key. If false, and while there are no keys, only
     this machine may use it."""
     trusted_proxies: str = ""
     """Comma-separated addresses or networks of trusted proxies: only their `X-Forwarded-For` is
     used."""
-    questions_per_minute: int = Field(120, ge=0)
-    """Average questions per minute from one address; a search counts half, other requests less. 0
-    means no limit."""
-    questions_burst: int = Field(300, ge=1)
-    """Questions that one address may ask at once."""
-    questions_per_day: int = Field(10_000, ge=0)
-    """Questions per day from one address; 0 means no limit."""
-    key_questions_per_minute: int = Field(0, ge=0)
-    """This and the next five are limits per key, and per book over all clients; 0 means no limit.
-    """
-    key_questions_per_day: int = Field(0, ge=0)
-    key_answers_at_once: int = Field(0, ge=0)
-    book_questions_per_minute: int = Field(0, ge=0)
-    book_questions_per_day: int = Field(0, ge=0)
-    book_answers_at_once: int = Field(0, ge=0)
+    questions_per_minute: int = Field(300, ge=0)
+    """Questions per minute from one address, also all at once; a search counts half, other requests
+    less. 0 means no limit."""
     answers_at_once: int = Field(256, ge=1)
     """Maximum concurrent answers, streams included; further ones wait."""
-    searches_at_once: int = Field(24, ge=1)
-    """Maximum concurrent searches; further ones wait."""
-    max_connections: int = Field(1_000, ge=2)
-    """Maximum open connections, at most half of them from one address. They may use at most half of
-    the process's file descriptors."""
-    log_format: Literal["auto", "json", "text"] = "auto"
-    """auto: JSON lines from a server whose stderr is not a terminal, else text."""
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """Minimum level of a server's log; debug adds requests for pages and health."""
-    traces: bool = False
-    """Whether a server sends OpenTelemetry traces over HTTP to OTEL_EXPORTER_OTLP_ENDPOINT. Needs
-    the extra `traces`."""
-    log_questions: bool = False
-    """Whether the log contains the text of questions."""
-    shutdown_seconds: float = Field(20.0, ge=0)
-    """Time that running answers get when the server stops; after it they end with an error."""
 
     @model_validator(mode="before")
     @classmethod

@@ -122,7 +122,7 @@ async def answers(home: Path, questions: Sequence[Asked] = QUESTIONS) -> list[An
         qdrant_url=None,
     )
     async with application(settings) as app:
-        await app.ingest.run(sample_request(settings), Phases(_Silent()))
+        await app.ingest.run(sample_request(), Phases(_Silent()))
         return [await _answer(app, one) for one in questions]
 
 

@@ -168,7 +168,6 @@ class World:
         self,
         generator: Generator | None = None,
         *,
-        max_question_chars: int = 4_000,
         refusal_threshold: float = 0.4,
         answer_threshold: float = 0.0,
     ) -> AnswerQuestion:
@@ -176,7 +175,6 @@ class World:
             self.index,
             self.retriever,
             self.sparse,
-            max_question_chars=max_question_chars,
             refusal_threshold=refusal_threshold,
             answer_threshold=answer_threshold,
         )
@@ -188,7 +186,6 @@ def answering_over(
     retriever: SpyRetriever,
     sparse: FakeSparse,
     *,
-    max_question_chars: int = 4_000,
     refusal_threshold: float = 0.4,
     answer_threshold: float = 0.0,
 ) -> AnswerQuestion:
@@ -215,7 +212,6 @@ def answering_over(
         split_sentences=split_sentences,
         links=LinkQuotes(index),
         count_tokens=lambda text: len(text.split()),
-        max_question_chars=max_question_chars,
     )
 
 

@@ -31,15 +31,21 @@ class Served:
 
 
 @contextmanager
-def served_process(home: Path, descriptors: int | None = None, **settings: str) -> Iterator[Served]:
-    """Serve until the context ends; `descriptors` is the most that the system allows it."""
+def served_process(
+    home: Path, descriptors: int | None = None, running: str = "pass", **settings: str
+) -> Iterator[Served]:
+    """Serve until the context ends; `descriptors` is the most that the system allows it.
+
+    `running` is Python code that runs in the process first.
+    """
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     kept = {name: value for name, value in os.environ.items() if name not in KEYS}
     offline = {"RAG_EMBEDDER": "local", "RAG_GENERATOR": "extractive"}
     place = {"RAG_HOME": str(home), "RAG_PORT": str(port), "PYTHONPATH": str(ROOT)}
 
-    command = [sys.executable, "-m", "app.cli", "serve"]
+    begun = f"{running}; import sys; from app.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", begun, "serve"]
     if descriptors is not None:
         command = ["bash", "-c", f'ulimit -n {descriptors} && exec "$@"', "serve", *command]
     log = home.parent / f"serve-{port}.log"

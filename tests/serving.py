@@ -40,7 +40,6 @@ def offline_settings(home: Path, **changes: object) -> Settings:
         "qdrant_url": None,
         "embedder": "local",
         "generator": "extractive",
-        "ingest_nice": 0,  # other tests are no readers
     }
     return Settings.model_validate({**Settings(_env_file=None).model_dump(), **fixed, **changes})
 

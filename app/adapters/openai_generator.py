@@ -317,7 +317,7 @@ def _server_errors(seconds: float) -> Iterator[None]:
     except (TimeoutError, httpx.TimeoutException) as error:
         message = (
             f"the model server could not answer: it sent nothing for {seconds:g} s. A slow server "
-            "needs a shorter prompt (RAG_CONTEXT_TOKENS, RAG_OPENAI_PROMPT=short)"
+            "needs a shorter prompt (RAG_CONTEXT_TOKENS)"
         )
         raise ProviderUnavailable(message) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:

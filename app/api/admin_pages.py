@@ -29,7 +29,7 @@ async def _report(
 ) -> OwnerReport:
     """Dependency: the report on the book or, without one, on the key's book with most questions."""
     if rag.reports is None:
-        message = "the question log is off (RAG_QUESTION_LOG)"
+        message = "the question log is off (RAG_QUESTION_LOG_DAYS)"
         raise AnswerNotFound(message)
     if rag.question_log:
         await rag.question_log.written()

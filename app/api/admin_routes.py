@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BeforeValidator, Field, JsonValue
 from sse_starlette import EventSourceResponse
@@ -25,7 +25,6 @@ from app.api.problems import ErrorEvent, Refused, retry_after
 from app.api.requests import BookName
 from app.api.responses import Body
 from app.api.routes import Rag, problems
-from app.api.security import CLOSE, claims_more
 from app.bootstrap.ingest_process import Order, ingest_in_process
 from app.domain.book_id import BookId
 from app.domain.document import Site
@@ -37,8 +36,6 @@ from app.settings import Settings
 
 _STALE_SECONDS = 86_400
 """Age at which an upload is deleted: no ingest can still be reading it."""
-_PART_SECONDS = 30.0
-"""Time limit for the next part of an upload's body."""
 
 router = APIRouter(prefix="/v1/admin/books/{book}", tags=["admin"], dependencies=[Depends(BEARER)])
 
@@ -102,9 +99,8 @@ _STREAMS = {
     responses={202: _STREAMS, 200: _STREAMS, **problems(401, 403, 404, 409, 422, 503)},
     openapi_extra={
         "requestBody": {
-            "description": "A zip or tar archive of the book's folder, at most `RAG_UPLOAD_MB`; "
-            "empty: the folder of `RAG_BOOK_FOLDERS`.",
-            "required": False,
+            "description": "A zip or tar archive of the book's folder, at most 256 MiB.",
+            "required": True,
             "content": {
                 "application/zip": _ARCHIVE,
                 "application/gzip": _ARCHIVE,
@@ -122,7 +118,7 @@ async def ingest(
     site: SiteKind = None,
     force: Force = False,
 ) -> Response:
-    """Ingest the archive, or the configured folder, in a separate process; readers get the old
+    """Ingest the archive in a separate process; readers get the old
     generation until the new one is published.
 
     The server runs one ingest at a time (409 `index_busy`). The ingest continues if the client
@@ -137,12 +133,8 @@ async def ingest(
     scratch = await asyncio.to_thread(_scratch, settings.home / "uploads")
     remove = partial(shutil.rmtree, scratch, ignore_errors=True)
     try:
-        archive = await _store_body(request, scratch / ".archive", settings.upload_mb * 2**20)
-        source = archive or settings.book_folders.get(book)
-        if source is None:
-            message = f"no archive was sent, and RAG_BOOK_FOLDERS has no folder of book {book!r}"
-            raise InputError(message)
-        order = Order(book, source, site, base_url, force)
+        archive = await _store_body(request, scratch / ".archive")
+        order = Order(book, archive, site, base_url, force)
         state = jobs.start(book, partial(ingest_in_process, settings, order), remove)
     except BaseException:
         remove()
@@ -222,34 +214,15 @@ def _scratch(uploads: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=uploads))
 
 
-async def _store_body(request: Request, path: Path, max_bytes: int) -> Path | None:
-    """Write the body to the file while it arrives; return None if the body is empty.
-
-    HTTPException 413 if it is too large, 408 if it is too slow; ClientDisconnect.
-    """
-    left = max_bytes
-    if claims_more(request.headers, left):
-        raise _too_large(max_bytes)
-    parts = request.stream()
+async def _store_body(request: Request, path: Path) -> Path:
+    """Write the body to the file while it arrives. InputError if it is empty; ClientDisconnect."""
     with path.open("wb") as file:
-        while True:
-            try:
-                part = await asyncio.wait_for(anext(parts, None), _PART_SECONDS)
-            except TimeoutError:
-                detail = f"no part of the body arrived within {_PART_SECONDS:g} s"
-                raise HTTPException(408, detail, CLOSE) from None
-            if part is None:
-                break
-            left -= len(part)
-            if left < 0:
-                raise _too_large(max_bytes)
+        async for part in request.stream():
             await asyncio.to_thread(file.write, part)
-    return path if left < max_bytes else None
-
-
-def _too_large(max_bytes: int) -> HTTPException:
-    detail = f"the archive is larger than {max_bytes:,} bytes (RAG_UPLOAD_MB)"
-    return HTTPException(413, detail, CLOSE)
+        if not file.tell():
+            message = "no archive was sent"
+            raise InputError(message)
+    return path
 
 
 def _reply(request: Request, jobs: IngestJobs, found: JobState, status: int) -> Response:

@@ -32,6 +32,9 @@ from app.services.answer_question import whole_answer
 from app.services.resilience import in_time, stream_with_deadline
 from app.settings import Settings
 
+ANSWER_SECONDS = 180.0
+"""Time limit of a whole answer, including the search: a small model on a CPU writes for minutes.
+The proxies of `scripts/deploy` wait longer."""
 RESTART_SECONDS = 5.0
 """Retry-After of an answer that the shutdown interrupted."""
 
@@ -140,7 +143,7 @@ async def whole(body: ChatRequest, request: Request) -> Answer:
         await first_of(events, request)
         return await whole_answer(events)
 
-    return await in_time(answer(), _seconds(request), "the answer")
+    return await in_time(answer(), ANSWER_SECONDS, "the answer")
 
 
 async def streamed(body: ChatRequest, request: Request, event_format: EventFormat) -> EventStream:
@@ -150,14 +153,9 @@ async def streamed(body: ChatRequest, request: Request, event_format: EventForma
     `answered`, and becomes a problem response; later errors become events.
     """
     events = answer_events(body, request)
-    limited = stream_with_deadline(events, _seconds(request), "the answer")
+    limited = stream_with_deadline(events, ANSWER_SECONDS, "the answer")
     first = await while_connected(request, first_of(limited, request))
     return EventStream(first, limited, event_format, request.app.state.shutdown)
-
-
-def _seconds(request: Request) -> float:
-    rag: Application = request.app.state.application
-    return rag.settings.answer_timeout_seconds
 
 
 async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) -> AnswerEvent:

@@ -85,6 +85,6 @@ class FeedbackRequest(RequestBody):
 async def feedback(body: FeedbackRequest, request: Request, rag: Rag) -> None:
     """Store the feedback with the answer in the owner's question log."""
     if rag.question_log is None:
-        message = "this server accepts no feedback: its owner can set RAG_QUESTION_LOG=true"
+        message = "this server accepts no feedback: its owner can set RAG_QUESTION_LOG_DAYS"
         raise AnswerNotFound(message)
     await rag.question_log.give(body.to_feedback(), books_for(request, None))

@@ -9,7 +9,6 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.api.limits import client_of
 from app.api.origins import host_of, is_loopback, origin_of
@@ -22,7 +21,7 @@ from app.settings import Settings
 
 API_PREFIX = "/v1/"
 FEEDBACK = "/v1/feedback"
-WITHOUT_KEY = ("/v1/docs", "/v1/openapi.json")
+WITHOUT_KEY = ("/v1/docs/", "/v1/openapi.json/")
 """Paths below the prefix that need no key: they describe the API and have no data of books."""
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"})
 _PREFIXES = tuple(f"{kind}_" for kind in KeyKind)
@@ -38,58 +37,43 @@ BEARER = HTTPBearer(
     description="A key of `textbook-rag keys add`: publishable (`pk_...`, with the `Origin` of its "
     "web site) or secret (`sk_...`). Without keys the API is open to the same machine only.",
 )
-"""Only for the OpenAPI document; `KeyRequired` checks the key."""
+"""Only for the OpenAPI document; `require_key` checks the key."""
 
 
-class KeyRequired:
-    """Middleware that refuses requests to the API without a valid key.
+def require_key(request: Request, keys: SqliteSiteKeys, *, open_to_all: bool) -> None:
+    """Refuse a request to the API without a valid key; keep the key in the request's state.
 
     If the server has no keys, it answers only requests from this machine that no proxy forwarded.
     With `open_to_all`, no key is needed. A key that starts with `pk_` or `sk_` must always be
     valid.
     """
-
-    def __init__(self, app: ASGIApp, keys: SqliteSiteKeys, *, open_to_all: bool) -> None:
-        self._app = app
-        self._keys = keys
-        self._open = open_to_all
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope.get("path", "")
-        if (
-            scope["type"] == "http"
-            and path.startswith(API_PREFIX)
-            and not any(path == one or path.startswith(f"{one}/") for one in WITHOUT_KEY)
-        ):
-            self._check(Request(scope))
-        await self._app(scope, receive, send)
-
-    def _check(self, request: Request) -> None:
-        """Store a valid key in the request's state. Refused if the request needs one."""
-        scheme, key = _sent(request)
-        if not scheme and request.url.path == FEEDBACK:
-            scheme, key = _sent_by_beacon(request)
-        # Clients of other protocols always send some key, such as `none`.
-        if self._open and not key.startswith(_PREFIXES):
-            return
-        try:
-            known = self._keys.all()
-        except StorageError as error:
-            report(error)
-            rule = status_of(error)
-            raise Refused(rule.status, error.code, rule.detail, {"Retry-After": "30"}) from None
-        if not known and is_local(request) and not key.startswith(_PREFIXES):
-            return
-        if not scheme:
-            detail = "send a key: `Authorization: Bearer pk_...`"
-            raise Refused(401, "key_required", detail, _CHALLENGE)
-        found = _known_key(scheme, key, known)
-        if found is None:
-            raise Refused(401, "key_unknown", _UNKNOWN_KEY, _CHALLENGE)
-        if not found.allows_origin(origin_of(request.headers)):
-            detail = "the key is not valid for the page's origin"
-            raise Refused(403, "origin_not_allowed", detail)
-        request.state.site_key = found
+    path = request.scope["path"]
+    if not path.startswith(API_PREFIX) or f"{path}/".startswith(WITHOUT_KEY):
+        return
+    scheme, key = _sent(request)
+    if not scheme and path == FEEDBACK:
+        scheme, key = _sent_by_beacon(request)
+    # Clients of other protocols always send some key, such as `none`.
+    if open_to_all and not key.startswith(_PREFIXES):
+        return
+    try:
+        known = keys.all()
+    except StorageError as error:
+        report(error)
+        rule = status_of(error)
+        raise Refused(rule.status, error.code, rule.detail, {"Retry-After": "30"}) from None
+    if not known and is_local(request) and not key.startswith(_PREFIXES):
+        return
+    if not scheme:
+        detail = "send a key: `Authorization: Bearer pk_...`"
+        raise Refused(401, "key_required", detail, _CHALLENGE)
+    found = _known_key(scheme, key, known)
+    if found is None:
+        raise Refused(401, "key_unknown", _UNKNOWN_KEY, _CHALLENGE)
+    if not found.allows_origin(origin_of(request.headers)):
+        detail = "the key is not valid for the page's origin"
+        raise Refused(403, "origin_not_allowed", detail)
+    request.state.site_key = found
 
 
 async def require_operator(request: Request) -> None:
@@ -123,7 +107,7 @@ async def admin_key(request: Request) -> SiteKey:
     found = _known_key(scheme, key, keys.all()) if key else None
     if found is None:
         detail = "a secret key is needed (`textbook-rag keys add --secret`), as the password"
-        wanted = "Bearer" if request.url.path.startswith(API_PREFIX) else "Basic"
+        wanted = "Bearer" if request.scope["path"].startswith(API_PREFIX) else "Basic"
         challenge = {"WWW-Authenticate": f'{wanted} realm="textbook-rag", charset="UTF-8"'}
         raise HTTPException(401, detail, challenge)
     if found.kind is not KeyKind.SECRET:
@@ -203,7 +187,7 @@ def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
         if settings.open or keys.all():
             return
     except StorageError:
-        return  # while the keys cannot be read, `KeyRequired` refuses every request
+        return  # while the keys cannot be read, `require_key` refuses every request
     if settings.trusted_proxies:
         why = "RAG_TRUSTED_PROXIES is set"
     elif not is_loopback(settings.host):

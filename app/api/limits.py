@@ -1,25 +1,21 @@
-"""Limits per client address: the request rate and the concurrent requests."""
+"""Limits per client address: the rate of requests, and turns for what runs at once."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from weakref import WeakValueDictionary
 
-from cachetools import LRUCache
 from fastapi import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.domain.errors import ConfigError, Overloaded, TooManyRequests
 from app.services.recording import stage
 
-SUBSCRIBER_BITS = 64
-"""IPv6 prefix length of a subscriber: the smallest network that a provider assigns."""
 SITE_BITS = 48
 """IPv6 prefix length of a site: the largest network that a customer usually gets (RFC 6177)."""
 
@@ -29,21 +25,12 @@ def client_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def subscriber(address: str) -> str:
-    """Return the key of a subscriber: an IPv4 address, or an IPv6 /64 prefix."""
-    return _key(address, SUBSCRIBER_BITS)
-
-
-def site(address: str) -> str:
-    """Return the key of a site: an IPv4 address, or an IPv6 /48 prefix."""
-    return _key(address, SITE_BITS)
-
-
 @lru_cache(maxsize=4_096)
-def _key(address: str, bits: int) -> str:
+def site(address: str) -> str:
+    """Return the key of a client: an IPv4 address, or an IPv6 /48 prefix."""
     parsed = _parsed(address)
     if isinstance(parsed, IPv6Address):
-        return f"{int(parsed) >> (128 - bits):x}/{bits}"
+        return f"{int(parsed) >> (128 - SITE_BITS):x}/{SITE_BITS}"
     return str(parsed or address)
 
 
@@ -75,124 +62,67 @@ def is_one_of(address: str, networks: list[str]) -> bool:
 MAX_BUCKETS = 20_000
 """Maximum number of stored buckets. The least recently used ones are dropped; a dropped bucket
 counts as full."""
-SUBSCRIBERS_A_SITE = 8
-"""Capacity of a site's bucket, in multiples of a subscriber's."""
-MINUTES_A_DAY = 24 * 60
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """Cost of a request: the number of questions taken from the bucket of this kind."""
-
-    kind: str
-    questions: float
-
-
-CHARGES: Mapping[str, Charge] = {
-    "/v1/chat": Charge("questions", 1.0),
-    "/v1/chat/completions": Charge("questions", 1.0),
-    "/v1/ai-sdk": Charge("questions", 1.0),
-    "/v1/search": Charge("questions", 0.5),
-    "/healthz": Charge("health", 0.02),
-    "/readyz": Charge("health", 0.05),
-    "/metrics": Charge("health", 0.05),
-}
-READING = Charge("reading", 0.1)
-"""Cost of all other paths: glossary, citations, lists, pages, unknown paths."""
-WHOLE_BOOK = Charge("reading", 2.0)
+SECONDS_TO_FILL = 60.0
+"""A bucket holds the questions of a minute."""
+ANSWER = 1.0
+SEARCH = 0.5
+WHOLE_BOOK = 2.0
 """Cost of a book's whole text, a few MB."""
-
-
-def charge_of(path: str) -> Charge:
-    if path.endswith("/llms-full.txt"):
-        return WHOLE_BOOK
-    return CHARGES.get(path, READING)
-
-
-def daily(questions: int, clock: Callable[[], float] = time.monotonic) -> RateLimit:
-    """Return a limit of questions per day; 0 means no limit. The bucket refills constantly."""
-    return RateLimit(questions / MINUTES_A_DAY, max(1, questions), clock)
+_QUESTIONS = {
+    "/v1/chat": ANSWER,
+    "/v1/chat/completions": ANSWER,
+    "/v1/ai-sdk": ANSWER,
+    "/v1/search": SEARCH,
+}
+"""Cost of a request by path, in questions. Other requests are cheap, and free: a client without
+questions left can still follow citations."""
+_ROUNDING = 1e-6
 
 
 @dataclass(slots=True)
 class RateLimit:
-    """A token bucket for each client and kind of request.
-
-    Kinds are limited separately: a client without questions left can still follow citations, and
-    readers do not block a health check from the same address. An IPv6 address uses two buckets, its
-    subscriber's and its site's.
+    """A token bucket for each client.
 
     The `limits` package was tried: its memory storage scans all keys at each request (18 ms at
     60,000 keys) and has no limit on their number (decision 0001).
     """
 
     per_minute: float
-    """Questions per minute; 0 means no limit."""
-    burst: int
-    """Capacity of a bucket, in questions."""
+    """Questions per minute, and the capacity of a bucket; 0 means no limit."""
     clock: Callable[[], float] = time.monotonic
     """Gives seconds."""
-    _buckets: LRUCache[tuple[str, str], tuple[float, float]] = field(
-        default_factory=lambda: LRUCache(MAX_BUCKETS), init=False
-    )
-    """(kind, client) -> (fill level from 0 to 1, time in seconds)."""
+    _full_at: dict[str, float] = field(default_factory=dict, init=False)
+    """Client -> when its bucket is full again; least recently used first."""
 
-    def admit(self, address: str, charge: Charge) -> float:
+    def admit(self, address: str, questions: float) -> float:
         """Take the cost and return 0; if not enough is left, return the seconds to wait."""
-        # For IPv4 both keys are equal; the last one, the subscriber's, applies.
-        return self.take({site(address): SUBSCRIBERS_A_SITE, subscriber(address): 1}, charge)
-
-    def take(self, allowances: Mapping[str, int], charge: Charge) -> float:
-        """Take the cost from the buckets of all these clients or of none; returns as `admit`.
-
-        `allowances` has each client's bucket capacity, in multiples of `burst`.
-        """
         if not self.per_minute:
             return 0.0
-        now = self.clock()
-        costs = {
-            (charge.kind, client): min(1.0, charge.questions / self.burst / times)
-            for client, times in allowances.items()
-        }
-        filled = {key: self._filled(key, now) for key in costs}
-        missing = max(cost - filled[key] for key, cost in costs.items())
-        admitted = missing <= 0
-        for key, cost in costs.items():
-            self._buckets[key] = (filled[key] - cost * admitted, now)
-        return 0.0 if admitted else missing * self._seconds_to_fill
-
-    @property
-    def _seconds_to_fill(self) -> float:
-        return self.burst / self.per_minute * 60
-
-    def _filled(self, key: tuple[str, str], now: float) -> float:
-        left, then = self._buckets.get(key, (1.0, now))
-        return min(1.0, left + (now - then) / self._seconds_to_fill)
+        now, client = self.clock(), site(address)
+        cost = SECONDS_TO_FILL * min(1.0, questions / self.per_minute)
+        full_at = max(now, self._full_at.pop(client, now))
+        wait = full_at + cost - now - SECONDS_TO_FILL
+        admitted = wait < _ROUNDING
+        self._full_at[client] = full_at + cost * admitted
+        if len(self._full_at) > MAX_BUCKETS:
+            del self._full_at[next(iter(self._full_at))]
+        return 0.0 if admitted else wait
 
 
-def charge_address(request: Request, charge: Charge) -> None:
-    """Charge the request's address. TooManyRequests if a limit is reached."""
+def charge_request(request: Request) -> None:
+    """Charge the request's address for its path. TooManyRequests if its questions are used up."""
+    path = request.scope["path"]
+    questions = WHOLE_BOOK if path.endswith("/llms-full.txt") else _QUESTIONS.get(path)
+    if questions:
+        charge_address(request, questions)
+
+
+def charge_address(request: Request, questions: float) -> None:
     limit: RateLimit = request.app.state.rate_limit
-    daily_limit: RateLimit = request.app.state.daily_limit
-    address = client_of(request)
-    wait = limit.admit(address, charge)
-    if not wait and charge.kind == "questions":
-        wait = daily_limit.admit(address, charge)
+    wait = limit.admit(client_of(request), questions)
     if wait:
         message = f"too many requests from your address; try again in {wait:.1f} s"
         raise TooManyRequests(message, round(wait, 3))
-
-
-class RateLimited:
-    """Middleware that refuses requests above the rate limit before their body is read."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            charge_address(Request(scope), charge_of(scope["path"]))
-        await self._app(scope, receive, send)
 
 
 RETRY_SECONDS = 1.0
@@ -201,61 +131,42 @@ LONGEST_WAIT = 5.0
 """Maximum seconds that a request waits for its turn."""
 
 
-@dataclass(slots=True)
 class FairQueue:
     """Places for requests that run at once. Clients that wait get the next free ones in turn.
 
-    While no other client waits, one client may hold all places.
+    While no other client waits, one client may hold all places. Of each client, one request at a
+    time waits for a place; its others wait for that one.
     """
 
-    places: int
-    longest_wait: float = LONGEST_WAIT
-    """Seconds."""
-    held: int = field(default=0, init=False)
-    _waiting: OrderedDict[str, deque[asyncio.Future[None]]] = field(
-        default_factory=OrderedDict, init=False
-    )
-    """Each client's requests, oldest first; the next client first."""
+    def __init__(self, places: int, longest_wait: float = LONGEST_WAIT) -> None:
+        """`longest_wait` is in seconds."""
+        self._free = asyncio.Semaphore(places)
+        self._longest_wait = longest_wait
+        self._turns = WeakValueDictionary[str, asyncio.Lock]()
+        self.held = 0
 
     @asynccontextmanager
     async def place(self, client: str) -> AsyncIterator[None]:
         """Hold a place during the block. Overloaded if none becomes free in time."""
-        if self.held < self.places:
-            self.held += 1
-        else:
-            with stage("queue"):
-                await self._turn(client)
+        turn = self._turns.setdefault(client, asyncio.Lock())
+        with stage("queue"):
+            try:
+                async with asyncio.timeout(self._longest_wait), turn:
+                    await self._free.acquire()
+            except TimeoutError:
+                message = "too many questions are being answered; ask again in a moment"
+                raise Overloaded(message, RETRY_SECONDS) from None
+        self.held += 1
         try:
             yield
         finally:
-            self._release()
+            self.held -= 1
+            self._free.release()
 
-    async def _turn(self, client: str) -> None:
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(client, deque()).append(turn)
-        try:
-            async with asyncio.timeout(self.longest_wait):
-                await turn
-        except BaseException as error:
-            if not turn.cancelled():  # it got a place in this very moment
-                self._release()
-            if isinstance(error, TimeoutError):
-                message = "too many questions are being answered; ask again in a moment"
-                raise Overloaded(message, RETRY_SECONDS) from None
-            raise
 
-    def _release(self) -> None:
-        """Give the place to the next client; requests that stopped waiting are passed over."""
-        while self._waiting:
-            client, turns = self._waiting.popitem(last=False)
-            while turns:
-                turn = turns.popleft()
-                if not turn.done():
-                    if turns:
-                        self._waiting[client] = turns
-                    turn.set_result(None)
-                    return
-        self.held -= 1
+SEARCHES_AT_ONCE = 24
+"""Searches that run at once. One takes a few ms of one core; more only share it, so that all of
+them come late."""
 
 
 @dataclass(frozen=True, slots=True)

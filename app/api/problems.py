@@ -122,6 +122,10 @@ _STATUSES: dict[type[RagError], ErrorStatus] = {
 }
 
 
+CLOSE = {"Connection": "close"}
+"""Header of a response to a request whose body is not read."""
+
+
 class Refused(HTTPException):
     """A refusal with a code of its own; the code of another HTTPException is that of its status."""
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 
 from fastapi import Request
 
-from app.api.limits import client_of, subscriber
+from app.api.limits import client_of, site
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Pseudonyms:
         today = datetime.now(UTC).date()
         if self._day != today:
             self._day, self._key = today, secrets.token_bytes(32)
-        return hmac.digest(self._key, subscriber(address).encode(), "sha256").hex()[:16]
+        return hmac.digest(self._key, site(address).encode(), "sha256").hex()[:16]
 
 
 def reader_of(request: Request) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -11,14 +12,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.metrics import Metrics
 from app.api.problems import CLIENT_CLOSED_REQUEST, error_response
-from app.bootstrap.traces import Traces
 from app.domain.errors import Overloaded, TooManyRequests
 from app.services.recording import Recording, recording
+
+if TYPE_CHECKING:
+    from app.bootstrap.traces import Traces
 
 _log = logging.getLogger(__name__)
 
 _CHEAP_REFUSALS = frozenset({Overloaded.code, TooManyRequests.code})
-_INFO_PREFIXES = ("/v1/", "/cite/")
+_LOGGED = ("/v1/", "/cite/")
+"""Successful requests for pages, health and metrics are not logged."""
 
 
 class RecordedRequests:
@@ -83,6 +87,5 @@ def _log_request(method: str, route: str, status: int, record: Recording) -> Non
         _log.warning("http.request_failed", extra=fields)
     elif status >= 400:
         _log.info("http.refused", extra=fields | {"once_a_second": True, "code": str(status)})
-    else:
-        level = logging.INFO if route.startswith(_INFO_PREFIXES) else logging.DEBUG
-        _log.log(level, "http.request", extra=fields)
+    elif route.startswith(_LOGGED):
+        _log.info("http.request", extra=fields)

@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import NEEDS_PAGE, Scope
+from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope
 from app.domain.book_id import PATTERN, BookId
 from app.domain.errors import InputError
 from app.domain.retrieval.query import SearchMode
@@ -33,8 +33,8 @@ Question = Annotated[
     StringConstraints(strip_whitespace=True),
     Field(
         json_schema_extra={"minLength": 1},
-        description="The reader's question, in any language. The server's "
-        "`RAG_MAX_QUESTION_CHARS` limits its length (default: 4,000 characters).",
+        description="The reader's question, in any language. "
+        f"At most {MAX_QUESTION_CHARS:,} characters.",
         examples=["What is an inverted index?"],
     ),
 ]

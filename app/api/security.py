@@ -1,7 +1,8 @@
-"""Middleware for every request: head and body limits, response headers.
+"""Middleware for every request: what is checked at the door, body limits, response headers.
 
 It is plain ASGI middleware: Starlette's BaseHTTPMiddleware would buffer streams and hide
-disconnects.
+disconnects. FastAPI's `max_body_size` has no time limit, and its 413 is no problem document and not
+in the log.
 """
 
 from __future__ import annotations
@@ -9,33 +10,41 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from app.api.keys import KeyRequired, has_keys
-from app.api.limits import RateLimited, trusted_proxies
+from app.api.keys import has_keys, require_key
+from app.api.limits import charge_request, trusted_proxies
 from app.api.metrics import Metrics
 from app.api.origins import SiteOrigins, allowed_origins, host_of, is_loopback
-from app.api.problems import Refused
+from app.api.problems import CLOSE, Refused
 from app.api.request_log import RecordedRequests
 from app.bootstrap.key_store import SqliteSiteKeys
-from app.bootstrap.traces import Traces
-from app.domain.errors import ConfigError
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.bootstrap.traces import Traces
 
 MAX_HEAD_BYTES = 16 * 1024
 """Maximum bytes of the request target and all names and values of headers together."""
 MAX_BODY_BYTES = 64 * 1024
 CONVERSATION_BYTES = 256 * 1024
 """Body limit for protocols whose clients send the whole conversation with each question."""
+MAX_ARCHIVE_BYTES = 2**28
+"""Body limit of an upload: a book's built site with its pictures."""
 _WITH_CONVERSATION = ("/v1/chat/completions", "/v1/ai-sdk")
 BODY_SECONDS = 10.0
-CLOSE = {"Connection": "close"}
-"""Header of a response to a request whose body is not read."""
+"""Time limit for a body, and a second more for each `BYTES_A_SECOND` of it."""
+BYTES_A_SECOND = 64 * 1024
+_DRAIN_SECONDS = 2.0
+_DRAINED_BYTES = 2**20
 API_DOCS_PATH = "/v1/docs"
 
 _API_POLICY = "default-src 'none'; frame-ancestors 'none'"
@@ -58,7 +67,6 @@ _FIXED_HEADERS = {
 _NOT_STORED = ("/v1/", "/admin")
 _WIDGET = re.compile(r"/widget[./].*")
 _UPLOAD = re.compile(r"/v1/admin/books/[^/]+/ingest")
-_HOST = re.compile(r"(?:\*\.)?[a-z0-9_.-]+|\[[0-9a-f:.]+\]")
 
 
 def content_policy(path: str, content_type: str) -> str:
@@ -68,10 +76,24 @@ def content_policy(path: str, content_type: str) -> str:
 
 
 class SecurityHeaders:
+    """Adds the headers of every response.
+
+    A response to a request whose body was not read, as one without a key, closes the connection;
+    without `Connection: close` the client would send its next request there and lose it.
+    """
+
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        unread = scope["type"] == "http" and _has_body(Headers(scope=scope))
+
+        async def reading() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and message.get("more_body", False)
+            return message
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -82,144 +104,128 @@ class SecurityHeaders:
                 headers.setdefault("Cache-Control", "no-cache" if stored else "no-store")
                 for name, value in _FIXED_HEADERS.items():
                     headers.setdefault(name, value)
+                if unread:
+                    headers.update(CLOSE)
             await send(message)
 
-        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+        await self._app(scope, reading if unread else receive, send_with_headers)
 
 
-class UnreadBody:
-    """Announces that the connection closes after a request whose body was not read.
+def _has_body(headers: Headers) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
 
-    A request is refused by its head alone if it lacks a key, for example. The server then closes
-    the connection; without the header, a client would send its next request there and lose it.
+
+Check = Callable[[Request], None]
+
+
+class Door:
+    """Middleware that runs checks in their order before a request's body is read.
+
+    HEAD goes on as GET (RFC 9110, 9.3.2); the server leaves the body out.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, checks: Sequence[Check]) -> None:
+        """Each check raises why the request is refused."""
         self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope) if scope["type"] == "http" else {}
-        unread = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-
-        async def reading() -> Message:
-            nonlocal unread
-            message = await receive()
-            unread = unread and message.get("more_body", False)
-            return message
-
-        async def closing(message: Message) -> None:
-            if unread and message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(CLOSE)
-            await send(message)
-
-        await self._app(scope, reading if unread else receive, closing if unread else send)
-
-
-class RequestHead:
-    """Refuses a request with a too large head, an ambiguous body length or a wrong host.
-
-    If a request has both length headers, a proxy may see another end of the body (RFC 9112, 6.1).
-    A server that is not public answers only the names of this machine and its own pages. Otherwise
-    any page that is open on the machine could ask, also by a name that it points at the machine
-    (DNS rebinding).
-    """
-
-    def __init__(
-        self, app: ASGIApp, hosts: Sequence[str], origins: Sequence[str], public: Callable[[], bool]
-    ) -> None:
-        """`hosts` are the allowed hosts; if empty, those of the machine or, if public, any.
-
-        `origins` are those of other pages that may ask.
-        """
-        self._app = app
-        self._hosts = frozenset(hosts)
-        self._origins = frozenset(origins)
-        self._public = public
+        self._checks = checks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            self._check(scope)
+            request = Request(scope)
+            for check in self._checks:
+                check(request)
+            if scope["method"] == "HEAD":
+                scope = {**scope, "method": "GET"}
         await self._app(scope, receive, send)
 
-    def _check(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
-        size = sum(len(name) + len(value) for name, value in headers.raw)
-        size += len(scope.get("raw_path") or b"") + len(scope["query_string"])
-        if size > MAX_HEAD_BYTES:
-            detail = f"the request's address and headers are larger than {MAX_HEAD_BYTES:,} bytes"
-            raise Refused(431, "head_too_large", detail, CLOSE)
-        if "content-length" in headers and "transfer-encoding" in headers:
-            detail = "a request must not have both Content-Length and Transfer-Encoding"
-            raise Refused(400, "bad_request", detail, CLOSE)
-        if not self._is_ours(host_of(headers)):
-            raise Refused(400, "host_not_allowed", "the server does not serve this host", CLOSE)
-        if not (self._public() or _WIDGET.fullmatch(scope["path"]) or self._is_welcome(scope)):
-            detail = "pages of this origin may not ask: RAG_ALLOWED_ORIGINS, or keys, allow them"
-            raise Refused(403, "origin_not_allowed", detail, CLOSE)
 
-    def _is_ours(self, host: str) -> bool:
-        if not self._hosts:
-            return self._public() or is_loopback(host)
-        return host in self._hosts or any(
-            host.endswith(pattern[1:]) for pattern in self._hosts if pattern[0] == "*"
-        )
+def check_head(request: Request) -> None:
+    """Refuse a too large head, and an ambiguous length of the body.
 
-    def _is_welcome(self, scope: Scope) -> bool:
-        headers = Headers(scope=scope)
-        own = f"{scope['scheme']}://{headers.get('host', '')}".lower()
-        return bool({headers.get("origin", own), "*"} & {own, *self._origins})
+    If a request has both length headers, a proxy may see another end of the body (RFC 9112, 6.1).
+    """
+    size = sum(len(name) + len(value) for name, value in request.headers.raw)
+    size += len(request.scope.get("raw_path") or b"") + len(request.scope["query_string"])
+    if size > MAX_HEAD_BYTES:
+        detail = f"the request's address and headers are larger than {MAX_HEAD_BYTES:,} bytes"
+        raise Refused(431, "head_too_large", detail, CLOSE)
+    if "content-length" in request.headers and "transfer-encoding" in request.headers:
+        detail = "a request must not have both Content-Length and Transfer-Encoding"
+        raise Refused(400, "bad_request", detail, CLOSE)
 
 
-class HeadAsGet:
-    """Answers HEAD like GET, without the body (RFC 9110, 9.3.2)."""
+def check_origin(request: Request, origins: Sequence[str], public: Callable[[], bool]) -> None:
+    """Refuse other names and pages than this machine's, unless the server is `public`.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_no_body(message: Message) -> None:
-            await send({**message, "body": b""} if "body" in message else message)
-
-        await self._app({**scope, "method": "GET"}, receive, send_no_body)
+    Otherwise any page that is open on the machine could ask, also by a name that it points at the
+    machine (DNS rebinding). `origins` are those of other pages that may ask.
+    """
+    if public():
+        return
+    if not is_loopback(host_of(request.headers)):
+        raise Refused(400, "host_not_allowed", "the server does not serve this host", CLOSE)
+    own = f"{request.scope['scheme']}://{request.headers.get('host', '')}".lower()
+    asking = request.headers.get("origin", own)
+    if not (_WIDGET.fullmatch(request.scope["path"]) or {asking, "*"} & {own, *origins}):
+        detail = "pages of this origin may not ask: RAG_ALLOWED_ORIGINS, or keys, allow them"
+        raise Refused(403, "origin_not_allowed", detail, CLOSE)
 
 
 class BodyLimit:
-    """Refuses a body that is too large or arrives too slowly, before it is parsed.
-
-    It checks the Content-Length header and the real size.
-    """
+    """Refuses a body that is too large or arrives too slowly, before it is parsed."""
 
     def __init__(self, app: ASGIApp, seconds: float = BODY_SECONDS) -> None:
         self._app = app
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not _is_upload(scope):
+        if scope["type"] == "http":
+            limited = self._limited(scope, receive)
+            # An upload's route writes the body to a file while it arrives.
+            receive = limited if _is_upload(scope) else await _whole(limited)
+        await self._app(scope, receive, send)
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        """Return `receive` that raises Refused: 413 for a large body, 408 for a slow one."""
+        limit, size, more = body_limit(scope), 0, True
+        claimed = int(Headers(scope=scope).get("content-length", "0"))
+        ends = asyncio.get_running_loop().time() + self._seconds
+
+        async def limited() -> Message:
+            nonlocal size, more, ends
+            if not more:
+                return await receive()
             try:
-                async with asyncio.timeout(self._seconds):
-                    body = await _read_body(scope, receive)
+                async with asyncio.timeout_at(ends):
+                    message = await receive()
             except TimeoutError:
                 detail = f"the request's body did not arrive within {self._seconds:g} s"
                 raise Refused(408, "request_timeout", detail, CLOSE) from None
-            receive = _replay(body, receive)
-        await self._app(scope, receive, send)
+            more = message.get("more_body", False)
+            size += len(message.get("body", b""))
+            ends += len(message.get("body", b"")) / BYTES_A_SECOND
+            if max(size, claimed) > limit:
+                await _drain(receive if more else None)
+                detail = f"the request's body is larger than {limit:,} bytes"
+                raise Refused(413, "body_too_large", detail, CLOSE)
+            return message
+
+        return limited
 
 
 def _is_upload(scope: Scope) -> bool:
-    """Whether the route checks the key, then writes the body to a file with other limits."""
     return scope["method"] == "POST" and bool(_UPLOAD.fullmatch(scope["path"]))
 
 
-async def _read_body(scope: Scope, receive: Receive) -> bytes:
-    """Return the whole body. Refused if it is too large; ClientDisconnect."""
-    limit = CONVERSATION_BYTES if scope["path"] in _WITH_CONVERSATION else MAX_BODY_BYTES
-    detail = f"the request's body is larger than {limit:,} bytes"
-    if claims_more(Headers(scope=scope), limit):
-        raise Refused(413, "body_too_large", detail, CLOSE)
+def body_limit(scope: Scope) -> int:
+    """Return the most bytes of a request's body."""
+    if _is_upload(scope):
+        return MAX_ARCHIVE_BYTES
+    return CONVERSATION_BYTES if scope["path"] in _WITH_CONVERSATION else MAX_BODY_BYTES
+
+
+async def _whole(receive: Receive) -> Receive:
+    """Read the body; return what gives it again. ClientDisconnect, and the errors of `receive`."""
     body, more = bytearray(), True
     while more:
         message = await receive()
@@ -227,38 +233,27 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes:
             raise ClientDisconnect
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > limit:
-            raise Refused(413, "body_too_large", detail, CLOSE)
-    return bytes(body)
-
-
-def claims_more(headers: Headers, limit: int) -> bool:
-    """Whether Content-Length is above the limit, or no number."""
-    claimed = headers.get("content-length", "0")
-    return not claimed.isdecimal() or len(claimed) > 18 or int(claimed) > limit
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    delivered = False
+    whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
     async def replay() -> Message:
-        nonlocal delivered
-        if delivered:
-            return await receive()
-        delivered = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return whole.pop() if whole else await receive()
 
     return replay
 
 
-def allowed_hosts(setting: str) -> list[str]:
-    """Parse a comma-separated list of hosts. ConfigError names an invalid one."""
-    hosts = [host.strip().lower() for host in setting.split(",") if host.strip()]
-    for host in hosts:
-        if not _HOST.fullmatch(host):
-            message = f"RAG_ALLOWED_HOSTS: {host!r} is not a host; write book.example or *.example"
-            raise ConfigError(message)
-    return [host.strip("[]") for host in hosts]
+async def _drain(receive: Receive | None) -> None:
+    """Discard some of what a client is still sending.
+
+    Closing at once would reset the connection, and the client could not read why.
+    """
+    left = _DRAINED_BYTES
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while receive and left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
 
 
 def install(
@@ -269,23 +264,21 @@ def install(
     traces: Traces | None,
 ) -> None:
     """Add the middleware, innermost first. Raises ConfigError."""
-    app.add_middleware(HeadAsGet)
+    origins = allowed_origins(settings.allowed_origins)
+
+    def public() -> bool:
+        return settings.open or has_keys(keys)
+
+    checks: list[Check] = [
+        check_head,
+        partial(check_origin, origins=origins, public=public),
+        charge_request,
+        partial(require_key, keys=keys, open_to_all=settings.open),
+    ]
     app.add_middleware(BodyLimit)
-    app.add_middleware(KeyRequired, keys=keys, open_to_all=settings.open)
-    app.add_middleware(RateLimited)
-    app.add_middleware(
-        RequestHead,
-        hosts=allowed_hosts(settings.allowed_hosts),
-        origins=allowed_origins(settings.allowed_origins),
-        public=lambda: settings.open or has_keys(keys),
-    )
+    app.add_middleware(Door, checks=checks)
     app.add_middleware(RecordedRequests, metrics=metrics, traces=traces)
-    app.add_middleware(
-        SiteOrigins, keys=keys, allow_origins=allowed_origins(settings.allowed_origins)
-    )
+    app.add_middleware(SiteOrigins, keys=keys, allow_origins=origins)
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(UnreadBody)
-    app.add_middleware(
-        ProxyHeadersMiddleware,
-        trusted_hosts=trusted_proxies(settings.trusted_proxies),
-    )
+    trusted = trusted_proxies(settings.trusted_proxies)
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=trusted)

@@ -9,7 +9,6 @@ import resource
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from socket import socket
 from typing import cast
 
@@ -18,7 +17,7 @@ from fastapi import FastAPI
 from sse_starlette.sse import AppStatus
 
 from app.api.asking import Shutdown
-from app.api.connections import BoundedConnection, ConnectionLimits, FairSlots
+from app.api.connections import bounded
 from app.api.limits import trusted_proxies
 from app.api.security import MAX_HEAD_BYTES
 from app.settings import Settings
@@ -27,6 +26,11 @@ _log = logging.getLogger(__name__)
 
 KEEP_ALIVE_SECONDS = 15
 """Time limit between two requests of a connection."""
+MAX_CONNECTIONS = 1_000
+"""Open connections, at most half of them from one address. They may use at most half of the
+process's file descriptors."""
+SHUTDOWN_SECONDS = 20.0
+"""Time that running answers get when the server stops; after it they end with an error."""
 BACKLOG = 256
 """Connections that the system queues until they are accepted."""
 EXIT_SECONDS = 5.0
@@ -63,13 +67,13 @@ def server(web: FastAPI, settings: Settings) -> StoppingServer:
     """Return the server for the application of `app.main`. Raises ConfigError."""
     AppStatus.enable_automatic_graceful_drain = False  # else streams end at once on a shutdown
     descriptors = raised_descriptor_limit()
-    connections = FairSlots(max(2, min(settings.max_connections, descriptors // 2)))
-    limits = ConnectionLimits(connections, trusted_proxies(settings.trusted_proxies))
+    most = max(2, min(MAX_CONNECTIONS, descriptors // 2))
+    connections = bounded(most, trusted_proxies(settings.trusted_proxies))
     config = uvicorn.Config(
         web,
         host=settings.host,
         port=settings.port,
-        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits=limits)),
+        http=cast("type[asyncio.Protocol]", connections),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -79,7 +83,7 @@ def server(web: FastAPI, settings: Settings) -> StoppingServer:
         # A refused connection keeps its file descriptor for some iterations of the event loop.
         backlog=min(BACKLOG, max(1, descriptors // 8)),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=int(settings.shutdown_seconds + EXIT_SECONDS),
+        timeout_graceful_shutdown=int(SHUTDOWN_SECONDS + EXIT_SECONDS),
         h11_max_incomplete_event_size=2 * MAX_HEAD_BYTES,
     )
 
@@ -87,7 +91,7 @@ def server(web: FastAPI, settings: Settings) -> StoppingServer:
         shutdown: Shutdown = web.state.shutdown
         shutdown.begin()
 
-    return StoppingServer(config, settings.shutdown_seconds, stop)
+    return StoppingServer(config, SHUTDOWN_SECONDS, stop)
 
 
 def raised_descriptor_limit() -> int:

@@ -231,7 +231,7 @@ async def application(
 
 def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
     """Build the use cases that search and answer."""
-    settings, index, model = parts.settings, parts.index, parts.language_model
+    index, model = parts.index, parts.language_model
     lexical, bounds = LexicalEncoder(parts.sparse), TermUpperBounds(index)
     similarity = SimilarityEncoder(
         partial(local_embedder, parts.embedder), FUNCTION_WORDS, inner_products
@@ -254,8 +254,6 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
         # Cached, because many questions lead to the same paragraphs.
         count_tokens=lru_cache(maxsize=4_096)(parts.count_tokens),
         feature_reranker=feature_reranker,
-        fusion=settings.fusion,
-        dense_weight=settings.dense_weight,
     )
     scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
     answer = _answer(parts, retrieve, scorer, vocabulary)
@@ -286,9 +284,6 @@ def _answer(
         split_sentences=sentences,
         links=LinkQuotes(index),
         count_tokens=parts.count_tokens,
-        history_tokens=settings.history_tokens,
-        max_question_chars=settings.max_question_chars,
-        log_questions=settings.log_questions,
         question_log=parts.log,
     )
 

@@ -26,7 +26,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import (
     ChunkingConfig,
     RecursiveConfig,
-    StructureConfig,
+    StrategyName,
     strategy_name,
 )
 from app.domain.chunking.strategies import stream_chunks
@@ -139,22 +139,17 @@ async def identified(book: Book, settings: Settings) -> Book:
     return keep_ids(book, ledger)[0]
 
 
-def strategy_of(folder: Path, settings: Settings) -> str:
-    """Return the strategy in the book's `rag.toml` or, without one, in the settings."""
-    return read_book_settings(folder).strategy or settings.strategy
+def strategy_of(folder: Path) -> str:
+    """Return the strategy in the book's `rag.toml` or, without one, `structure`."""
+    return read_book_settings(folder).strategy or StrategyName.STRUCTURE
 
 
 SAMPLE_BOOK = Path(__file__).parents[1] / "sample_book"
 SAMPLE_BOOK_ID = BookId("small-book-of-search")
 
 
-def sample_request(settings: Settings) -> IngestRequest:
-    return IngestRequest(
-        SAMPLE_BOOK,
-        book=SAMPLE_BOOK_ID,
-        strategy=settings.strategy,
-        overlap_scope=settings.overlap_scope,
-    )
+def sample_request() -> IngestRequest:
+    return IngestRequest(SAMPLE_BOOK, book=SAMPLE_BOOK_ID)
 
 
 EmbedTexts: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
@@ -203,7 +198,6 @@ def _config(request: IngestRequest) -> ChunkingConfig:
     """Return the chunking settings of the request and the book, without those of documents."""
     config = ChunkingConfig(
         strategy=strategy_name(request.strategy),
-        structure=StructureConfig(overlap_scope=request.overlap_scope),
         exclude=tuple(sorted(request.exclude_kinds)),
     )
     return read_book_settings(request.folder).applied_to(config)

@@ -22,6 +22,8 @@ from app.settings import Settings
 
 _log = logging.getLogger(__name__)
 
+NICE = 19
+"""Priority of the child. At 19 on Linux it runs only on idle cores: see `low_priority`."""
 _MAX_LINE = 2**24
 _ROOT = Path(__file__).parents[2]
 """From here the child imports the package, as this process does."""
@@ -65,7 +67,7 @@ async def ingest_in_process(settings: Settings, order: Order, progress: ReportPr
 async def _run(settings: Settings, module: Sequence[str], progress: ReportProgress) -> Report:
     """Run a module with its arguments at a low priority; return the object that it prints."""
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "app.bootstrap.low_priority", str(settings.ingest_nice), *module),
+        *(sys.executable, "-m", "app.bootstrap.low_priority", str(NICE), *module),
         stdout=PIPE,
         stderr=STDOUT,
         limit=_MAX_LINE,

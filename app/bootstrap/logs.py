@@ -1,4 +1,4 @@
-"""Configures the log of the process: JSON lines on a server, readable lines on a terminal.
+"""Configures the log of the process: JSON lines from a server, readable lines on a terminal.
 
 Modules log with the standard library: an event's name as message, its fields in `extra`. Every line
 has `time`, `level`, `event` and `request_id`, which is empty outside a request.
@@ -6,15 +6,15 @@ has `time`, `level`, `event` and `request_id`, which is empty outside a request.
 
 from __future__ import annotations
 
+import json
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from datetime import UTC, datetime
 from traceback import TracebackException
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
-from cachetools import LRUCache
 from pydantic import SecretStr
 
 from app.domain.errors import RagError
@@ -22,13 +22,9 @@ from app.domain.printable import printable
 from app.services.recording import current
 from app.settings import Settings
 
-if TYPE_CHECKING:
-    from structlog.types import EventDict, Processor
-
 _MAX_EVENTS = 1_000
-_FIRST = ("time", "level", "event", "request_id")
-_OF_OTHER_HANDLERS = ("message", "asctime")
-"""Attributes that formatters of other handlers add to a record."""
+_OF_EVERY_RECORD = {*vars(logging.makeLogRecord({})), "message", "asctime", "once_a_second"}
+"""Attributes that are no fields of the event."""
 _MASK = "***"
 _MIN_SECRET = 8
 """Minimum characters of a masked secret: a shorter one may be part of a common word."""
@@ -47,12 +43,12 @@ class OncePerSecond(logging.Filter):
         """`clock` gives seconds."""
         super().__init__()
         self._clock = clock
-        self._seen: LRUCache[tuple[object, ...], tuple[float, int]] = LRUCache(_MAX_EVENTS)
+        self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
         """Event -> (time of the last record passed, number dropped since)."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         fields = vars(record)
-        if not fields.pop("once_a_second", record.levelno >= logging.WARNING):
+        if not fields.get("once_a_second", record.levelno >= logging.WARNING):
             return True
         kind = record.exc_info[0] if record.exc_info else None
         # asyncio's messages have further lines that differ for each object.
@@ -63,79 +59,61 @@ class OncePerSecond(logging.Filter):
         if now < then + 1:
             self._seen[event] = (then, left_out + 1)
             return False
+        if len(self._seen) >= _MAX_EVENTS:
+            self._seen.clear()
         self._seen[event] = (now, 0)
         if left_out:
             record.left_out = left_out
         return True
 
 
-def formatter(*, as_json: bool, colors: bool = False) -> logging.Formatter:
-    # The import takes 0.1 s, so only a command that logs pays for it.
-    import structlog  # noqa: PLC0415
+class LineFormatter(logging.Formatter):
+    """Formats a record as one JSON object or, `as_json` false, as `time level event name=value …`.
 
-    renderer: Processor
-    if as_json:
-        renderer = structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
-    else:
-        renderer = structlog.dev.ConsoleRenderer(
-            colors=colors, sort_keys=False, timestamp_key="time"
-        )
-    return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[
-            structlog.stdlib.add_log_level,
-            structlog.processors.TimeStamper("iso", utc=True, key="time"),
-            structlog.stdlib.ExtraAdder(),
-            _with_request,
-            _with_traceback,
-            _printable,
-        ],
-        processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            _in_order,
-            renderer,
-        ],
-    )
+    `secrets` are masked.
+    """
 
-
-class Masking(logging.Formatter):
-    """Masks secrets in the output of another formatter, which is created at the first record."""
-
-    def __init__(self, make: Callable[[], logging.Formatter], secrets: Collection[str]) -> None:
+    def __init__(self, *, as_json: bool, secrets: Collection[str] = ()) -> None:
         super().__init__()
-        self._lines = cache(make)
+        self._as_json = as_json
         self._secrets = [one for one in secrets if len(one) >= _MIN_SECRET]
 
     def format(self, record: logging.LogRecord) -> str:
-        line = self._lines().format(record)
+        fields = _fields(record)
+        if self._as_json:
+            line = json.dumps(fields, ensure_ascii=False, default=str)
+        else:
+            trace = fields.pop("exception", "")
+            line = _readable(**fields) + (f"\n{trace}" if trace else "")
         for secret in self._secrets:
             line = line.replace(secret, _MASK)
         return line
 
 
-def _with_request(_logger: object, _name: str, event: EventDict) -> EventDict:
-    event.setdefault("request_id", current().request_id)
-    return event
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+        "level": record.levelname.lower(),
+        "event": record.getMessage(),
+        "request_id": current().request_id,
+    }
+    fields |= {name: one for name, one in vars(record).items() if name not in _OF_EVERY_RECORD}
+    if record.exc_info and record.exc_info[1]:
+        error = record.exc_info[1]
+        fields["exception"] = "".join(_described(TracebackException.from_exception(error), error))
+    return {name: printable(one) if isinstance(one, str) else one for name, one in fields.items()}
 
 
-def _printable(_logger: object, _name: str, event: EventDict) -> EventDict:
-    shown = {name: printable(one) for name, one in event.items() if isinstance(one, str)}
-    return {**event, **shown}
-
-
-def _with_traceback(_logger: object, _name: str, event: EventDict) -> EventDict:
-    """Replace the exception by its traceback as text.
-
-    Messages of exceptions from other packages are left out: they may quote a question or a
-    provider's response.
-    """
-    found = event.pop("exc_info", None)
-    error = found[1] if isinstance(found, tuple) else found
-    if isinstance(error, BaseException):
-        event["exception"] = "".join(_described(TracebackException.from_exception(error), error))
-    return event
+def _readable(time: str, level: str, event: str, request_id: str, **fields: object) -> str:
+    shown = {**({"request_id": request_id} if request_id else {}), **fields}
+    told = "".join(f" {name}={one}" for name, one in shown.items())
+    return f"{time} {level:<8}{event}{told}"
 
 
 def _described(trace: TracebackException, error: BaseException) -> Iterator[str]:
+    """Yield the traceback. Messages of exceptions from other packages are left out: they may quote
+    a question or a provider's response.
+    """
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     of_cause = trace.__cause__ or (None if trace.__suppress_context__ else trace.__context__)
     if cause is not None and of_cause is not None:
@@ -146,19 +124,6 @@ def _described(trace: TracebackException, error: BaseException) -> Iterator[str]
     yield f"{type(error).__qualname__}: {error}" if known else type(error).__qualname__
 
 
-def _in_order(_logger: object, _name: str, event: EventDict) -> Mapping[str, Any]:
-    for name in _OF_OTHER_HANDLERS:
-        event.pop(name, None)
-    return {**{name: event.pop(name, "") for name in _FIRST}, **event}
-
-
-def as_json(settings: Settings, stream: TextIO, *, server: bool) -> bool:
-    """Whether log lines are JSON: by the setting, or on a server whose stream is not a terminal."""
-    if settings.log_format == "auto":
-        return server and not stream.isatty()
-    return settings.log_format == "json"
-
-
 class _ProcessHandler(logging.StreamHandler[TextIO]):
     """The handler of a `logging_to` block."""
 
@@ -167,23 +132,21 @@ class _ProcessHandler(logging.StreamHandler[TextIO]):
 def logging_to(stream: TextIO, settings: Settings, *, server: bool) -> Iterator[None]:
     """Write the log of the whole process to `stream` during the block.
 
-    A server logs this program's events from `RAG_LOG_LEVEL` up, a command its warnings and errors.
-    Both log warnings and errors of other packages. An inner block replaces an outer one.
+    A server logs this program's events, as JSON lines unless `stream` is a terminal; a command logs
+    its warnings and errors. Both log those of other packages. An inner block replaces an outer one.
     """
     root, ours = logging.getLogger(), logging.getLogger("app")
     outer = [one for one in root.handlers if isinstance(one, _ProcessHandler)]
     handler = _ProcessHandler(stream)
-    kept = [value for value in vars(settings).values() if isinstance(value, SecretStr)]
-    lines = partial(
-        formatter, as_json=as_json(settings, stream, server=server), colors=stream.isatty()
-    )
-    handler.setFormatter(Masking(lines, [one.get_secret_value() for one in kept]))
+    kept = [one for one in vars(settings).values() if isinstance(one, SecretStr)]
+    secrets = [one.get_secret_value() for one in kept]
+    handler.setFormatter(LineFormatter(as_json=server and not stream.isatty(), secrets=secrets))
     handler.addFilter(OncePerSecond())
     level = ours.level
     for one in outer:
         root.removeHandler(one)
     root.addHandler(handler)
-    ours.setLevel(settings.log_level.upper() if server else logging.WARNING)
+    ours.setLevel(logging.INFO if server else logging.WARNING)
     try:
         yield
     finally:

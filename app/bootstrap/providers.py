@@ -23,7 +23,7 @@ from app.services.generators import ParagraphScorer
 from app.services.ports import BookStore, Embedder, Reranker
 from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
-from app.settings import Settings
+from app.settings import SMALL_CONTEXT, Settings
 
 if TYPE_CHECKING:
     from app.adapters.cohere.embedder import CohereEmbedder
@@ -167,5 +167,5 @@ async def pick_language_model(
         client,
         *providers.chat("the model server", settings.openai_model),
         settings.openai_model,
-        short_prompt=settings.openai_prompt == "short",
+        short_prompt=settings.context_tokens <= SMALL_CONTEXT,
     )

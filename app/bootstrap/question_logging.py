@@ -43,7 +43,7 @@ def question_reports(store: QuestionStore, index: BookStore) -> ReportQuestions:
 @asynccontextmanager
 async def question_log(settings: Settings) -> AsyncIterator[QuestionLog | None]:
     """Open the question log; None if it is off. Pending entries are written at the end."""
-    if not settings.question_log:
+    if not settings.question_log_days:
         yield None
         return
     store = question_store(settings)

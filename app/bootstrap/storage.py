@@ -65,12 +65,11 @@ async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore
     from app.adapters.qdrant.server_schema import ServerOptions  # noqa: PLC0415
 
     options = ServerOptions(
-        shard_number=settings.qdrant_shards,
         replication_factor=settings.qdrant_replicas,
-        write_consistency_factor=settings.qdrant_write_consistency,
+        # Writes go on while a node of two replicas is lost; of three, two agree.
+        write_consistency_factor=(settings.qdrant_replicas + 1) // 2,
         quantization=settings.qdrant_quantization,
-        on_disk_vectors=settings.qdrant_on_disk_vectors,
-        strict_mode=settings.qdrant_strict_mode,
+        on_disk_vectors=settings.qdrant_quantization == "int8",
     )
     async with _client(settings, url) as client:
         yield ServerIndex(client, settings.qdrant_collection_prefix, url, options)
@@ -81,7 +80,8 @@ async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClie
     from app.adapters.qdrant.server_client import server_client  # noqa: PLC0415
 
     key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
-    client = server_client(url, key, grpc=settings.qdrant_grpc, grpc_port=settings.qdrant_grpc_port)
+    port = settings.qdrant_grpc_port
+    client = server_client(url, key, grpc=port != 0, grpc_port=port)
     try:
         yield client
     finally:

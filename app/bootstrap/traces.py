@@ -1,20 +1,23 @@
-"""OpenTelemetry traces, off by default: a span per request, with a child span per stage."""
+"""OpenTelemetry traces, if its variables name an address: a span per request and per stage.
+
+Import it only then: the SDK takes half a second. Starlette's and contrib's instrumentation would
+send readers' addresses and do not know the stages.
+"""
 
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
+from collections.abc import Mapping
 from time import perf_counter_ns, time_ns
-from typing import TYPE_CHECKING
 
-from app.domain.errors import ConfigError
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
 from app.services.recording import Recording
-from app.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from opentelemetry.sdk.trace import TracerProvider
 
 
 class Traces:
@@ -24,26 +27,14 @@ class Traces:
     """
 
     def __init__(self, provider: TracerProvider) -> None:
-        # These imports take 0.5 s, so they are delayed until traces are used.
-        from opentelemetry.trace.propagation.tracecontext import (  # noqa: PLC0415
-            TraceContextTextMapPropagator,
-        )
-
-        self._provider = provider
         self._tracer = provider.get_tracer("textbook-rag")
-        self._propagator = TraceContextTextMapPropagator()
+        self.close = provider.shutdown
+        """Sends pending spans."""
 
     def add(
         self, method: str, route: str, status: int, headers: Mapping[str, str], record: Recording
     ) -> None:
         """Add the trace of a finished request; a `traceparent` header gives the parent span."""
-        from opentelemetry.trace import (  # noqa: PLC0415
-            SpanKind,
-            Status,
-            StatusCode,
-            set_span_in_context,
-        )
-
         since_epoch = time_ns() - perf_counter_ns()
 
         def at(seconds: float) -> int:
@@ -51,7 +42,7 @@ class Traces:
 
         span = self._tracer.start_span(
             f"{method} {route}".rstrip(),
-            context=self._propagator.extract(dict(headers)),
+            context=TraceContextTextMapPropagator().extract(dict(headers)),
             kind=SpanKind.SERVER,
             attributes={
                 "http.request.method": method,
@@ -73,26 +64,9 @@ class Traces:
             child.end(at(stage.ended))
         span.end()
 
-    def close(self) -> None:
-        """Send pending spans."""
-        self._provider.shutdown()
 
-
-def traces(settings: Settings) -> Traces | None:
-    """Return the exporter; None if traces are off. ConfigError if the extra is missing."""
-    if not settings.traces:
-        return None
-    if find_spec("opentelemetry.sdk") is None:
-        message = "RAG_TRACES needs the extra traces: pip install 'textbook-rag[traces]'"
-        raise ConfigError(message)
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
-        OTLPSpanExporter,
-    )
-    from opentelemetry.sdk.resources import SERVICE_NAME, Resource  # noqa: PLC0415
-    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
-
-    # The SDK reads OTEL_EXPORTER_OTLP_ENDPOINT and the like itself.
+def exported() -> Traces:
+    """Return traces that the SDK sends where its variables say."""
     name = os.environ.get("OTEL_SERVICE_NAME", "textbook-rag")
     provider = TracerProvider(resource=Resource.create({SERVICE_NAME: name}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

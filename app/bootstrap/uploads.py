@@ -19,6 +19,8 @@ from app.domain.errors import NO_MEMORY, RagError, StorageError
 from app.domain.ledger import from_lines
 from app.settings import Settings, read_settings
 
+MAX_UNPACKED_BYTES = 2**30
+"""Four times the largest archive. Pages and pictures of a book are far smaller; a bomb is not."""
 LEDGER_FILE = "textbook-rag-ledger.jsonl"
 """A ledger at the top of an archive; imported if the book has no ledger yet."""
 
@@ -26,7 +28,7 @@ LEDGER_FILE = "textbook-rag-ledger.jsonl"
 def _received(archive: str, made: str, book: str) -> Path:
     settings, folder = read_settings(), Path(made)
     folder.mkdir()
-    unpacked = unpack(Path(archive), folder, settings.unpacked_mb * 2**20)
+    unpacked = unpack(Path(archive), folder, MAX_UNPACKED_BYTES)
     if (unpacked / LEDGER_FILE).is_file():
         asyncio.run(_import_ledger(settings, BookId(book), unpacked / LEDGER_FILE))
     return unpacked

@@ -56,8 +56,8 @@ async def report(arguments: argparse.Namespace, settings: Settings) -> None:
             await _print_questions(arguments, use_case, since)
             return
         found = await use_case.run(arguments.book, since)
-    if not found.questions and not settings.question_log:
-        remark("the question log is off: set RAG_QUESTION_LOG=true for `serve`")
+    if not found.questions and not settings.question_log_days:
+        remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
     for path, render in files:
         if path:
             write_text(path, render(found))

@@ -20,6 +20,7 @@ from app.bootstrap.storage import storage_warnings
 from app.cli.output import phases
 from app.cli.printing import remark
 from app.cli.workers import end_with_parent, require_server, run_workers
+from app.domain.chunking.config import StrategyName
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
@@ -55,9 +56,9 @@ async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
     settings = _with_options(arguments, settings).model_copy(update={"workers": 1})
     if not arguments.no_serve:
         _require_free_port(settings)
-    async with application(settings, settings.strategy) as app:
+    async with application(settings, StrategyName.STRUCTURE) as app:
         with phases() as shown:
-            report = await app.ingest.run(sample_request(settings), shown)
+            report = await app.ingest.run(sample_request(), shown)
     remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
     if not arguments.no_serve:
         await _serve(settings)

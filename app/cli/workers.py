@@ -1,4 +1,8 @@
-"""`serve --workers N`: runs processes that accept connections on one listening socket."""
+"""`serve --workers N`: runs processes that accept connections on one listening socket.
+
+uvicorn's supervisor starts an application by its name, without this program's checks before it and
+its end of streams.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,9 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
-from types import FrameType
 from typing import TypeAlias
 
 from app.bootstrap.logs import logging_to
@@ -48,29 +51,26 @@ def run_workers(settings: Settings, listener: socket.socket, serve: Serve) -> in
     stopping: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda caught, _frame: stopping.append(caught))
-    workers = {
-        _started(settings, listener, serve): time.monotonic() for _ in range(settings.workers)
-    }
-    while not stopping:
+
+    def started() -> SpawnProcess:
+        context = multiprocessing.get_context("spawn")
+        worker = context.Process(target=_work, args=(settings, listener, serve))
+        worker.start()
+        return worker
+
+    workers = {started(): time.monotonic() for _ in range(settings.workers)}
+    code = 0
+    while not (stopping or code):
         wait([worker.sentinel for worker in workers], _LOOK_SECONDS)
-        for worker in [one for one in workers if not one.is_alive()]:
-            lived = time.monotonic() - workers.pop(worker)
-            if not stopping:
-                fields = {"worker": worker.pid, "exit_code": worker.exitcode}
-                _log.error("serve.worker_died", extra=fields)
-            if lived < _EARLY_SECONDS:
-                _end(workers)
-                return 1
-            workers[_started(settings, listener, serve)] = time.monotonic()
-    _end(workers)
-    return 0
-
-
-def _end(workers: Collection[SpawnProcess]) -> None:
+        for worker in [one for one in workers if not one.is_alive() and not stopping]:
+            _log.error("serve.worker_died", extra={"worker": worker.pid, "code": worker.exitcode})
+            code = int(time.monotonic() - workers.pop(worker) < _EARLY_SECONDS)
+            workers[started()] = time.monotonic()
     for worker in workers:
         worker.terminate()
     for worker in workers:
         worker.join()
+    return code
 
 
 def end_with_parent(stop: Callable[[], None]) -> None:
@@ -86,19 +86,8 @@ def end_with_parent(stop: Callable[[], None]) -> None:
         loop.add_reader(gone, on_end)
 
 
-def _started(settings: Settings, listener: socket.socket, serve: Serve) -> SpawnProcess:
-    context = multiprocessing.get_context("spawn")
-    worker = context.Process(target=_work, args=(settings, listener, serve))
-    worker.start()
-    return worker
-
-
 def _work(settings: Settings, listener: socket.socket, serve: Serve) -> None:
     # This handler applies until the server installs its handlers.
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with logging_to(sys.stderr, settings, server=True):
         serve(settings, listener)
-
-
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    sys.exit(0)

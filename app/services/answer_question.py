@@ -57,6 +57,8 @@ from app.services.written_answer import WrittenAnswer, finish_refusal, refuse, s
 
 _logger = logging.getLogger(__name__)
 
+HISTORY_TOKENS = 1_000
+"""Token budget of the conversation, a third of the context's: the latest turns are kept."""
 PARAGRAPHS_TO_READ = 5
 """Number of paragraphs to read before an exercise."""
 
@@ -74,11 +76,6 @@ class AnswerQuestion:
     split_sentences: SplitSentences
     links: LinkQuotes
     count_tokens: Callable[[str], int]
-    history_tokens: int = 1_000
-    """Token budget of the conversation; the latest turns are kept."""
-    max_question_chars: int = 4_000
-    log_questions: bool = False
-    """Whether the server's log contains the text of questions."""
     question_log: QuestionLog | None = None
     """The owner's log of readers' questions; None if it is off."""
 
@@ -134,8 +131,6 @@ class AnswerQuestion:
             "degraded": answer.degraded,
             **record.fields(),
         }
-        if self.log_questions:
-            fields["question"] = request.question
         _logger.info("answer.finished", extra=fields)
 
     async def _stream(
@@ -146,7 +141,7 @@ class AnswerQuestion:
             for event in _reply(reply, AnswerMode.SMALL_TALK):
                 yield event
             return
-        history = recent(request.history, self.history_tokens, self.count_tokens)
+        history = recent(request.history, HISTORY_TOKENS, self.count_tokens)
         intent = None if request.selection else intent_of(said)
         read = await self._consult(replace(request, history=history), intent, scope)
         if isinstance(read, Clarification):
@@ -197,7 +192,7 @@ class AnswerQuestion:
     def _check(self, question: str) -> None:
         if not question.strip():
             raise QuestionError(EMPTY_QUESTION)
-        require_length(question, self.max_question_chars)
+        require_length(question)
 
     def _answered(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
         """Return the events of the answer."""

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import OverlapScope
 from app.domain.cost import Cost
 from app.domain.document import BlockKind, Book, Site
 from app.domain.edition import ONLY, Edition
@@ -28,7 +27,6 @@ class IngestRequest:
     site: Site | None = None
     base_url: str = ""
     strategy: str = "structure"
-    overlap_scope: OverlapScope = OverlapScope.PAGE
     exclude_kinds: frozenset[BlockKind] = frozenset()
     skip_refused: bool = False
     """Skip files above the reading budget instead of stopping."""

@@ -58,7 +58,7 @@ class PromptSpeed:
                 "prompt_tokens_per_second": round(1 / self._seconds_per_token, 1),
                 "context_tokens": kept,
                 "instead_of": whole,
-                "settings": "RAG_CONTEXT_TOKENS, RAG_OPENAI_PROMPT=short",
+                "setting": "RAG_CONTEXT_TOKENS",
             }
             _log.warning("openai.slow_server", extra=fields)
         self._logged = slow

@@ -236,7 +236,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--binary", default=BINARY, help="the qdrant program (QDRANT_TEST_BINARY)")
     made.add_argument("--rounds", type=int, default=20)
     made.add_argument("--seed", type=int, default=1)
-    made.add_argument("--consistency", type=int, default=1, help="RAG_QDRANT_WRITE_CONSISTENCY")
+    made.add_argument("--consistency", type=int, default=1, help="copies that confirm a write")
     return made
 
 

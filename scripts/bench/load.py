@@ -49,7 +49,6 @@ OWN = ("search", "answer")
 """Kinds that our server answers offline."""
 LIFTED = {
     "RAG_QUESTIONS_PER_MINUTE": "0",
-    "RAG_QUESTIONS_PER_DAY": "0",
     "RAG_EMBEDDER": "local",
     "QDRANT_URL": "",
 }

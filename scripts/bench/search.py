@@ -124,7 +124,7 @@ async def at_once(
 def measure_server(home: Path, asked: Sequence[str]) -> None:
     starts = []
     env = {"RAG_HOME": str(home), "RAG_EMBEDDER": "local", "RAG_GENERATOR": "extractive"}
-    env |= {"QDRANT_URL": "", "RAG_QUESTIONS_PER_MINUTE": "0", "RAG_QUESTIONS_PER_DAY": "0"}
+    env |= {"QDRANT_URL": "", "RAG_QUESTIONS_PER_MINUTE": "0"}
     for _ in range(3):
         env["RAG_PORT"] = str(free_port())
         with server(["-m", "app.cli", "serve"], env) as served:

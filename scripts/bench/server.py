@@ -189,7 +189,6 @@ async def on_server(options: argparse.Namespace) -> AsyncIterator[Application]:
             qdrant_url=options.url,
             qdrant_collection_prefix=options.prefix,
             qdrant_quantization=options.quantization,
-            qdrant_on_disk_vectors=options.quantization == "int8",
         )
         async with application(settings) as app:
             yield app

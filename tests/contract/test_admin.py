@@ -33,12 +33,17 @@ PHASES = ("", "unpack", "read", "chunk", "compare", "embed", "index", "publish")
 
 
 @pytest.fixture
-def settings(owl_home: Path, home: Path, tmp_path: Path) -> Settings:
-    state = Path(shutil.copytree(owl_home, home / "state"))
-    folder = tmp_path / "configured"
+def settings(owl_home: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setattr("app.bootstrap.ingest_process.NICE", 0)  # other tests are no readers
+    return offline_settings(Path(shutil.copytree(owl_home, home / "state")))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "bats"
     folder.mkdir()
     (folder / "bats.md").write_text(BATS, "utf-8")
-    return offline_settings(state, book_folders={"bats": folder}, upload_mb=1, unpacked_mb=2)
+    return folder
 
 
 @pytest.fixture
@@ -63,6 +68,9 @@ def archive(**files: str) -> bytes:
         for name, text in files.items():
             file.writestr(name.replace("__", "/") + ".md", text)
     return out.getvalue()
+
+
+UPLOAD = archive(bats=BATS)
 
 
 def search(admin: httpx.Client, book: str) -> int:
@@ -90,8 +98,8 @@ def test_an_uploaded_book_is_ingested_with_progress(admin: httpx.Client) -> None
     assert [name for name, _ in events_of(admin.get("/bats/ingest", headers=STREAM))] == ["done"]
 
 
-def test_a_configured_folder_is_ingested(admin: httpx.Client, settings: Settings) -> None:
-    started = admin.post("/bats/ingest")
+def test_an_ingest_runs_on_without_its_client(admin: httpx.Client, settings: Settings) -> None:
+    started = admin.post("/bats/ingest", content=UPLOAD)
     assert (started.status_code, started.json()["state"]) == (202, "running")
     events = events_of(admin.get("/bats/ingest", headers=STREAM))
     assert events[-1][0] == "done"
@@ -100,11 +108,11 @@ def test_a_configured_folder_is_ingested(admin: httpx.Client, settings: Settings
 
 
 def test_one_ingest_runs_at_a_time(admin: httpx.Client) -> None:
-    assert admin.post("/bats/ingest").status_code == 202
-    assert_problem(admin.post("/bats/ingest"), 409, "index_busy")
+    assert admin.post("/bats/ingest", content=UPLOAD).status_code == 202
+    assert_problem(admin.post("/bats/ingest", content=UPLOAD), 409, "index_busy")
     assert_problem(admin.post("/mice/ingest", content=archive(a=BATS)), 409, "index_busy")
     assert events_of(admin.get("/bats/ingest", headers=STREAM))[-1][0] == "done"
-    assert admin.post("/bats/ingest").status_code == 202
+    assert admin.post("/bats/ingest", content=UPLOAD).status_code == 202
 
 
 @pytest.mark.parametrize(
@@ -122,14 +130,17 @@ def test_a_refused_archive_changes_nothing(
     assert not (settings.home.parent / "up.md").exists()
 
 
-def test_a_large_archive_is_refused(admin: httpx.Client, settings: Settings) -> None:
-    assert_problem(admin.post("/bats/ingest", content=bytes(2**20 + 1)), 413, "content_too_large")
+def test_a_large_archive_is_refused(
+    admin: httpx.Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.api.security.MAX_ARCHIVE_BYTES", 2**20)
+    assert_problem(admin.post("/bats/ingest", content=bytes(2**20 + 1)), 413, "body_too_large")
 
     def parts() -> Iterator[bytes]:
         for _ in range(20):
             yield bytes(2**16)
 
-    assert_problem(admin.post("/bats/ingest", content=parts()), 413, "content_too_large")
+    assert_problem(admin.post("/bats/ingest", content=parts()), 413, "body_too_large")
     assert list((settings.home / "uploads").iterdir()) == []
     assert_problem(admin.get("/bats/ingest"), 404, "ingest_not_found")
 
@@ -148,8 +159,9 @@ def test_uploads_that_a_killed_server_left_are_removed_after_a_day(
 
 
 def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
-    settings: Settings,
+    settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("app.bootstrap.ingest_process.NICE", 19)
     policies: set[int] = set()
 
     def killed(*_: object) -> None:
@@ -158,16 +170,15 @@ def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
                 policies.add(os.sched_getscheduler(int(child)))
                 os.kill(int(child), signal.SIGKILL)
 
-    low = settings.model_copy(update={"ingest_nice": 19})
     with pytest.raises(StorageError, match="ended with status -9 and no result"):
-        asyncio.run(ingest_in_process(low, bats(settings), killed))
+        asyncio.run(ingest_in_process(settings, bats(folder), killed))
     assert policies == {os.SCHED_IDLE}  # it gives way to readers
 
 
-def test_a_cancelled_ingest_ends_its_process(settings: Settings) -> None:
+def test_a_cancelled_ingest_ends_its_process(settings: Settings, folder: Path) -> None:
     async def run() -> None:
         progressed = asyncio.Event()
-        work = ingest_in_process(settings, bats(settings), lambda *_: progressed.set())
+        work = ingest_in_process(settings, bats(folder), lambda *_: progressed.set())
         task = asyncio.create_task(work)
         await progressed.wait()
         task.cancel()
@@ -178,11 +189,11 @@ def test_a_cancelled_ingest_ends_its_process(settings: Settings) -> None:
     assert not children()
 
 
-def test_an_ingest_whose_server_is_killed_ends(settings: Settings) -> None:
+def test_an_ingest_whose_server_is_killed_ends(settings: Settings, folder: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     ended = subprocess.run(
-        [sys.executable, "-m", "app.cli", *bats(settings).command(bats(settings).source)],
+        [sys.executable, "-m", "app.cli", *bats(folder).command(folder)],
         env={**os.environ, **settings.as_environment()},
         stdout=writer,
         stderr=writer,
@@ -211,8 +222,8 @@ def children() -> list[str]:
     return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
 
 
-def bats(settings: Settings) -> Order:
-    return Order(BookId("bats"), settings.book_folders["bats"], None, "", True)
+def bats(folder: Path) -> Order:
+    return Order(BookId("bats"), folder, None, "", True)
 
 
 def test_rollback_and_removal(admin: httpx.Client) -> None:

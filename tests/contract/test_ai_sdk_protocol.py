@@ -83,7 +83,7 @@ def test_a_failure_is_a_problem_or_the_last_part(
 
 
 def test_a_question_costs_what_it_costs_elsewhere(owl_home: Path) -> None:
-    limits = offline_settings(owl_home, questions_burst=1, questions_per_minute=1)
+    limits = offline_settings(owl_home, questions_per_minute=1)
     with serving(limits) as address, httpx.Client(base_url=address) as client:
         assert ask(client).status_code == 200
         assert_problem(ask(client), 429, "too_many_requests")

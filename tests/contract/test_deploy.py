@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 import yaml
 
+from app.api.server import SHUTDOWN_SECONDS
 from app.settings import Settings
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "scripts/deploy"
 FILES = [path for path in FOLDER.iterdir() if path.suffix != ".md"]
-GRACE = Settings.model_fields["shutdown_seconds"].default + 10
+GRACE = SHUTDOWN_SECONDS + 10
 
 
 def text(name: str) -> str:

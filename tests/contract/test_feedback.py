@@ -32,7 +32,7 @@ def settings(request: pytest.FixtureRequest, owl_home: Path, home: Path) -> Iter
     """Settings with a new, empty log."""
     state = Path(shutil.copytree(owl_home, home / "state"))
     if request.param == "sqlite":
-        yield offline_settings(state, question_log=True)
+        yield offline_settings(state, question_log_days=36_500)
         return
     if not POSTGRES:
         pytest.skip("RAG_TEST_POSTGRES_URL names no server")
@@ -41,7 +41,7 @@ def settings(request: pytest.FixtureRequest, owl_home: Path, home: Path) -> Iter
     with engine.begin() as connection:
         connection.execute(sql.schema.CreateSchema(schema))
     url = f"{POSTGRES}{'&' if '?' in POSTGRES else '?'}options=-csearch_path%3D{schema}"
-    yield offline_settings(state, question_log=True, question_log_url=url)
+    yield offline_settings(state, question_log_days=36_500, question_log_url=url)
     with engine.begin() as connection:
         connection.execute(sql.schema.DropSchema(schema, cascade=True))
     engine.dispose()
@@ -202,7 +202,7 @@ def test_deleted_answers_are_gone_with_their_feedback(
 def test_a_log_that_cannot_be_written_delays_no_answer(owl_home: Path, home: Path) -> None:
     state = Path(shutil.copytree(owl_home, home / "state"))
     (state / "questions.sqlite").write_bytes(b"no database" * 100)
-    settings = offline_settings(state, question_log=True)
+    settings = offline_settings(state, question_log_days=36_500)
     with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
         told = ask(client)
         assert told["citations"]
@@ -214,7 +214,7 @@ def test_tokens_money_and_stages_of_a_model_are_logged(owl_home: Path, home: Pat
     with CohereDouble() as double:
         settings = offline_settings(
             state,
-            question_log=True,
+            question_log_days=36_500,
             generator="cohere",
             cohere_api_key=double.key,
             cohere_base_url=double.url,

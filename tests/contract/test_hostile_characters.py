@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from app.api.report_formats import report_csv
-from app.bootstrap.logs import formatter
+from app.bootstrap.logs import LineFormatter
 from app.domain.owner_report import QuestionCluster, owner_report
 from app.domain.printable import printable
 from tests.command_line import Run
@@ -152,6 +152,6 @@ def test_no_cell_of_a_table_begins_a_formula(question: str, cell: str) -> None:
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_line_of_the_log_has_no_hostile_character(*, as_json: bool) -> None:
     fields = {"name": "app", "msg": "asked %s", "question": TITLE, "args": (TITLE,)}
-    line = formatter(as_json=as_json).format(logging.makeLogRecord(fields))
+    line = LineFormatter(as_json=as_json).format(logging.makeLogRecord(fields))
     assert "Owls" in line
     assert_clean(line)

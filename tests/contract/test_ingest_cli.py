@@ -229,12 +229,9 @@ def test_the_settings_lay_out_a_collection_on_a_server(
 ) -> None:
     monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 0.0)
     settings = {
-        "RAG_QDRANT_GRPC": "false",
-        "RAG_QDRANT_SHARDS": "6",
-        "RAG_QDRANT_REPLICAS": "2",
-        "RAG_QDRANT_WRITE_CONSISTENCY": "2",
+        "RAG_QDRANT_GRPC_PORT": "0",
+        "RAG_QDRANT_REPLICAS": "3",
         "RAG_QDRANT_QUANTIZATION": "int8",
-        "RAG_QDRANT_ON_DISK_VECTORS": "true",
     }
     with qdrant_double() as double:
         serve(double, exists=False)
@@ -244,7 +241,7 @@ def test_the_settings_lay_out_a_collection_on_a_server(
         (body,) = double.bodies(created)
     assert result.code == 1
     assert "as far as this test goes" in result.err
-    assert (body["shard_number"], body["replication_factor"]) == (6, 2)
+    assert (body["shard_number"], body["replication_factor"]) == (1, 3)
     assert body["write_consistency_factor"] == 2
     vectors = body["vectors"]["dense"]  # type: ignore[index]
     assert vectors["on_disk"] is True

@@ -107,7 +107,7 @@ def test_an_unknown_book_is_named(run: Run, book: Path) -> None:
 
 
 def test_a_whole_book_costs_more_than_a_page(owl_home: Path) -> None:
-    limit = offline_settings(owl_home, questions_burst=1, questions_per_minute=1)
+    limit = offline_settings(owl_home, questions_per_minute=1)
     with serving(limit) as address, httpx.Client(base_url=address) as client:
         codes = [client.get("/v1/books/owls/llms-full.txt").status_code for _ in range(2)]
         assert codes == [200, 429]

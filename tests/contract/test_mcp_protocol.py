@@ -210,8 +210,7 @@ def test_a_key_asks_its_own_books_only(run: Run, two_books: Path) -> None:
 
 
 def test_a_question_costs_what_it_costs_elsewhere(owl_home: Path) -> None:
-    limits = {"questions_burst": 1, "questions_per_minute": 1}
-    with serving(offline_settings(owl_home, **limits)) as address:
+    with serving(offline_settings(owl_home, questions_per_minute=1)) as address:
 
         async def work(client: Client) -> list[CallToolResult]:
             asked = {"question": QUESTION}
@@ -258,15 +257,15 @@ def test_a_call_ends_when_its_client_leaves(
     assert generator.cancelled.wait(10)
 
 
-def test_a_call_ends_when_the_server_stops(owl_home: Path) -> None:
+def test_a_call_ends_when_the_server_stops(owl_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.api.server.SHUTDOWN_SECONDS", 0.2)
     generator = ScriptedGenerator()
     generator.play("The flight makes ", hangs=True)
     call = {"name": "ask_book", "arguments": {"question": QUESTION}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     accept = {"Accept": "application/json, text/event-stream"}
     with ThreadPoolExecutor(1) as pool:
-        settings = offline_settings(owl_home, shutdown_seconds=0.2)
-        with serving(settings, generator.open) as address:
+        with serving(offline_settings(owl_home), generator.open) as address:
             answer = pool.submit(
                 httpx.post, address + PATH, json=message, headers=accept, timeout=30
             )
@@ -276,7 +275,7 @@ def test_a_call_ends_when_the_server_stops(owl_home: Path) -> None:
 
 def test_questions_of_agents_are_logged_as_those_of_readers(owl_home: Path, tmp_path: Path) -> None:
     home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
-    settings = offline_settings(home, question_log=True)
+    settings = offline_settings(home, question_log_days=90)
     with serving(settings) as address:
         told(f"{address}{PATH}", "ask_book", question=QUESTION)
     (logged,) = asyncio.run(question_store(settings).find(Selected()))

@@ -277,7 +277,7 @@ def test_the_check_names_the_setting_of_a_server_that_is_not_there() -> None:
 def test_a_time_limit_names_the_settings_that_help() -> None:
     with (
         OpenAIDouble(stall=True) as double,
-        pytest.raises(ProviderUnavailable, match=r"RAG_CONTEXT_TOKENS.*RAG_OPENAI_PROMPT"),
+        pytest.raises(ProviderUnavailable, match="RAG_CONTEXT_TOKENS"),
     ):
         ask(double, timeout_seconds=0.1)
 

@@ -79,7 +79,7 @@ ENTRIES = [
 def settings(owl_home: Path, home: Path) -> Settings:
     """Settings of the command line's state folder, with a filled log."""
     state = Path(shutil.copytree(owl_home, home / "state"))
-    settings = offline_settings(state, question_log=True)
+    settings = offline_settings(state, question_log_days=36_500)
     fill(settings, ENTRIES)
     return settings
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -13,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 from starlette.testclient import TestClient
 
-from app.bootstrap.traces import Traces, traces
+from app.bootstrap.traces import Traces
 from app.main import create_app
 from app.settings import Settings
 from tests.cohere_double import CohereDouble
@@ -33,7 +35,7 @@ def spans_of(settings: Settings, path: str, body: object, **headers: str) -> Seq
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    web = create_app(settings, open_traces=lambda _: Traces(provider))
+    web = create_app(settings, traced=Traces(provider))
     with TestClient(
         web, "http://127.0.0.1", client=("127.0.0.1", 50_000), raise_server_exceptions=False
     ) as client:
@@ -77,8 +79,20 @@ def test_a_5xx_is_an_error_named_by_its_code(home: Path) -> None:
     assert request.status.description
 
 
-def test_traces_are_off_unless_the_settings_ask_for_them(home: Path) -> None:
-    assert traces(offline_settings(home)) is None
-    opened = traces(offline_settings(home, traces=True))
-    assert opened is not None
-    opened.close()
+def test_traces_go_where_the_environment_says(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[bytes] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(self.rfile.read(int(self.headers["content-length"])))
+            self.send_response(200)
+            self.end_headers()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
+        with TestClient(create_app(offline_settings(home)), "http://127.0.0.1") as client:
+            client.get("/healthz")
+        server.shutdown()
+    assert b"GET /healthz" in b"".join(received)

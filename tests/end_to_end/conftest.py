@@ -28,7 +28,7 @@ def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a state folder that holds the sample book's index; for reading only."""
     home = tmp_path_factory.mktemp("home")
     settings = offline_settings(home)
-    ingest(settings, sample_request(settings))
+    ingest(settings, sample_request())
     return home
 
 

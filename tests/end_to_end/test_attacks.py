@@ -33,7 +33,7 @@ END = 15.0
 @pytest.fixture(scope="module")
 def served(owl_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     home = Path(shutil.copytree(owl_home, tmp_path_factory.mktemp("attacked") / "rag"))
-    with served_process(home, RAG_QUESTIONS_PER_MINUTE="0", RAG_QUESTIONS_PER_DAY="0") as server:
+    with served_process(home, RAG_QUESTIONS_PER_MINUTE="0") as server:
         yield server
 
 

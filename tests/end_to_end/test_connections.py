@@ -23,9 +23,9 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 import app.domain.errors as errors
-from app.api.connections import BoundedConnection, ConnectionLimits, FairSlots
+from app.api.connections import BoundedConnection
 from app.api.limits import trusted_proxies
-from app.bootstrap.logs import OncePerSecond, formatter
+from app.bootstrap.logs import LineFormatter, OncePerSecond
 from tests.openai_double import OpenAIDouble, event
 from tests.owl_server import QUESTION
 from tests.served_process import Served, served_process
@@ -126,7 +126,7 @@ def endless(owl_home: Path, tmp_path: Path) -> Iterator[Served]:
         double.answering = words  # read one by one
         with served_process(
             home,
-            RAG_SHUTDOWN_SECONDS="0.3",
+            running="import app.api.server as served; served.SHUTDOWN_SECONDS = 0.3",
             RAG_GENERATOR="openai",
             RAG_OPENAI_BASE_URL=double.url,
         ) as server:
@@ -176,15 +176,17 @@ async def flood(scope: Scope, receive: Receive, send: Send) -> None:
     ],
     ids=["silent", "half a head", "takes nothing"],
 )
-def test_who_does_not_send_or_take_in_time_loses_the_connection(sent: bytes, status: bytes) -> None:
+def test_who_does_not_send_or_take_in_time_loses_the_connection(
+    sent: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("HEAD_SECONDS", "READ_SECONDS"):
+        monkeypatch.setattr(f"app.api.connections.{limit}", 0.05)
+
     async def run() -> bytes:
         loop = asyncio.get_running_loop()
         config = uvicorn.Config(flood, ws="none", lifespan="off", log_config=None)
         config.load()
         state = ServerState()
-        places = FairSlots(4)
-        limits = ConnectionLimits(places, [], head_seconds=0.05, read_seconds=0.05)
-
         lost = asyncio.Event()
 
         class Watched(BoundedConnection):
@@ -193,7 +195,7 @@ def test_who_does_not_send_or_take_in_time_loses_the_connection(sent: bytes, sta
                 lost.set()
 
         server = await loop.create_server(
-            lambda: Watched(config, state, {}, limits=limits), "127.0.0.1", 0
+            lambda: Watched(config, state, {}, most=4, trusted=[]), "127.0.0.1", 0
         )
         with socket.create_connection(server.sockets[0].getsockname()) as client:
             client.setblocking(False)
@@ -204,7 +206,7 @@ def test_who_does_not_send_or_take_in_time_loses_the_connection(sent: bytes, sta
             with suppress(ConnectionResetError):
                 received = await loop.sock_recv(client, 12)
         server.close()
-        assert places.free == 4
+        assert not state.connections
         await asyncio.gather(*state.tasks)
         return received
 
@@ -229,9 +231,7 @@ def test_only_a_trusted_proxy_says_who_asks(
     owl_home: Path, tmp_path: Path, trusted: str, first: str, second: str, admitted: bool
 ) -> None:
     home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
-    settings = offline_settings(
-        home, questions_per_minute=1, questions_burst=1, trusted_proxies=trusted, open=True
-    )
+    settings = offline_settings(home, questions_per_minute=1, trusted_proxies=trusted, open=True)
     with serving(settings) as address:
         codes = [
             httpx.post(
@@ -249,8 +249,9 @@ def test_a_proxy_that_is_no_network_is_named(setting: str) -> None:
 
 
 def test_a_class_behind_one_address_is_answered_and_another_address_in_its_turn(
-    owl_home: Path, tmp_path: Path
+    owl_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("app.api.limits.SEARCHES_AT_ONCE", 4)
     home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
     finished: list[str] = []
 
@@ -272,17 +273,18 @@ def test_a_class_behind_one_address_is_answered_and_another_address_in_its_turn(
             pupils = [ask(school, "school", stream=number % 2 == 0) for number in range(64)]
             return await asyncio.gather(*pupils, ask(home, "home", stream=True))
 
-    with serving(offline_settings(home, searches_at_once=4)) as address:
+    with serving(offline_settings(home)) as address:
         assert asyncio.run(ask_at_once(address)) == [200] * 65
     assert finished.index("home") < 40, "it was sent last and must not be answered last"
 
 
 def test_an_answer_that_waits_for_its_model_holds_up_no_search(
-    owl_home: Path, tmp_path: Path
+    owl_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("app.api.limits.SEARCHES_AT_ONCE", 1)
     generator = ScriptedGenerator()
     home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
-    with serving(offline_settings(home, searches_at_once=1), generator.open) as address:
+    with serving(offline_settings(home), generator.open) as address:
         generator.play("The flight ", hangs=True)
         asking = HTTPConnection("127.0.0.1", int(address.rpartition(":")[2]), 30)
         as_json = {"Content-Type": "application/json"}
@@ -305,6 +307,6 @@ def test_a_line_of_the_log_has_the_fields_and_says_what_was_left_out() -> None:
     assert once.filter(logging.makeLogRecord({**error, "msg": "another"}))
     now += 1
     assert once.filter(records[3])
-    line = json.loads(formatter(as_json=True).format(records[3]))
+    line = json.loads(LineFormatter(as_json=True).format(records[3]))
     assert (line["level"], line["event"], line["code"]) == ("error", "it", "x y")
     assert line["left_out"] == 2

@@ -150,22 +150,3 @@ def test_the_cause_of_a_5xx_stands_with_its_request_id(served: World) -> None:
     assert (line["status"], line["code"]) == (503, "provider_unavailable")
     assert "connection broke" in line["reason"]
     assert "generation" in line["stages"]
-
-
-@pytest.mark.parametrize("alone", [{"RAG_LOG_QUESTIONS": "true"}], indirect=True)
-def test_questions_are_logged_if_the_owner_wants_them(alone: World) -> None:
-    answer = alone.ask()
-    assert finished(alone, answer)["question"] == QUESTION
-
-
-@pytest.mark.parametrize(
-    "alone", [{"RAG_LOG_FORMAT": "text", "RAG_LOG_LEVEL": "warning"}], indirect=True
-)
-def test_the_format_and_the_level_can_be_set(alone: World) -> None:
-    alone.double.fail(Fault(kind="drop_mid"), endpoint="chat")
-    alone.ask()
-    alone.served.process.terminate()
-    alone.served.process.wait(30)
-    (line,) = alone.served.log.read_text().splitlines()
-    assert "answer.generator_failed" in line
-    assert "error=provider_unavailable" in line

@@ -162,7 +162,7 @@ def test_an_opened_citation_is_counted_in_the_owners_report(
     browser: Browser, owls: ForeignSite, run: Run, home: Path, sample_home: Path
 ) -> None:
     settings = offline_settings(
-        Path(shutil.copytree(sample_home, home / "state")), question_log=True
+        Path(shutil.copytree(sample_home, home / "state")), question_log_days=90
     )
     with ThreadPoolExecutor(1) as pool:
         key = pool.submit(added, run, "--origin", owls.address).result()

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from app.domain.book_id import BookId
 from app.domain.retrieval.fusion import RRF_K, Fusion, fuse
 from app.domain.retrieval.query import Candidates, ScoredId
-from app.settings import Settings
 
 
 def scored(**scores: float) -> tuple[ScoredId, ...]:
@@ -84,14 +83,6 @@ _ids = st.sampled_from("abcdefgh")
 _lists = st.dictionaries(_ids, st.floats(-1, 50, allow_nan=False), max_size=8).map(
     lambda found: tuple(sorted(scored(**found), key=lambda one: (-one.score, one.chunk_id)))
 )
-
-
-@pytest.mark.parametrize("method", Fusion)
-def test_the_environment_chooses_the_method(
-    method: Fusion, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RAG_FUSION", method.value)
-    assert Settings().fusion is method
 
 
 @given(_lists, _lists, st.sampled_from(Fusion), st.floats(0, 1))

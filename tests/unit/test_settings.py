@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from app.settings import Settings
+from app.settings import GivenPrice, Settings
 
 
 def test_another_process_reads_the_same_settings(
@@ -19,8 +19,7 @@ def test_another_process_reads_the_same_settings(
         home=tmp_path,
         cohere_api_key=SecretStr("secret"),
         qdrant_url=None,
-        book_folders={"owls": Path("/srv/owls")},
-        chat_prices={"small": (0.5, 1.5)},
+        prices={"small": GivenPrice(input_tokens=0.5)},
         open=True,
         budget_day=None,
         public_url="https://books.example",

@@ -127,7 +127,7 @@ def _failed_call(address: str, error: AioRpcError) -> RagError:
         case StatusCode.UNAVAILABLE:
             return StorageError(
                 f"cannot reach Qdrant's gRPC at {address} ({reason}): check QDRANT_URL and the "
-                "server, open its gRPC port (RAG_QDRANT_GRPC_PORT), or set RAG_QDRANT_GRPC=false"
+                "server, open its gRPC port (RAG_QDRANT_GRPC_PORT), or set the port to 0 for HTTP"
             )
         case StatusCode.DEADLINE_EXCEEDED:
             return StorageError(f"Qdrant at {address} did not answer in time ({reason})")

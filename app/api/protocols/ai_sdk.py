@@ -5,7 +5,7 @@ https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import APIRouter, Depends, Request
@@ -18,8 +18,7 @@ from app.api.keys import BEARER
 from app.api.limits import answer_place
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_request
-from app.api.quotas import answer_charged
-from app.api.requests import BookName, ChatRequest
+from app.api.requests import BookName
 from app.api.responses import CitationBody, answer_json
 from app.api.routes import Rag, problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
@@ -130,20 +129,6 @@ class UiMessageEvents:
 router = APIRouter(tags=["protocols"])
 
 
-async def _charged(body: UiRequest, request: Request) -> AsyncIterator[ChatRequest]:
-    """Dependency: the question of the last message, charged until the response is sent.
-
-    QuestionError, RequestValidationError, TooManyRequests.
-    """
-    turns = [(one.role, one.read()) for one in body.messages if one.role != "system"]
-    asked = chat_request(turns, body.book, body)
-    async with answer_charged(request, asked.book):
-        yield asked
-
-
-Asked = Annotated[ChatRequest, Depends(_charged)]
-
-
 @router.post(
     "/v1/ai-sdk",
     summary="Ask by the AI SDK's stream of UI messages",
@@ -154,6 +139,8 @@ Asked = Annotated[ChatRequest, Depends(_charged)]
     response_class=StreamingResponse,  # only for the OpenAPI description
     dependencies=[Depends(BEARER), Depends(answer_place)],
 )
-async def ui_messages(asked: Asked, request: Request, rag: Rag) -> EventStream:
+async def ui_messages(body: UiRequest, request: Request, rag: Rag) -> EventStream:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""
+    turns = [(one.role, one.read()) for one in body.messages if one.role != "system"]
+    asked = chat_request(turns, body.book, body)
     return await streamed(asked, request, UiMessageEvents(rag.settings.public_url))

@@ -16,9 +16,8 @@ from pydantic import BaseModel, Field
 
 from app.api.asking import ask_request, whole
 from app.api.keys import books_for
-from app.api.limits import CHARGES, capacity_of, charge_address, client_place
+from app.api.limits import ANSWER, SEARCH, capacity_of, charge_address, client_place
 from app.api.protocols.linked_text import linked
-from app.api.quotas import answer_charged, charge_search
 from app.api.requests import BookName, ChatRequest, Question
 from app.api.responses import Body, HitBody
 from app.bootstrap.application import Application
@@ -115,12 +114,11 @@ class Caller:
             return (book,) if book else ()
         return books_for(self.request, book)
 
-    async def search(self, query: SearchQuery, book: BookId | None) -> RetrievalResult:
+    async def search(self, query: SearchQuery) -> RetrievalResult:
         """Raises TooManyRequests, Overloaded and the errors of the use case."""
         if self.request is None:
             return await self.rag.retrieve.search(query)
-        charge_address(self.request, CHARGES["/v1/search"])
-        await charge_search(self.request, book)
+        charge_address(self.request, SEARCH)
         async with client_place(capacity_of(self.request).searches, self.request):
             return await self.rag.retrieve.search(query)
 
@@ -129,11 +127,8 @@ class Caller:
         if self.request is None:
             ask = ask_request(body, self.books(body.book), self.rag.settings)
             return await self.rag.answer.answer(ask)
-        charge_address(self.request, CHARGES["/v1/chat"])
-        async with (
-            client_place(capacity_of(self.request).answers, self.request),
-            answer_charged(self.request, body.book),
-        ):
+        charge_address(self.request, ANSWER)
+        async with client_place(capacity_of(self.request).answers, self.request):
             return await whole(body, self.request)
 
 
@@ -158,9 +153,9 @@ class BookTools:
     ) -> Annotated[CallToolResult, SearchResult]:
         """Find the passages of a textbook that are nearest to a question, with their addresses."""
         caller = self._caller(call)
-        require_length(question, caller.rag.settings.max_question_chars)
+        require_length(question)
         books = SearchFilter(books=caller.books(book))
-        found = await caller.search(SearchQuery(question=question, k=count, filter=books), book)
+        found = await caller.search(SearchQuery(question=question, k=count, filter=books))
         passages = [FoundPassage.model_validate(HitBody.of(hit)) for hit in found.hits]
         shown = [_passage_text(number, one) for number, one in enumerate(passages, 1)]
         return _told("\n\n".join(shown) or "No passage was found.", SearchResult(passages=passages))

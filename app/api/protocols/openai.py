@@ -6,7 +6,7 @@ offsets of the link. Sampling parameters are ignored.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
@@ -23,7 +23,6 @@ from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_re
 from app.api.protocols.housekeeping import housekeeping_reply
 from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
 from app.api.protocols.openai_errors import errors, stream_error
-from app.api.quotas import answer_charged
 from app.api.requests import ChatRequest
 from app.api.routes import Rag
 from app.bootstrap.application import Application
@@ -243,22 +242,14 @@ def _identity(model: str) -> dict[str, Any]:
 router = APIRouter(tags=["protocols"])
 
 
-async def _charged(
-    body: CompletionRequest, request: Request, rag: Rag
-) -> AsyncIterator[ChatRequest | str]:
-    """Dependency: the question, charged until the response is sent, or the reply if it is none.
+async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest | str:
+    """Dependency: the question, or the reply if it is none.
 
-    BookNotFound, BookNotAllowed, InputError, RequestValidationError, TooManyRequests.
+    BookNotFound, BookNotAllowed, InputError, RequestValidationError.
     """
     read = [(one.role, one.read()) for one in body.messages]
     book = (await _book_of(body.model, request, rag)).book
-    reply = housekeeping_reply(read)
-    if reply is not None:
-        yield reply
-        return
-    asked = _chat_request(body, read, book)
-    async with answer_charged(request, book):
-        yield asked
+    return housekeeping_reply(read) or _chat_request(body, read, book)
 
 
 def _chat_request(
@@ -290,7 +281,7 @@ async def _book_of(model: str, request: Request, rag: Application) -> BookManife
 
 
 _TURNS = ("user", "assistant")
-Asked = Annotated[ChatRequest | str, Depends(_charged)]
+Asked = Annotated[ChatRequest | str, Depends(_asked)]
 
 
 @router.post(

@@ -165,8 +165,15 @@ def recent(
     return tuple(reversed(kept))
 
 
-def require_length(question: str, limit: int) -> None:
-    """Raise QuestionError if the question is longer than `limit` characters."""
-    if len(question) > limit:
-        message = f"the question has {len(question):,} characters; at most {limit:,} are allowed"
+MAX_QUESTION_CHARS = 4_000
+"""About a page. A longer text is no question, and a model would be paid for it."""
+
+
+def require_length(question: str) -> None:
+    """Raise QuestionError if the question is longer than `MAX_QUESTION_CHARS`."""
+    if len(question) > MAX_QUESTION_CHARS:
+        message = (
+            f"the question has {len(question):,} characters; "
+            f"at most {MAX_QUESTION_CHARS:,} are allowed"
+        )
         raise QuestionError(message)
