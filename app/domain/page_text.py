@@ -47,9 +47,16 @@ class PageText:
         """
         wanted = folded_words(quote)
         if not suffix:
-            return self.words.count(wanted)
+            return self._count(wanted)
         behind = folded_words(suffix)
-        return self.words.count(wanted + behind) + self.words.count(f"{wanted} | {behind}")
+        return self._count(wanted + behind) + self._count(f"{wanted} | {behind}")
+
+    def _count(self, folded: str) -> int:
+        """Count the occurrences; those that overlap, "row row" in "row row row", are two."""
+        count, at = 0, self.words.find(folded)
+        while at >= 0:
+            count, at = count + 1, self.words.find(folded, at + 1)
+        return count
 
     def link(self, url: str, quote: str, following: str = "") -> str:
         """Return a deep link to words of the quote that are unique on the page; else to its end
