@@ -24,10 +24,13 @@ from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
 from app.domain.answer import Answer, AnswerEvent
 from app.domain.answering.exercises import Solutions
+from app.domain.answering.part_requests import Here, Intent, IntentKind
 from app.domain.answering.request import AskRequest, Selection
 from app.domain.book_id import BookId
 from app.domain.errors import ShuttingDown
+from app.domain.languages import language_of_question
 from app.domain.retrieval.query import SearchFilter, Turn
+from app.domain.terms import words
 from app.services.answer_question import whole_answer
 from app.services.resilience import in_time, stream_with_deadline
 from app.settings import Settings
@@ -119,8 +122,20 @@ def ask_request(
         scope=body.scope,
         selection=Selection(chosen.text, chosen.paragraph_id) if chosen else None,
         solutions=body.solutions or Solutions(settings.solutions),
+        intent=_intent(body),
         reader=reader,
     )
+
+
+def _intent(body: ChatRequest) -> Intent | None:
+    """Return the part of the book that a button requests; None for a typed question."""
+    if body.request is None:
+        return None
+    named = body.request.chapter
+    here = Here.CHAPTER if named == "this" else Here.PAGE
+    language = language_of_question(words(body.question), "en")
+    kind = IntentKind(body.request.kind)
+    return Intent(kind, language, named if isinstance(named, int) else here)
 
 
 def answer_events(body: ChatRequest, request: Request) -> AsyncGenerator[AnswerEvent, None]:

@@ -87,6 +87,19 @@ class SelectionBody(RequestBody):
     ] = ""
 
 
+class PartRequest(RequestBody):
+    """What a button asks of a chapter or page, whatever the words of `question`."""
+
+    kind: Literal["summary", "quiz"]
+    chapter: Annotated[
+        int | Literal["this"] | None,
+        Field(
+            description="The number of a chapter, or `this` for that of `page_url`. Without it, "
+            "the page of `page_url` itself."
+        ),
+    ] = None
+
+
 def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
     """Return the JSON Schema that requires `field`, of this schema, for these scopes."""
     of_scope: JsonDict = {"enum": [str(scope) for scope in Scope if scope in scopes]}
@@ -117,6 +130,7 @@ class ChatRequest(RequestBody):
         ),
     ] = None
     selection: SelectionBody | None = None
+    request: PartRequest | None = None
     solutions: Annotated[
         Solutions | None,
         Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -30,16 +30,16 @@ class Body(BaseModel):
 
     @model_serializer(mode="wrap")
     def _printable(self, fields: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a type would replace the fields' schema
-        return _shown(fields(self))
+        return printable_json(fields(self))
 
 
-def _shown(value: object) -> object:
+def printable_json(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Make every text of a JSON value printable."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):
-        return {name: _shown(one) for name, one in value.items()}
-    return [_shown(one) for one in value] if isinstance(value, list) else value
+        return {name: printable_json(one) for name, one in value.items()}
+    return [printable_json(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _public(path: str, info: ValidationInfo) -> str:

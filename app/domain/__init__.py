@@ -3,7 +3,7 @@
 - a book: `document`, `book_id`, `edition`, `notebooks`, `reading_budget`, `glossary`,
   `abbreviations`, `llms_text`
 - ids of paragraphs: `identity`, `ledger`, `ledger_matching`, `ledger_renewal`
-- links to paragraphs: `links`, `page_links`, `page_text`, `unique_phrases`, `urls`
+- links to paragraphs: `links`, `page_links`, `page_text`, `urls`
 - chunks: `chunking`; search: `retrieval`, `search_text`
 - answers: `answer`, `answering`, `prompts`, `generated_text`
 - words and texts: `terms`, `languages`, `english`, `word_count`, `script_scale`,

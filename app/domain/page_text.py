@@ -41,15 +41,20 @@ class PageText:
         return cls(" | ".join(folded_words(block) for block in blocks))
 
     def count(self, quote: str, suffix: str = "") -> int:
-        """Return how often these words are on the page, followed by the suffix.
+        """Return whether these words are on the page, followed by the suffix: 0, 1, 2 or more.
 
         A block boundary is allowed only between quote and suffix.
         """
         wanted = folded_words(quote)
         if not suffix:
-            return self.words.count(wanted)
+            return self._count(wanted)
         behind = folded_words(suffix)
-        return self.words.count(wanted + behind) + self.words.count(f"{wanted} | {behind}")
+        return self._count(wanted + behind) + self._count(f"{wanted} | {behind}")
+
+    def _count(self, folded: str) -> int:
+        """Return 0, 1, or 2 for more; those that overlap are two, as "row row" in "row row row"."""
+        first = self.words.find(folded)
+        return 0 if first < 0 else 1 + (self.words.find(folded, first + 1) >= 0)
 
     def link(self, url: str, quote: str, following: str = "") -> str:
         """Return a deep link to words of the quote that are unique on the page; else to its end
@@ -82,7 +87,7 @@ class PageText:
                     continue  # fewer than four words are linked only if they are the whole stretch
                 for first, last in zip(spans, spans[size - 1 :], strict=False):
                     run = stretch[first[0] : last[1]]
-                    if self.words.count(folded_words(run)) == 1:
+                    if self.count(run) == 1:
                         return run
         return ""
 
@@ -112,4 +117,4 @@ class BuiltPage:
         if found == 1:
             return ""
         shown = " ".join(part for part in (unquote(quote), unquote(suffix)) if part)
-        return f"the quote occurs {found} times: {shown!r}" if found else f"no quote {shown!r}"
+        return f"the quote is not unique: {shown!r}" if found else f"no quote {shown!r}"

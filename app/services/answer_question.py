@@ -27,9 +27,10 @@ from app.domain.answering.exercises import Solutions
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
-from app.domain.answering.intents import Intent, intent_of, small_talk_reply
 from app.domain.answering.notices import READ_FIRST, in_language
+from app.domain.answering.part_requests import Intent, intent_of
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
+from app.domain.answering.small_talk import small_talk_reply
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.errors import (
@@ -142,7 +143,7 @@ class AnswerQuestion:
                 yield event
             return
         history = recent(request.history, HISTORY_TOKENS, self.count_tokens)
-        intent = None if request.selection else intent_of(said)
+        intent = None if request.selection else request.intent or intent_of(said)
         read = await self._consult(replace(request, history=history), intent, scope)
         if isinstance(read, Clarification):
             for event in _reply(read.text, AnswerMode.CLARIFICATION, read.sources):

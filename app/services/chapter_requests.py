@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, chain
+from math import inf
 
 from app.domain.answer import Source
 from app.domain.answering.chapter_answers import (
@@ -24,20 +25,19 @@ from app.domain.answering.chapters import (
 )
 from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import ExtractiveAnswer
-from app.domain.answering.intents import Here, Intent
 from app.domain.answering.notices import (
     NO_EXERCISES,
     NO_SUCH_EXERCISE,
     WHAT_IS,
     WHICH_BOOK,
     WHICH_CHAPTER,
+    in_language,
 )
+from app.domain.answering.part_requests import Here, Intent, IntentKind
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse
 from app.domain.answering.request import AskRequest, PageLocation
-from app.domain.answering.request_words import IntentKind
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
-from app.domain.document import BlockKind
 from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
@@ -95,11 +95,10 @@ class ConsultChapters:
         contents = [_within(await self._chapters_of(one), scope.filter) for one in books]
         every = list(chain.from_iterable(contents))
         found = self._named(intent, every, page)
-        if not found and (question := _about_topic(intent)):
-            return replace(request, question=question)
+        if not found and isinstance(intent.chapter, str):
+            return None
         if len({one.book for one in found or every}) > 1:
-            titles = "; ".join(one.title for one in books)
-            return Clarification(WHICH_BOOK[intent.language].format(titles))
+            return _clarify(WHICH_BOOK, intent, [one.title for one in books])
         if intent.kind is IntentKind.EXERCISE:
             return await self._exercise(intent, request, found, every, scope)
         if not found:
@@ -116,32 +115,29 @@ class ConsultChapters:
         self, intent: Intent, chapters: Sequence[Chapter], page: PageLocation | None
     ) -> list[Chapter]:
         """Return the chapters that the request may refer to."""
-        reference = intent.chapter
-        if reference is None:
-            with_exercises = [one for one in chapters if one.exercises]
-            return _at_page(page, Here.CHAPTER, chapters) if page else with_exercises
-        if reference.here:
-            return _at_page(page, reference.here, chapters)
-        if reference.topic:
-            return self._with_topic(reference.topic, chapters)
-        return [one for one in chapters if one.number == reference.number]
+        match intent.chapter:
+            case None:
+                with_exercises = [one for one in chapters if one.exercises]
+                return _at_page(page, Here.CHAPTER, chapters) if page else with_exercises
+            case Here() as here:
+                return _at_page(page, here, chapters)
+            case str(topic):
+                return self._with_topic(topic, chapters)
+            case number:
+                return [one for one in chapters if one.number == number]
 
     def _with_topic(self, topic: str, chapters: Sequence[Chapter]) -> list[Chapter]:
-        """Return the chapter, else the page, whose title has all terms of the topic.
-
-        Of several, the one with the shortest title; empty if there is none.
-        """
-        pages = [page_of(one, file) for one in chapters for file in one.files]
+        """Return the chapter, else the page, with the shortest title that has the topic's terms."""
         terms = self.consult.retrieve.analysis.lexical.terms
+        pages = [page_of(one, file) for one in chapters for file in one.files]
         for candidates in (chapters, pages):
-            titles = [(one, terms(one.title, one.language)) for one in candidates]
             found = [
-                (len(title), one)
-                for one, title in titles
-                if (asked := terms(topic, one.language)) and asked <= title
+                one
+                for one in candidates
+                if (asked := terms(topic, one.language)) and asked <= terms(one.title, one.language)
             ]
             if found:
-                return [min(found, key=lambda sized: sized[0])[1]]
+                return [min(found, key=lambda one: len(one.title))]
         return []
 
     async def _exercise(
@@ -166,7 +162,7 @@ class ConsultChapters:
                 )
         if having := [one for one in every if one.exercises]:
             return _ask_which(NO_SUCH_EXERCISE, intent, having)
-        return Clarification(NO_EXERCISES[intent.language])
+        return _clarify(NO_EXERCISES, intent)
 
     async def _of_chapter(
         self, chapter: Chapter, intent: Intent, request: AskRequest, scope: BookScope
@@ -179,7 +175,7 @@ class ConsultChapters:
         else:
             context, prepared = self._summary(passages, chapter.language)
         if not prepared.text:
-            return Clarification(NO_EXERCISES[intent.language]) if quiz else None
+            return _clarify(NO_EXERCISES, intent) if quiz else None
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         return Consultation(
@@ -213,29 +209,24 @@ class ConsultChapters:
         """Return the first exercises; without any, questions for glossary terms."""
         if context := exercises(passages)[:QUIZ_QUESTIONS]:
             return context, quoted(whole_blocks(context), context)
-        entries = await self._terms(chapter, passages, scope.books[chapter.book])
-        return asked_terms(entries[:QUIZ_QUESTIONS], WHAT_IS[language])
+        entries = await self._terms(chapter, scope.books[chapter.book])
+        return asked_terms(entries, in_language(WHAT_IS, language))
 
     def _analysis(self, question: str, language: str) -> QuestionAnalysis:
         terms = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
         said = tuple(words(question))
         return analyse(question, SearchText(question, said), question, language, said, terms, {})
 
-    async def _terms(
-        self, chapter: Chapter, passages: Sequence[ContextPassage], manifest: BookManifest
-    ) -> list[ContextPassage]:
-        """Return the chapter's glossary entries; without any, the entries of the terms it uses."""
-        entries = [one for one in passages if one.passage.kind is BlockKind.GLOSSARY_ENTRY]
-        if entries:
-            return entries
+    async def _terms(self, chapter: Chapter, manifest: BookManifest) -> list[ContextPassage]:
+        """Return the glossary entries of the first terms that the chapter uses."""
         ids: dict[str, None] = {}
         for page in chapter.pages:
             terms = await self.glossary.in_book(page_key(page.deep_link_url), manifest)
             ids |= dict.fromkeys(one.entry.paragraph_id for one in terms or ())
-        used = [*ids][:QUIZ_QUESTIONS]
+        used = tuple(ids)[:QUIZ_QUESTIONS]
         if not used:
             return []
-        wanted = SearchFilter(books=(chapter.book,), paragraph_ids=tuple(used))
+        wanted = SearchFilter(books=(chapter.book,), paragraph_ids=used)
         held = context_of(await self.index.matching(wanted), self.count_tokens)
         return [one for one in held if one.passage.paragraph_id in used]
 
@@ -251,13 +242,6 @@ class ConsultChapters:
         return list(section[: max(fitting, 1)])
 
 
-def _about_topic(intent: Intent) -> str:
-    """Return the ordinary question for "summarise X" without a chapter on X; "" otherwise."""
-    topic = intent.chapter.topic if intent.chapter else ""
-    summary = intent.kind is IntentKind.SUMMARY
-    return WHAT_IS[intent.language].format(topic) if topic and summary else ""
-
-
 def _at_page(page: PageLocation | None, here: Here, chapters: Sequence[Chapter]) -> list[Chapter]:
     """Return the chapter of the reader's page, or the page alone; empty if it is unknown."""
     if page is None:
@@ -268,28 +252,26 @@ def _at_page(page: PageLocation | None, here: Here, chapters: Sequence[Chapter])
 
 def _within(chapters: Iterable[Chapter], scope: SearchFilter) -> list[Chapter]:
     """Return the chapters with only the pages that the scope allows."""
-    allowed = [
-        replace(one, pages=tuple(page for page in one.pages if _allows(scope, page)))
-        for one in chapters
-    ]
+    allowed = [replace(one, pages=tuple(_allowed(one.pages, scope))) for one in chapters]
     return [one for one in allowed if one.pages]
 
 
-def _allows(scope: SearchFilter, page: Chunk) -> bool:
-    return (
-        (not scope.files or page.file in scope.files)
-        and (not scope.chapters or page.chapter in scope.chapters)
-        and (scope.max_position is None or page.position <= scope.max_position)
-    )
+def _allowed(pages: Iterable[Chunk], scope: SearchFilter) -> Iterator[Chunk]:
+    last = inf if scope.max_position is None else scope.max_position
+    for page in pages:
+        of_scope = not scope.files or page.file in scope.files
+        if (
+            of_scope
+            and page.chapter in (scope.chapters or (page.chapter,))
+            and page.position <= last
+        ):
+            yield page
 
 
 def _ask_which(
     question: Mapping[str, str], intent: Intent, chapters: Sequence[Chapter]
 ) -> Clarification:
-    """Ask which of these chapters is meant.
-
-    Chapters without a number are listed only if no chapter has a number; at most `_LISTED`.
-    """
+    """Ask which of these chapters is meant; those without a number only if none has one."""
     numbered = [one for one in chapters if one.number is not None] or chapters
     listed = numbered[:_LISTED]
     sources = tuple(
@@ -297,5 +279,14 @@ def _ask_which(
         for one in listed
         for page in one.pages[:1]
     )
-    names = "; ".join([*(one.name for one in listed), *["..."] * (len(listed) < len(numbered))])
-    return Clarification(question[intent.language].format(names), sources)
+    more = ["..."] if len(listed) < len(numbered) else []
+    return _clarify(question, intent, [*(one.name for one in listed), *more], sources)
+
+
+def _clarify(
+    question: Mapping[str, str],
+    intent: Intent,
+    choices: Sequence[str] = (),
+    sources: tuple[Source, ...] = (),
+) -> Clarification:
+    return Clarification(in_language(question, intent.language).format("; ".join(choices)), sources)

@@ -85,6 +85,29 @@ def test_a_chapter_without_a_summary_is_outlined(chat: httpx.Client) -> None:
         assert f"{passage['heading_path'][-1]}\n\n" in body["answer"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "heading"),
+    [
+        ({"kind": "summary", "chapter": 4}, "Summary"),
+        ({"kind": "summary", "chapter": "this"}, "Summary"),
+        ({"kind": "quiz"}, "Exercise 4.1"),
+    ],
+)
+def test_a_button_asks_in_any_words(
+    chat: httpx.Client, asked: dict[str, object], heading: str
+) -> None:
+    page_url = "" if asked.get("chapter") == 4 else f"{PAGES}/04-ranking.html"
+    body = ask(chat, "یہ باب کس بارے میں ہے؟", request=asked, page_url=page_url)
+    assert body["mode"] == "extractive"
+    path = body["passages"][0]["heading_path"]
+    assert (path[0], path[-1]) == ("4. Ranking with Words", heading)
+
+
+def test_a_button_on_an_unknown_page_is_asked_back_for_in_its_language(chat: httpx.Client) -> None:
+    body = ask(chat, "Worum geht es in diesem Kapitel?", request={"kind": "quiz"})
+    assert body["answer"].startswith("Welches Kapitel meinen Sie?")
+
+
 def test_a_quiz_asks_the_chapters_exercises_without_their_solutions(chat: httpx.Client) -> None:
     body = ask(chat, "quiz me on chapter 1")
     assert [one["heading_path"][-1] for one in body["passages"]] == [

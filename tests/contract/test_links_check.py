@@ -59,7 +59,7 @@ def test_a_site_on_which_every_link_lands_has_no_miss(
         (
             "</body>",
             "<p>Their ears sit at last.</p></body>",
-            "the quote occurs 2 times: 'Their ears sit at'",
+            "the quote is not unique: 'Their ears sit at'",
         ),
     ],
 )

@@ -6,13 +6,6 @@ import json
 
 import pytest
 
-from app.domain.answering.intents import (
-    ChapterReference,
-    Here,
-    Intent,
-    intent_of,
-    label_numbers,
-)
 from app.domain.answering.notices import (
     NO_EXERCISES,
     NO_SUCH_EXERCISE,
@@ -20,17 +13,20 @@ from app.domain.answering.notices import (
     WHICH_BOOK,
     WHICH_CHAPTER,
 )
-from app.domain.answering.request_words import REQUEST_WORDS, IntentKind
+from app.domain.answering.part_requests import (
+    REQUEST_WORDS,
+    Here,
+    Intent,
+    IntentKind,
+    intent_of,
+    label_numbers,
+)
 from app.domain.terms import words
 from tests.conftest import ROOT
 
 SUMMARY, EXERCISE, QUIZ = IntentKind.SUMMARY, IntentKind.EXERCISE, IntentKind.QUIZ
-HERE, PAGE = ChapterReference(here=Here.CHAPTER), ChapterReference(here=Here.PAGE)
-FOUR = ChapterReference(4)
-
-
-def on(topic: str) -> ChapterReference:
-    return ChapterReference(topic=topic)
+HERE, PAGE = Here.CHAPTER, Here.PAGE
+FOUR = 4
 
 
 @pytest.mark.parametrize(
@@ -46,21 +42,21 @@ def on(topic: str) -> ChapterReference:
         ("sum up this page", Intent(SUMMARY, "en", PAGE)),
         (
             "summarise the chapter on cell division please",
-            Intent(SUMMARY, "en", on("cell division")),
+            Intent(SUMMARY, "en", "cell division"),
         ),
-        ("What is the chapter on mitosis about?", Intent(SUMMARY, "en", on("mitosis"))),
+        ("What is the chapter on mitosis about?", Intent(SUMMARY, "en", "mitosis")),
         (
             "What does the chapter on key points cover?",
-            Intent(SUMMARY, "en", on("key points")),
+            Intent(SUMMARY, "en", "key points"),
         ),
         (
             "Quiz me on the chapter about practice",
-            Intent(QUIZ, "en", on("practice")),
+            Intent(QUIZ, "en", "practice"),
         ),
         ("Fasse Kapitel 4 zusammen", Intent(SUMMARY, "de", FOUR)),
         ("Fass bitte das 4. Kapitel zusammen", Intent(SUMMARY, "de", FOUR)),
         ("Worum geht es in diesem Kapitel?", Intent(SUMMARY, "de", HERE)),
-        ("Zusammenfassung des Kapitels über Mitose", Intent(SUMMARY, "de", on("mitose"))),
+        ("Zusammenfassung des Kapitels über Mitose", Intent(SUMMARY, "de", "mitose")),
         ("Resume el capítulo 4", Intent(SUMMARY, "es", FOUR)),
         ("¿De qué trata este capítulo?", Intent(SUMMARY, "es", HERE)),
         ("Résume le chapitre 4", Intent(SUMMARY, "fr", FOUR)),
@@ -76,7 +72,7 @@ def on(topic: str) -> ChapterReference:
         ("résous l'exercice 4.2", Intent(EXERCISE, "fr", FOUR, 2)),
         ("quiz me on chapter 4", Intent(QUIZ, "en", FOUR)),
         ("Quiz me about this page!", Intent(QUIZ, "en", PAGE)),
-        ("some practice questions for the chapter on mitosis", Intent(QUIZ, "en", on("mitosis"))),
+        ("some practice questions for the chapter on mitosis", Intent(QUIZ, "en", "mitosis")),
         ("Frag mich zu Kapitel 4 ab", Intent(QUIZ, "de", FOUR)),
         ("hazme preguntas sobre el capítulo 4", Intent(QUIZ, "es", FOUR)),
         ("interroge-moi sur cette page", Intent(QUIZ, "fr", PAGE)),

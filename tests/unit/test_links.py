@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 import tracemalloc
-from array import array
-from collections import Counter
-from random import Random
 from urllib.parse import unquote
 
 import pytest
@@ -18,7 +15,6 @@ from app.domain.document import BlockKind, Document, Site
 from app.domain.links import deep_link, encode_fragment, folded_words
 from app.domain.page_links import clean_runs, page_links
 from app.domain.page_text import PageText
-from app.domain.unique_phrases import NEVER, least_unique_sizes
 from tests.conftest import ROOT
 
 BOOKS = ROOT / "tests/fixtures/books"
@@ -168,22 +164,6 @@ def test_a_page_of_equal_paragraphs_is_linked_in_linear_steps() -> None:
     assert len(set(page_links(page))) == 1
 
 
-@pytest.mark.parametrize("kinds", [2, 90], ids=["many repeats", "few repeats"])
-@pytest.mark.parametrize("number", [1000, 120_000], ids=["at once", "in buckets"])
-def test_unique_sizes_are_those_that_a_plain_count_finds(number: int, kinds: int) -> None:
-    choices = Random(7).choices(range(kinds), k=number)
-    numbers = array("I", (choice * choice % 61 for choice in choices))
-    sizes = (4, 5, 7, 12)
-    expected = [NEVER] * number
-    for size in reversed(sizes):
-        every = [tuple(numbers[place : place + size]) for place in range(number)]
-        counts = Counter(every)
-        expected = [
-            size if counts[key] == 1 else least for key, least in zip(every, expected, strict=True)
-        ]
-    assert list(least_unique_sizes(numbers, sizes)) == expected
-
-
 @pytest.mark.parametrize("pattern", ["the same ", "one two three {} "], ids=["equal", "alike"])
 def test_a_long_page_is_linked_in_memory_in_proportion_to_its_words(pattern: str) -> None:
     number_of_words = 20_000
@@ -278,9 +258,10 @@ def test_a_repeated_quote_is_found_by_the_words_that_follow_it(
     assert page.link(url, quote, following) == url + (directive and f":~:text={directive}")
 
 
-def test_words_that_follow_upon_themselves_are_not_taken_for_unique() -> None:
-    page = PageText.of(["row row your boat row row your boat"])
-    assert page.link("https://book.example/", "row row your boat") == "https://book.example/"
+@pytest.mark.parametrize("blocks", [["row row your boat row row your boat"], ["row"] * 3])
+def test_words_that_follow_upon_themselves_are_not_taken_for_unique(blocks: list[str]) -> None:
+    quote = blocks[0].partition(" boat")[0]
+    assert PageText.of(blocks).link("https://e.org/", quote, "row") == "https://e.org/"
 
 
 @given(st.text("aB1_'-., "))

@@ -7,8 +7,9 @@ import asyncio
 import pytest
 
 from app.domain.answer import AnswerMode
-from app.domain.answering.intents import intent_of, small_talk_reply
+from app.domain.answering.part_requests import intent_of
 from app.domain.answering.request import AskRequest
+from app.domain.answering.small_talk import small_talk_reply
 from app.domain.terms import words
 from tests.answer_fakes import World, passage
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from importlib import metadata
@@ -36,20 +36,25 @@ _log = logging.getLogger(__name__)
 logging.getLogger("mcp").setLevel(logging.WARNING)  # on INFO it logs each request
 
 
+_READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+
 class ToolServer(MCPServer[Any]):
     """The tools for agents. Their errors are returned as results, for the model to read."""
 
     def __init__(self, owned: Application | None = None) -> None:
         """`owned` answers the user who started the process; None: requests over HTTP."""
-        tools = BookTools(owned)
-        calls = (tools.search_book, tools.ask_book, tools.read_paragraph, tools.list_chapters)
         super().__init__(
             "textbook-rag",
             version=metadata.version("textbook-rag"),
             instructions=INSTRUCTIONS,
-            tools=[_tool(call) for call in calls],
             subscriptions=False,
         )
+        tools = BookTools(owned)
+        for call in (tools.search_book, tools.ask_book, tools.read_paragraph, tools.list_chapters):
+            self.tool(description=getdoc(call), annotations=_READING)(call)
+        for tool in self._tool_manager.list_tools():
+            _forbid_other_arguments(tool)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -68,14 +73,12 @@ class ToolServer(MCPServer[Any]):
         )
 
 
-def _tool(call: Callable[..., Any]) -> Tool:
-    """Make a tool with no other arguments: a misspelled `book` must not ask all books."""
-    reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    tool = Tool.from_function(call, description=getdoc(call), annotations=reading)
+def _forbid_other_arguments(tool: Tool) -> None:
+    """A misspelled `book` must not ask all books."""
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
-    return tool.model_copy(update={"parameters": arguments.model_json_schema()})
+    tool.parameters = arguments.model_json_schema()
 
 
 def _message(error: ToolError) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.asking import answered, streamed
@@ -98,91 +99,56 @@ class CompletionRequest(ReadingContext):
     )
 
 
-class UrlCitation(BaseModel):
-    """`content[start_index:end_index]` is the link, in Unicode code points."""
-
-    start_index: int
-    end_index: int
-    title: str
-    url: str
-
-
-class Annotation(BaseModel):
-    type: Literal["url_citation"] = "url_citation"
-    url_citation: UrlCitation
-
-
-class AssistantMessage(BaseModel):
-    role: Literal["assistant"] = "assistant"
-    content: str
-    refusal: None = None
-    annotations: list[Annotation]
-
-
-FinishReason: TypeAlias = Literal["stop", "length"]
-
-
-class Choice(BaseModel):
-    index: int = 0
-    message: AssistantMessage
-    logprobs: None = None
-    finish_reason: FinishReason
-
-
-class CompletionUsage(BaseModel):
-    """Tokens billed by the provider; 0 offline."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-
-    @classmethod
-    def of(cls, usage: Usage) -> CompletionUsage:
-        return cls(
-            prompt_tokens=usage.input_tokens,
-            completion_tokens=usage.output_tokens,
-            total_tokens=usage.input_tokens + usage.output_tokens,
-        )
-
-
-class Completion(BaseModel):
-    id: str
-    object: Literal["chat.completion"] = "chat.completion"
-    created: int
-    model: str
-    choices: list[Choice]
-    usage: CompletionUsage
-
-
-class Model(BaseModel):
-    id: Annotated[str, Field(description="The book's id.")]
-    object: Literal["model"] = "model"
-    created: int
-    owned_by: str = "textbook-rag"
-
-    @classmethod
-    def of(cls, manifest: BookManifest) -> Model:
-        created = datetime.fromisoformat(manifest.created_at).timestamp()
-        return cls(id=manifest.book, created=int(created))
-
-
-class Models(BaseModel):
-    object: Literal["list"] = "list"
-    data: list[Model]
-
-
-def _annotations(links: Sequence[CitationLink]) -> list[Annotation]:
+def _annotations(links: Sequence[CitationLink]) -> list[dict[str, Any]]:
+    """`content[start_index:end_index]` is a citation's link, in Unicode code points."""
     return [
-        Annotation(
-            url_citation=UrlCitation(
-                start_index=link.start,
-                end_index=link.end,
-                title=link.citation.title,
-                url=link.citation.url,
-            )
-        )
+        {
+            "type": "url_citation",
+            "url_citation": {
+                "start_index": link.start,
+                "end_index": link.end,
+                "title": link.citation.title,
+                "url": link.citation.url,
+            },
+        }
         for link in links
     ]
+
+
+def _usage(usage: Usage) -> dict[str, int]:
+    """Tokens billed by the provider; 0 offline."""
+    return {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+    }
+
+
+def _completion(model: str, answer: Answer) -> dict[str, Any]:
+    written = linked(answer)
+    message = {
+        "role": "assistant",
+        "content": written.text,
+        "refusal": None,
+        "annotations": _annotations(written.links),
+    }
+    choice = {"index": 0, "message": message, "logprobs": None}
+    return {
+        **_identity(model),
+        "object": "chat.completion",
+        "choices": [{**choice, "finish_reason": _finish_reason(answer)}],
+        "usage": _usage(answer.usage),
+    }
+
+
+def _model(manifest: BookManifest) -> dict[str, Any]:
+    created = int(datetime.fromisoformat(manifest.created_at).timestamp())
+    return {
+        "id": manifest.book,
+        "object": "model",
+        "created": created,
+        "owned_by": "textbook-rag",
+    }
 
 
 class CompletionEvents:
@@ -200,7 +166,7 @@ class CompletionEvents:
 
     def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         if isinstance(event, ErrorEvent):
-            yield data_frame(stream_error(event).model_dump_json())
+            yield json_frame(stream_error(event))
         elif isinstance(event, Started):
             yield self._frame({"role": "assistant", "content": ""})
         elif isinstance(event, TextDelta):
@@ -214,15 +180,14 @@ class CompletionEvents:
         yield from self._piece(self._text.close())
         yield self._frame({}, _finish_reason(event.answer))
         if self._with_usage:
-            usage = CompletionUsage.of(event.answer.usage)
-            yield json_frame({**self._chunk, "choices": [], "usage": usage.model_dump()})
+            yield json_frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
         yield data_frame("[DONE]")
 
     def _piece(self, piece: Piece) -> Iterator[bytes]:
         if piece.text:
             delta: dict[str, Any] = {"content": piece.text}
             if piece.links:
-                delta["annotations"] = [one.model_dump() for one in _annotations(piece.links)]
+                delta["annotations"] = _annotations(piece.links)
             yield self._frame(delta)
 
     def _frame(self, delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
@@ -230,7 +195,7 @@ class CompletionEvents:
         return json_frame({**self._chunk, "choices": [choice]})
 
 
-def _finish_reason(answer: Answer) -> FinishReason:
+def _finish_reason(answer: Answer) -> str:
     return "length" if answer.truncated else "stop"
 
 
@@ -287,7 +252,6 @@ Asked = Annotated[ChatRequest | str, Depends(_asked)]
 @router.post(
     "/v1/chat/completions",
     summary="Ask a book by OpenAI's protocol",
-    response_model=Completion,
     responses={
         200: {
             "description": "The completion; with `stream` its chunks, then `[DONE]`.",
@@ -297,9 +261,7 @@ Asked = Annotated[ChatRequest | str, Depends(_asked)]
     },
     dependencies=[Depends(BEARER), Depends(answer_place)],
 )
-async def completions(
-    body: CompletionRequest, asked: Asked, request: Request
-) -> Response | Completion:
+async def completions(body: CompletionRequest, asked: Asked, request: Request) -> Response:
     """Answer the last message from the book; each citation is a link and an annotation.
 
     A front end's prompt for a title, tags or follow-ups gets a short reply without a search.
@@ -314,13 +276,7 @@ async def completions(
         return await streamed(asked, request, events)
     else:
         answer = await answered(asked, request)
-    written = linked(answer)
-    message = AssistantMessage(content=written.text, annotations=_annotations(written.links))
-    return Completion(
-        **_identity(body.model),
-        choices=[Choice(message=message, finish_reason=_finish_reason(answer))],
-        usage=CompletionUsage.of(answer.usage),
-    )
+    return JSONResponse(_completion(body.model, answer))
 
 
 def _whole(events: CompletionEvents, answer: Answer) -> Response:
@@ -335,11 +291,11 @@ def _whole(events: CompletionEvents, answer: Answer) -> Response:
     responses=errors(401, 403, 503),
     dependencies=[Depends(BEARER)],
 )
-async def models(request: Request, rag: Rag) -> Models:
+async def models(request: Request, rag: Rag) -> Response:
     """The books that may be asked with the key."""
     allowed = books_for(request, None)
     found = (await rag.index.books()).named(allowed)
-    return Models(data=[Model.of(one) for one in found])
+    return JSONResponse({"object": "list", "data": [_model(one) for one in found]})
 
 
 @router.get(
@@ -348,5 +304,5 @@ async def models(request: Request, rag: Rag) -> Models:
     responses=errors(401, 403, 404, 503),
     dependencies=[Depends(BEARER)],
 )
-async def model(model: str, request: Request, rag: Rag) -> Model:
-    return Model.of(await _book_of(model, request, rag))
+async def model(model: str, request: Request, rag: Rag) -> Response:
+    return JSONResponse(_model(await _book_of(model, request, rag)))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import Response
-from pydantic import BaseModel
 
 from app.api.problems import ErrorEvent
 from app.api.routes import problems
@@ -19,49 +19,34 @@ _CODES = {"key_unknown": "invalid_api_key", "book_not_found": "model_not_found"}
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
-class OpenAIError(BaseModel):
-    message: str
-    type: str
-    param: str | None = None
-    code: str | None = None
-
-
-class ErrorBody(BaseModel):
-    error: OpenAIError
-
-
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the `responses` of a route with these errors and those of every route."""
-    return {
-        status: {"description": about["description"], "model": ErrorBody}
-        for status, about in problems(*statuses).items()
-    }
+    found = problems(*statuses).items()
+    return {status: {"description": about["description"]} for status, about in found}
 
 
-def stream_error(event: ErrorEvent) -> ErrorBody:
+def stream_error(event: ErrorEvent) -> dict[str, Any]:
     """Return the data of the last event of a failed stream."""
-    code = _CODES.get(event.code, event.code)
-    return ErrorBody(error=OpenAIError(message=event.message, type="server_error", code=code))
-
-
-def _error(problem: dict[str, Any], status: int) -> ErrorBody:
-    fields = problem.get("errors") or [{}]
-    code = problem["code"]
-    return ErrorBody(
-        error=OpenAIError(
-            message=f"{problem['detail']} (request {problem['request_id']})",
-            type=_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error"),
-            param=fields[0].get("field", "").removeprefix("body.") or None,
-            code=_CODES.get(code, code),
-        )
-    )
+    return _error(event.message, "server_error", event.code)
 
 
 def openai_error(problem: Response) -> Response:
     """Make a problem response an error of OpenAI's, from any part of the server."""
     status = _STATUSES.get(problem.status_code, problem.status_code)
-    body = _error(json.loads(bytes(problem.body)), status).model_dump_json(ensure_ascii=True)
-    problem.status_code, problem.body = status, body.encode()
+    told = json.loads(bytes(problem.body))
+    body = _error(
+        f"{told['detail']} (request {told['request_id']})",
+        _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error"),
+        told["code"],
+        [one["field"].removeprefix("body.") for one in told.get("errors") or ()],
+    )
+    problem.status_code, problem.body = status, json.dumps(body).encode()
     problem.headers["Content-Type"] = "application/json"
     problem.headers["Content-Length"] = str(len(problem.body))
     return problem
+
+
+def _error(message: str, kind: str, code: str, fields: Sequence[str] = ()) -> dict[str, Any]:
+    param = next(iter(fields), "") or None
+    code = _CODES.get(code, code)
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}

@@ -1,6 +1,6 @@
 """Answering: question analysis, extraction, verification of citations, refusal.
 
-- the question: `request`, `intents`, `request_words`, `code_requests`, `question_analysis`
+- the question: `request`, `part_requests`, `small_talk`, `code_requests`, `question_analysis`
 - whether the book answers it: `answerability`
 - chapters and exercises on request: `chapters`, `chapter_answers`, `exercises`
 - extractive answers: `extraction_input`, `units`, `relevance`, `passages`, `extractive`,

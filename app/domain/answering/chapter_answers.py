@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from typing import TypeAlias
 
 from app.domain.answer import AnswerPassage
@@ -27,19 +27,31 @@ def leading(
 ) -> tuple[list[ContextPassage], list[Excerpt]]:
     """Return the context and the beginning of each section, together `MAX_EXCERPT_WORDS` at most.
 
-    Each section has an equal share of the words. It is filled with whole blocks, then with the
-    first sentences or items of the next block.
+    Each section has an equal share of the words: whole blocks, or if none fits, the first sentences
+    or items of the first block.
     """
     context = [one for section in sections for one in section]
     left = MAX_EXCERPT_WORDS
     excerpts: list[Excerpt] = []
-    for at, places in enumerate(_places(sections)):
+    first = 0
+    for at, section in enumerate(sections):
+        places = range(first, first := first + len(section))
         share = left // (len(sections) - at)
-        chosen = _leading(context, places, share, split_sentences, language)
+        blocks = [whole_unit(place, context[place]) for place in places]
+        parts = [*units(context, split_sentences, language, places[:1])]
+        chosen = _beginning(blocks, share) or _beginning(parts, share) or blocks[:1]
         left -= sum(unit.size for unit in chosen)
-        if chosen:
-            excerpts.append(chosen)
+        excerpts.append(chosen)
     return context, excerpts
+
+
+def _beginning(found: Sequence[Unit], share: int) -> list[Unit]:
+    """Return the first units with at most `share` words, without those that introduce the next."""
+    sizes = accumulate(unit.size for unit in found)
+    end = sum(size <= share for size in sizes)
+    while end and found[end - 1].text.endswith(INTRODUCING):
+        end -= 1
+    return [*found[:end]]
 
 
 def first_sentences(
@@ -71,21 +83,10 @@ def first_sentences(
 
 def _first_sentence(found: Sequence[Unit]) -> Unit | None:
     """Return the first unit that is a sentence, else the first that introduces nothing."""
-    before: Unit | None = None
-    for unit in found:
-        begins = before is None or before.passage != unit.passage or ends_sentence(before.text)
-        if begins and ends_sentence(unit.text):
-            return unit
-        before = unit
-    return next((one for one in found if not one.text.endswith(INTRODUCING)), None)
-
-
-def _places(sections: Sequence[Sequence[ContextPassage]]) -> Iterator[range]:
-    """Yield the positions of each section's paragraphs among those of all sections."""
-    first = 0
-    for section in sections:
-        yield range(first, first + len(section))
-        first += len(section)
+    return next(
+        (one for one in found if ends_sentence(one.text)),
+        next((one for one in found if not one.text.endswith(INTRODUCING)), None),
+    )
 
 
 def whole_blocks(context: Sequence[ContextPassage]) -> list[Excerpt]:
@@ -138,41 +139,6 @@ def asked_terms(
 
 
 _TASKS = frozenset({BlockKind.EXERCISE, BlockKind.HEADING})
-
-
-def _leading(
-    context: Sequence[ContextPassage],
-    places: Sequence[int],
-    share: int,
-    split_sentences: SplitSentences,
-    language: str,
-) -> Excerpt:
-    """Return the beginning of the section at these places, within `share` words.
-
-    These are whole blocks, then sentences of the next block; at least one unit.
-    """
-    chosen = _within([whole_unit(at, context[at]) for at in places], share)
-    if len(chosen) == len(places):
-        return chosen
-    chosen = _without_lead_ins(chosen)
-    left = share - sum(block.size for block in chosen)
-    rest = [*units(context, split_sentences, language, places[len(chosen) :])]
-    chosen += _within(rest, left) or ([] if chosen else rest[:1])
-    return _without_lead_ins(chosen) or chosen[:1]
-
-
-def _within(found: Sequence[Unit], share: int) -> list[Unit]:
-    """The first units that have at most `share` words together."""
-    sizes = accumulate(unit.size for unit in found)
-    return [*found[: sum(1 for _ in takewhile(lambda size: size <= share, sizes))]]
-
-
-def _without_lead_ins(chosen: Sequence[Unit]) -> list[Unit]:
-    """Drop units at the end that introduce a block that is not chosen."""
-    end = len(chosen)
-    while end and chosen[end - 1].text.endswith(INTRODUCING):
-        end -= 1
-    return [*chosen[:end]]
 
 
 def _title(one: ContextPassage) -> str:

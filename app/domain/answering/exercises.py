@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from itertools import groupby, pairwise
 
-from app.domain.answering.intents import label_numbers
+from app.domain.answering.part_requests import label_numbers
 from app.domain.answering.units import NEVER_QUOTED
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind

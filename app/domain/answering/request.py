@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from app.domain.answering.exercises import Solutions
+from app.domain.answering.part_requests import Intent
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -143,6 +144,8 @@ class AskRequest:
     """What is shown if the question is an exercise of the book."""
     exercise: str = ""
     """Id of the exercise, if known; otherwise it is detected."""
+    intent: Intent | None = None
+    """The part of the book that a button requests; otherwise it is recognised in the question."""
     reader: str = field(default="", compare=False)
     """Pseudonym of the reader for the question log."""
 

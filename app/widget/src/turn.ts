@@ -55,6 +55,8 @@ export interface Answer {
 /** What is sent to `POST /v1/chat`. */
 export interface Question {
   question: string;
+  /** What a button asks of the open page, or of its chapter. */
+  request?: { kind: "summary" | "quiz"; chapter?: "this" };
   book?: string;
   page_url: string;
   scope?: string;

@@ -39,8 +39,8 @@ export function Quiz({ store }: { store: Store }): VNode {
   const [notice, setNotice] = useState("");
   const card = cards?.[0];
 
-  const ask = async (question: string, solutions: string): Promise<Turn | null> => {
-    const body: Question = { question, solutions, page_url: location.origin + location.pathname, history: [], stream: true, ...(store.config.book ? { book: store.config.book } : {}) };
+  const ask = async (asked: Pick<Question, "question" | "request" | "solutions">): Promise<Turn | null> => {
+    const body: Question = { ...asked, page_url: location.origin + location.pathname, history: [], stream: true, ...(store.config.book ? { book: store.config.book } : {}) };
     const turn = newTurn(body);
     setNotice(t("searching"));
     try {
@@ -55,8 +55,7 @@ export function Quiz({ store }: { store: Store }): VNode {
   const start = async () => {
     setCards(null);
     setSolution(null);
-    // The words that the server takes for this request, whatever the page's language.
-    const turn = await ask("quiz me on this page", "hide");
+    const turn = await ask({ question: t("quizStart"), request: { kind: "quiz" }, solutions: "hide" });
     if (!turn) return;
     const found = cardsOf(turn);
     setCards(found);
@@ -65,7 +64,7 @@ export function Quiz({ store }: { store: Store }): VNode {
   };
   const reveal = async () => {
     if (card?.term) setSolution({ ...newTurn({ question: "", page_url: "", history: [], stream: true }), answer: card.term.entry.quote });
-    else if (card?.passage) setSolution(await ask(card.passage.text.slice(0, 3_900), "show"));
+    else if (card?.passage) setSolution(await ask({ question: card.passage.text.slice(0, 3_900), solutions: "show" }));
   };
   const judge = (known: boolean) => {
     if (!card || !cards) return;

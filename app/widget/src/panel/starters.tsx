@@ -36,9 +36,10 @@ export function Starters({ store }: { store: Store }): VNode | null {
   return (
     <div class="tbr-follow-ups">
       <p class="tbr-list-title">{t("starters")}</p>
-      {[...questions, t("aboutChapter")].map((question) => (
+      {questions.map((question) => (
         <button key={question} type="button" class="tbr-follow-up" dir="auto" onClick={() => store.ask(question)}>{question}</button>
       ))}
+      <button type="button" class="tbr-follow-up" dir="auto" onClick={() => store.ask(t("aboutChapter"), { request: { kind: "summary", chapter: "this" } })}>{t("aboutChapter")}</button>
     </div>
   );
 }
