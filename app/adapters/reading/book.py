@@ -27,7 +27,6 @@ from app.adapters.reading.shown_text import shown_text
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, SitePages, open_site_folder
 from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.stamping import marked
-from app.adapters.reading.themes import UNKNOWN, Theme, fallback, theme_of
 from app.adapters.reading.tree import Tree, page_tree, parse
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
@@ -141,15 +140,16 @@ def _built_book(
     drafts = list(reading.built_pages(site))
     if not drafts:
         raise BookError("no page with text found: give the folder of the built site", str(folder))
-    facts = _BookFacts(site.title, reading.theme_name, site.base_url, site.language)
+    facts = _BookFacts(site.title, site.theme, site.base_url, site.language)
     left_out = [
-        SourceWarning(f"{len(files):,} pages left out: {reason}", files[0], 0)
+        SourceWarning(f"{_pages(len(files))} left out: {reason}", files[0], 0)
         for reason, files in site.left_out.items()
     ]
-    if not site.base_url:
-        message = "the pages do not say their address: links are paths, unless --base-url is given"
-        reading.warnings.append(SourceWarning(message, site.pages[0].file, 0))
-    return replace(_book(book_id, facts, drafts, {}), warnings=(*reading.notes(), *left_out))
+    return replace(_book(book_id, facts, drafts, {}), warnings=(*left_out, *reading.notes()))
+
+
+def _pages(count: int) -> str:
+    return "1 page" if count == 1 else f"{count:,} pages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,6 @@ class _Reading:
         self.skip_refused = skip_refused
         self._mark = mark
         self._advance = advance
-        self._theme: Theme | None = None
         self.warnings: list[SourceWarning] = []
         self.unknown: list[SourceWarning] = []
         """Places that only the site's generator can resolve."""
@@ -212,19 +211,13 @@ class _Reading:
             if self._advance is not None:
                 self._advance(1)
         if empty:
-            message = f"{len(empty):,} pages have no text without their scripts"
+            message = f"{_pages(len(empty))} without text if scripts do not run"
             self.warnings.append(SourceWarning(message, empty[0], 0))
-
-    @property
-    def theme_name(self) -> str:
-        return self._theme.name if self._theme is not None else UNKNOWN
 
     def _built_page(self, info: PageInfo, html: bytes) -> PageDraft | None:
         root = parse(marked(html) if self._mark else html, info.file)
         shown = shown_text(root)
-        if self._theme is None or self._theme.content(root) is None:
-            self._theme = theme_of(root)
-        draft = self._page(info, page_tree(root, self._theme), "" if self._mark else None)
+        draft = self._page(info, page_tree(root, info.theme), "" if self._mark else None)
         if draft is None:
             return None
         self.warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
@@ -262,7 +255,7 @@ class _Reading:
     def rendered(self, info: PageInfo, html: str, source: str) -> PageDraft | None:
         """Return a page that is rendered from Markdown; None if it has no blocks."""
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
-        page = self._page(info, page_tree(root, fallback()), source)
+        page = self._page(info, page_tree(root, info.theme), source)
         return replace(page, html=html) if page is not None else None
 
     def _page(
