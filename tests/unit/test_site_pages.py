@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading import site_pages
+from app.adapters.reading.book import read_book
 from app.adapters.reading.site_pages import UNLISTED, SitePages, open_site_folder
 from app.domain.edition import Edition
 from app.domain.errors import FileRefused, InputError
@@ -383,7 +384,7 @@ def test_a_small_site_that_docusaurus_built() -> None:
     assert following.edition == Edition("next", "en", ("next", ""))
     assert following.base_url == "https://owls.example/book/docs/next"
     assert french.edition == Edition("1.0", "fr", ("", "fr"))
-    assert [len(french.pages), len(following.pages)] == [6, 6]
+    assert [len(french.pages), len(following.pages)] == [2, 2]
 
 
 def test_versions_that_mike_built() -> None:
@@ -398,6 +399,35 @@ def test_versions_that_mike_built() -> None:
         ("Ears", "Guide"),
     ]
     assert newest.base_url == "https://owls.example/book/2.0"
+
+
+SENSES = [("index.html", "The Owl Book", 0), ("eyes.html", "Eyes", 0), ("ears.html", "Ears", 0)]
+RECORDED = {
+    "zensical": (
+        "material",
+        [
+            ("index.html", "Home", 0),
+            *((f"guide/{x}/index.html", "Guide", 0) for x in ("eyes", "ears")),
+        ],
+    ),
+    "jupyter-book": ("sphinx-book-theme", [("intro.html", "The Owl Book", 0), *SENSES[1:]]),
+    "honkit": ("gitbook", SENSES),
+    "latexml": ("latexml", [SENSES[0], ("Ch1.html", "Eyes", 1), ("Ch2.html", "Ears", 2)]),
+    "pretext": ("pretext", [("eyes.html", "Eyes", 1), ("ears.html", "Ears", 2)]),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_small_sites_that_the_real_tools_built(name: str) -> None:
+    theme, pages = RECORDED[name]
+    book = read_book(FIXTURES / name)
+    assert (book.site, book.title) == (theme, "The Owl Book")
+    assert [(one.file, one.chapter, one.chapter_number) for one in book.documents] == pages
+    texts = [(one.kind.value, one.text) for one in book.documents[-1].blocks][-2:]
+    assert texts == [
+        ("paragraph", "The left ear of a barn owl is higher than the right one."),
+        ("list", "1. Sit still.\n2. Turn the head."),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def read_facts(data: bytes, file: str) -> PageFacts:
         file,
         theme,
         " ".join((root.findtext(".//head/title") or "").split()),
-        metas.get("og:site_name", "").strip(),
+        (metas.get("og:site_name") or metas.get("book:title", "")).strip(),
         (root.get("lang") or root.get("xml:lang") or "").strip(),
         next(
             (resolved(one.get("href", ""), folder) for rel, one in rels if "canonical" in rel), ""
@@ -180,9 +180,9 @@ def _entries(menu: HtmlElement, theme: Theme, file: str, folder: str) -> Iterato
 
 
 def _target(link: HtmlElement, file: str, folder: str) -> str:
-    href = (link.get("href") or "").strip()
-    # Sphinx links the current page in its table of contents so.
-    if href == "#" and "current" in _classes(link):
+    href = link.get("href", "#").strip()
+    # Zensical and Sphinx link the current page in its table of contents so.
+    if not href or (href == "#" and "current" in _classes(link)):
         return file
     return "" if "#" in href else resolved(href, folder)
 
