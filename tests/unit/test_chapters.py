@@ -149,7 +149,7 @@ def test_the_contents_name_a_chapter_with_pages_below_it(tmp_path: Path) -> None
     (tmp_path / "mice.md").write_text("# All mice\n\nText.\n", encoding="utf-8")
     (tmp_path / "book.toml").write_text('[book]\nsrc = "."\n', encoding="utf-8")
     chapters = [one.chapter for one in read_book(tmp_path).documents]
-    assert chapters == ["Owls", "Owls", "Bats", "Bats", "All mice"]
+    assert chapters == ["Owls", "Owls", "Bats", "Bats", "Mice"]
 
 
 def test_the_number_that_the_site_shows_comes_before_that_of_the_file() -> None:

@@ -17,7 +17,6 @@ from app.adapters.reading.markdown.includes import Expanded, expand
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.markdown.sites import (
     SourceSite,
-    has_configuration,
     open_page,
     open_sources,
     recognised,
@@ -98,7 +97,7 @@ def is_built_site(folder: Path) -> bool:
     if not folder.is_dir():
         return folder.suffix.lower() in PAGE_SUFFIXES
     files = SourceFiles(folder)
-    if has_configuration(files):
+    if recognised(files).config:
         return False
     return any(folder.glob("*.html")) or (
         not files.any_with(".md", ".mdx", ".ipynb", ".markdown") and files.any_with(*PAGE_SUFFIXES)
@@ -109,14 +108,15 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     """Return how a folder is read and why: as built pages, or as the Markdown of a generator."""
     if site is None and is_built_site(folder):
         return "built pages", "it holds HTML and no Markdown"
-    return recognised(SourceFiles(folder), site)
+    found = recognised(SourceFiles(folder), site)
+    return found.site, found.reason
 
 
 def site_below(folder: Path) -> tuple[str, str] | None:
     """Return the kind and the folder of the first site one or two levels below; None if none."""
     below = islice(chain(folder.glob("[!.]*/"), folder.glob("[!.]*/[!.]*/")), _FOLDERS)
     for path in sorted(below, key=lambda path: (len(path.parts), path)):
-        if path.is_dir() and has_configuration(SourceFiles(path)):
+        if path.is_dir() and recognised(SourceFiles(path)).config:
             return detected_site(path)[0], path.relative_to(folder).as_posix()
     return None
 

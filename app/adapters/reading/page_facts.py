@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 from urllib.parse import unquote
 
 from lxml.html import HtmlElement
 
+from app.adapters.reading.table_of_contents import Entry
 from app.adapters.reading.themes import Theme, theme_of
 from app.adapters.reading.tree import parse
 
@@ -20,17 +20,6 @@ _NUMBER = re.compile(r"(\d{1,4}(?:\.\d{1,4})*)\.\s+(?=\S)")
 _LISTS = ("ul", "ol")
 _FALLBACK = "//nav | //*[@role='navigation'] | //aside"
 _FURNITURE = ("footer", "header", "main", "article")
-
-
-class Entry(NamedTuple):
-    """A line of a page's navigation."""
-
-    depth: int
-    title: str
-    number: str
-    """Such as 1.2; "" if none is shown."""
-    target: str
-    """As of `resolved`; "" if the line has no page."""
 
 
 @dataclass(frozen=True, slots=True)
