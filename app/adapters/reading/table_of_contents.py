@@ -80,8 +80,8 @@ class _Node:
 
     @property
     def is_part(self) -> bool:
-        """Whether it groups chapters, or is named as a part, so that it is no chapter itself."""
-        has_chapters = any(one.children for one in self.children)
+        """Whether it groups only chapters, or is named as a part, so that it is no chapter."""
+        has_chapters = bool(self.children) and all(one.children for one in self.children)
         return not self.own_file and (has_chapters or bool(_PART.match(self.title)))
 
 
