@@ -15,6 +15,7 @@ from app.adapters.reading.site_addresses import Addresses, read_sitemaps, site_a
 from app.adapters.reading.site_editions import Root, find_editions
 from app.adapters.reading.table_of_contents import Listed, TableOfContents
 from app.adapters.reading.themes import UNKNOWN
+from app.domain.document import SourceWarning
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError, FileRefused
 from app.domain.reading_budget import check_size
@@ -50,15 +51,27 @@ class SitePages:
     pages: tuple[PageInfo, ...]
     left_out: Mapping[str, Sequence[str]]
     """Files that are not read, by reason."""
+    orphans: tuple[str, ...] = ()
 
     @property
-    def theme(self) -> str:
+    def site(self) -> str:
         """The name of the theme of most pages."""
         names = Counter(page.theme.name for page in self.pages)
         return names.most_common(1)[0][0]
 
+    @property
+    def warnings(self) -> list[SourceWarning]:
+        return [
+            SourceWarning(f"{counted(files)} left out: {reason}", files[0], 0)
+            for reason, files in self.left_out.items()
+        ]
+
     def read(self, page: PageInfo) -> bytes:
         return _read(self.folder, page.file)
+
+
+def counted(pages: Sequence[str]) -> str:
+    return "1 page" if len(pages) == 1 else f"{len(pages):,} pages"
 
 
 def open_site_folder(
