@@ -93,7 +93,7 @@ async def _report(child: asyncio.subprocess.Process, progress: ReportProgress) -
         elif "error" in sent:
             raise _error(sent["error"], sent["message"])
         elif sent:
-            report = report or sent  # of the default edition, which is the first
+            report = sent
         else:
             _log.info("ingest.said", extra={"line": line.decode("utf-8", "replace").rstrip()})
     status = await child.wait()

@@ -62,14 +62,15 @@ async def _ingest(
             for line in site_remarks(request):
                 remark(line)
             remark(f"embedder: {app.embedder.model}, {app.embedder.dimension} dimensions")
-        kept: list[BookId] = []
+        reports: list[IngestReport] = []
         for request in requests:
             with progress() as shown:
-                report = await app.ingest.run(request, shown)
-            _print_report(report, arguments)
-            kept.append(BookId(report.book))
+                reports.append(await app.ingest.run(request, shown))
+            _print_report(reports[-1], arguments)
+        if arguments.json:
+            print_json(_as_object([asdict(one) for one in reports]))
         if not arguments.dry_run and arguments.edition == ONLY:
-            await _remove_other_editions(app.index, kept)
+            await _remove_other_editions(app.index, [BookId(one.book) for one in reports])
 
 
 async def _remove_other_editions(index: BookStore, kept: Sequence[BookId]) -> None:
@@ -92,10 +93,13 @@ def _print_report(report: IngestReport, arguments: argparse.Namespace) -> None:
         remark_each("damaged, written anew", report.faults)
         remark_each("warning", report.warnings)
         remark_each("not in the table of contents, left out", report.orphans)
-    if arguments.json:
-        print_json(asdict(report))
-    else:
+    if not arguments.json:
         print("\n".join(_summary(report)))
+
+
+def _as_object(reports: list[dict[str, object]]) -> dict[str, object]:
+    """Return the report of the default edition; of several, all are its `editions`."""
+    return reports[0] | ({"editions": reports} if reports[1:] else {})
 
 
 def _summary(report: IngestReport) -> list[str]:

@@ -180,8 +180,11 @@ def test_an_ingest_brings_every_edition_and_takes_it_away(
         {one["paragraph_id"] for one in ledger if "assistant" in str(one)} for ledger in ledgers
     ]
     assert shared == [shared[0], set(), shared[0], shared[0]]  # an id is that of the text in each
-    again = run("ingest", book, "--book", "lamps", "--quiet", "--json").lines()
-    assert [one["unchanged"] for one in again] == [True] * 4
+    again = run("ingest", book, "--book", "lamps", "--quiet", "--json").json()
+    assert again["book"] == "lamps"
+    assert [(one["book"], one["unchanged"]) for one in again["editions"]] == [
+        (name, True) for name in IDS
+    ]
     assert run("remove", "lamps").code == 0
     assert listed(run) == []
 

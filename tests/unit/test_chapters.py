@@ -124,6 +124,15 @@ def test_a_chapter_has_the_number_that_the_site_shows(
     assert [one.chapter_number for one in read_book(tmp_path).documents] == numbers
 
 
+def test_a_group_of_groups_is_no_chapter(tmp_path: Path) -> None:
+    nav = "nav: [{Senses: [{Sight: [a.md]}, {Hearing: [b.md, {Ears: [c.md]}]}]}, d.md]\n"
+    (tmp_path / "mkdocs.yml").write_text(nav, encoding="utf-8")
+    for name in "abcd":
+        (tmp_path / f"{name}.md").write_text(f"# Page {name}\n\nText.\n", encoding="utf-8")
+    chapters = [one.chapter for one in read_book(tmp_path).documents]
+    assert chapters == ["Sight", "Hearing", "Hearing", "Page d"]
+
+
 def test_the_contents_name_a_chapter_with_pages_below_it(tmp_path: Path) -> None:
     summary = "# Summary\n\n"
     for name in ("Owls", "Bats"):
@@ -134,7 +143,7 @@ def test_the_contents_name_a_chapter_with_pages_below_it(tmp_path: Path) -> None
     (tmp_path / "mice.md").write_text("# All mice\n\nText.\n", encoding="utf-8")
     (tmp_path / "book.toml").write_text('[book]\nsrc = "."\n', encoding="utf-8")
     chapters = [one.chapter for one in read_book(tmp_path).documents]
-    assert chapters == ["Owls", "Owls", "Bats", "Bats", "All mice"]
+    assert chapters == ["Owls", "Owls", "Bats", "Bats", "Mice"]
 
 
 def test_the_number_that_the_site_shows_comes_before_that_of_the_file() -> None:

@@ -226,6 +226,7 @@ def test_text_for_a_model_is_warned_of(text: str, form: str, tmp_path: Path) -> 
         "A family \U0001f468\u200d\U0001f469\u200d\U0001f467 and soft\u00adhyphens.",
         "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u200f(\u200ea\u200f)",
         "if (a <|b| c) then i|> f",
+        "Failed to override system message translation.",
     ],
 )
 def test_what_books_say_anyway_is_not_warned_of(text: str, tmp_path: Path) -> None:
@@ -236,8 +237,8 @@ def test_one_warning_a_file_and_sort(tmp_path: Path) -> None:
     book = folder(tmp_path, "# A\n\nText.\n\n<|im_start|>\n\n<|im_end|>\n\n<|im_start|>\n")
     assert [str(one) for one in book.warnings] == [
         (
-            "a.md:5: the text has a chat template's token, and 2 more in this file: "
-            "it may be meant for a language model"
+            'a.md:5: the text has a chat template\'s token ("<|im_start|>"), '
+            "and 2 more in this file: it may be meant for a language model"
         )
     ]
 

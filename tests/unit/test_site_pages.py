@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading import site_pages
-from app.adapters.reading.site_pages import SitePages, open_site_folder
+from app.adapters.reading.book import read_book
+from app.adapters.reading.site_pages import UNLISTED, SitePages, open_site_folder
 from app.domain.edition import Edition
 from app.domain.errors import FileRefused, InputError
 from tests.built_pages import BASE, canonical, docusaurus_page, item, links, page, write_site
@@ -75,7 +76,7 @@ def test_an_mdbook_is_read_in_the_order_of_its_contents_with_its_numbers(mdbook:
         "error page": ["404.html"],
         "print page": ["print.html"],
         "noindex": ["toc.html"],
-        "not in the table of contents": ["index.html"],
+        UNLISTED: ["index.html"],
     }
 
 
@@ -234,7 +235,7 @@ def test_the_page_before_the_first_of_the_contents_opens_the_book(tmp_path: Path
     pages = {"index.html": onward, "eyes.html": eyes, "draft.html": onward}
     site = only(write_site(tmp_path, pages))
     assert files(site) == ["index.html", "eyes.html"]
-    assert site.left_out == {"not in the table of contents": ["draft.html"]}
+    assert site.left_out == {UNLISTED: ["draft.html"]}
 
 
 def test_copies_redirects_and_pages_hidden_from_robots_are_left_out(tmp_path: Path) -> None:
@@ -323,6 +324,26 @@ def test_files_outside_the_folder_are_not_read(tmp_path: Path) -> None:
     assert [*site.left_out.values()] == [["link.html"]]
 
 
+def test_a_single_page_is_a_site_at_its_canonical_or_given_address(tmp_path: Path) -> None:
+    text = page("<main><p>Owls.</p></main>", canonical("owls.html"), "Owls", "de")
+    path = write_site(tmp_path, {"404.html": text, "other.html": page()}) / "404.html"
+    urls = [one.url for given in ("", BASE) for one in only(path, given).pages]
+    assert urls == [f"{BASE}owls.html", BASE]
+    assert (only(path).title, only(path).language) == ("Owls", "de")
+
+
+def test_what_is_left_out_is_named_and_first_what_an_owner_may_miss(tmp_path: Path) -> None:
+    menu = f'<div class="sidebar-tree"><ul>{item("Eyes", "eyes.html")}</ul></div>'
+    names = ("_modules/owls.html", "a.html", "eyes.html", "genindex.html", "search.html")
+    pages = dict.fromkeys(names, page(menu).replace("<html", '<html data-content_root="./"'))
+    assert [*only(write_site(tmp_path, pages)).left_out.items()] == [
+        (UNLISTED, ["a.html"]),
+        ("source listing", ["_modules/owls.html"]),
+        ("tag or index page", ["genindex.html"]),
+        ("search page", ["search.html"]),
+    ]
+
+
 def test_a_folder_without_pages_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no built pages"):
         open_site_folder(tmp_path)
@@ -344,28 +365,26 @@ def test_pages_in_other_encodings_and_broken_html_are_read(tmp_path: Path) -> No
 
 
 def test_a_small_site_that_docusaurus_built() -> None:
-    """Three editions; a group of groups is no chapter, and links its first page where closed."""
+    """Three editions; a closed group links its first page."""
     default, french, following = open_site_folder(FIXTURES / "docusaurus")
     assert [
         (one.url.removeprefix("https://owls.example/book/"), one.chapter) for one in default.pages
     ] == [
         ("docs/intro", "Introduction"),
-        ("docs/senses/eyes", "Eyes"),
-        ("docs/senses/hearing/ears", "Hearing"),
-        ("docs/senses/hearing/discs", "Hearing"),
+        ("docs/senses/eyes", "Senses"),
+        ("docs/senses/hearing/ears", "Senses"),
+        ("docs/senses/hearing/discs", "Senses"),
         ("docs/life", "Life"),
         ("docs/nests", "Life"),
     ]
     assert default.title == "The Owl Book"
     unlisted = ["index.html", "docs/unlisted/index.html"]
-    assert default.left_out["not in the table of contents"] == unlisted
+    assert default.left_out[UNLISTED] == unlisted
     assert default.edition == Edition("1.0", "en", ("", ""))
     assert following.edition == Edition("next", "en", ("next", ""))
     assert following.base_url == "https://owls.example/book/docs/next"
     assert french.edition == Edition("1.0", "fr", ("", "fr"))
-    assert [len(french.pages), len(following.pages)] == [6, 6]
-    (listed, *_) = open_site_folder(FIXTURES / "docusaurus", include_unlisted=True)
-    assert listed.pages[-1].file == "docs/unlisted/index.html"
+    assert [len(french.pages), len(following.pages)] == [2, 2]
 
 
 def test_versions_that_mike_built() -> None:
@@ -380,6 +399,35 @@ def test_versions_that_mike_built() -> None:
         ("Ears", "Guide"),
     ]
     assert newest.base_url == "https://owls.example/book/2.0"
+
+
+SENSES = [("index.html", "The Owl Book", 0), ("eyes.html", "Eyes", 0), ("ears.html", "Ears", 0)]
+RECORDED = {
+    "zensical": (
+        "material",
+        [
+            ("index.html", "Home", 0),
+            *((f"guide/{x}/index.html", "Guide", 0) for x in ("eyes", "ears")),
+        ],
+    ),
+    "jupyter-book": ("sphinx-book-theme", [("intro.html", "The Owl Book", 0), *SENSES[1:]]),
+    "honkit": ("gitbook", SENSES),
+    "latexml": ("latexml", [SENSES[0], ("Ch1.html", "Eyes", 1), ("Ch2.html", "Ears", 2)]),
+    "pretext": ("pretext", [("eyes.html", "Eyes", 1), ("ears.html", "Ears", 2)]),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_small_sites_that_the_real_tools_built(name: str) -> None:
+    theme, pages = RECORDED[name]
+    book = read_book(FIXTURES / name)
+    assert (book.site, book.title) == (theme, "The Owl Book")
+    assert [(one.file, one.chapter, one.chapter_number) for one in book.documents] == pages
+    texts = [(one.kind.value, one.text) for one in book.documents[-1].blocks][-2:]
+    assert texts == [
+        ("paragraph", "The left ear of a barn owl is higher than the right one."),
+        ("list", "1. Sit still.\n2. Turn the head."),
+    ]
 
 
 @pytest.mark.parametrize(

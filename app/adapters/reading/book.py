@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from itertools import chain, islice
@@ -17,17 +17,15 @@ from app.adapters.reading.markdown.includes import Expanded, expand
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.markdown.sites import (
     SourceSite,
-    has_configuration,
     open_page,
     open_sources,
     recognised,
 )
 from app.adapters.reading.prompt_injections import prompt_injections
 from app.adapters.reading.shown_text import shown_text
-from app.adapters.reading.site_pages import PAGE_SUFFIXES, SitePages, open_site_folder
+from app.adapters.reading.site_pages import PAGE_SUFFIXES, SitePages, counted, open_site_folder
 from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.stamping import marked
-from app.adapters.reading.themes import UNKNOWN, Theme, fallback, theme_of
 from app.adapters.reading.tree import Tree, page_tree, parse
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
@@ -36,6 +34,7 @@ from app.domain.errors import BookError, FileRefused
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
 from app.services.gc_control import paused_gc
+from app.services.phases import Advance, ignore
 
 _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
@@ -57,7 +56,7 @@ def read_book(
     base_url: str = "",
     skip_refused: bool = False,
     edition: Edition = ONLY,
-    advance: Callable[[int], None] | None = None,
+    advance: Advance = ignore,
     mark: bool = False,
 ) -> Book:
     """Read a folder or a single file into blocks; `advance` is called with 1 after each page.
@@ -73,25 +72,35 @@ def read_book(
     """
     folder = _existing(folder)
     own_id = edition.id_of(book_id or book_id_of(_name_of(folder)))
-    reading = _Reading(skip_refused, advance, mark=mark)
-    if site is None and is_built_site(folder):
-        return _built_book(own_id, folder, base_url, edition, reading)
+    reading = _Reading(skip_refused, mark=mark)
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
-    opened = (
-        open_sources(files, site, base_url, edition.in_id[0])
-        if folder.is_dir()
-        else open_page(folder.name, site, base_url)
-    )
-    drafts = list(reading.source_pages(files, opened))
+    opened = _open(folder, files, site, base_url, edition, skip_refused=skip_refused)
+    drafts = list(reading.pages(opened, files, advance))
     if not drafts:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
-    facts = _BookFacts(opened.title, opened.site, opened.base_url, opened.language)
-    texts = {name: files.text(name) for name in files.partials}
-    for name, text in texts.items():
+    included = {name: files.text(name) for name in files.partials}
+    for name, text in included.items():
         reading.warn_of_injections(text, name)
-    book = _book(own_id, facts, drafts, texts)
+    book = _book(own_id, opened, drafts, included)
     warnings = (*opened.warnings, *reading.notes(), *files.warnings)
     return replace(book, orphans=tuple(opened.orphans), warnings=warnings)
+
+
+def _open(
+    folder: Path,
+    files: SourceFiles,
+    site: Site | None,
+    base_url: str,
+    edition: Edition,
+    *,
+    skip_refused: bool,
+) -> SitePages | SourceSite:
+    if site is None and is_built_site(folder):
+        found = open_site_folder(folder, base_url, skip_refused=skip_refused)
+        return next((one for one in found if one.edition == edition), found[0])
+    if folder.is_dir():
+        return open_sources(files, site, base_url, edition.in_id[0])
+    return open_page(folder.name, site, base_url)
 
 
 def is_built_site(folder: Path) -> bool:
@@ -99,7 +108,7 @@ def is_built_site(folder: Path) -> bool:
     if not folder.is_dir():
         return folder.suffix.lower() in PAGE_SUFFIXES
     files = SourceFiles(folder)
-    if has_configuration(files):
+    if recognised(files).config:
         return False
     return any(folder.glob("*.html")) or (
         not files.any_with(".md", ".mdx", ".ipynb", ".markdown") and files.any_with(*PAGE_SUFFIXES)
@@ -110,14 +119,15 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     """Return how a folder is read and why: as built pages, or as the Markdown of a generator."""
     if site is None and is_built_site(folder):
         return "built pages", "it holds HTML and no Markdown"
-    return recognised(SourceFiles(folder), site)
+    found = recognised(SourceFiles(folder), site)
+    return found.site, found.reason
 
 
 def site_below(folder: Path) -> tuple[str, str] | None:
     """Return the kind and the folder of the first site one or two levels below; None if none."""
     below = islice(chain(folder.glob("[!.]*/"), folder.glob("[!.]*/[!.]*/")), _FOLDERS)
     for path in sorted(below, key=lambda path: (len(path.parts), path)):
-        if path.is_dir() and has_configuration(SourceFiles(path)):
+        if path.is_dir() and recognised(SourceFiles(path)).config:
             return detected_site(path)[0], path.relative_to(folder).as_posix()
     return None
 
@@ -131,34 +141,6 @@ def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edit
         open_sources(SourceFiles(folder), site, base_url)  # raises if there is nothing to read
         return (ONLY,)
     return tuple(one.edition for one in open_site_folder(folder, base_url))
-
-
-def _built_book(
-    book_id: BookId, folder: Path, base_url: str, edition: Edition, reading: _Reading
-) -> Book:
-    sites = open_site_folder(folder, base_url, skip_refused=reading.skip_refused)
-    site = next((one for one in sites if one.edition == edition), sites[0])
-    drafts = list(reading.built_pages(site))
-    if not drafts:
-        raise BookError("no page with text found: give the folder of the built site", str(folder))
-    facts = _BookFacts(site.title, reading.theme_name, site.base_url, site.language)
-    left_out = [
-        SourceWarning(f"{len(files):,} pages left out: {reason}", files[0], 0)
-        for reason, files in site.left_out.items()
-    ]
-    if not site.base_url:
-        message = "the pages do not say their address: links are paths, unless --base-url is given"
-        reading.warnings.append(SourceWarning(message, site.pages[0].file, 0))
-    return replace(_book(book_id, facts, drafts, {}), warnings=(*reading.notes(), *left_out))
-
-
-@dataclass(frozen=True, slots=True)
-class _BookFacts:
-    title: str
-    site: str
-    base_url: str
-    language: str
-    """The declared language tag; "" if there is none."""
 
 
 def _existing(folder: Path) -> Path:
@@ -175,66 +157,48 @@ def _name_of(folder: Path) -> str:
 class _Reading:
     """Reads the pages of a book one after the other, and keeps what is to be said of them."""
 
-    def __init__(
-        self, skip_refused: bool, advance: Callable[[int], None] | None, *, mark: bool = False
-    ) -> None:
-        self.skip_refused = skip_refused
+    def __init__(self, skip_refused: bool, *, mark: bool = False) -> None:
+        self._skip_refused = skip_refused
         self._mark = mark
-        self._advance = advance
-        self._theme: Theme | None = None
-        self.warnings: list[SourceWarning] = []
-        self.unknown: list[SourceWarning] = []
+        self._warnings: list[SourceWarning] = []
+        self._unknown: list[SourceWarning] = []
         """Places that only the site's generator can resolve."""
 
-    def source_pages(self, files: SourceFiles, site: SourceSite) -> Iterator[PageDraft]:
-        """Yield the pages of a folder of Markdown that have text."""
-        for page in site.pages:
-            try:
-                draft = self._source_page(files, site, page)
-            except FileRefused as error:
-                self._refused(error, page.file)
-            else:
-                yield from [draft] if draft is not None else []
-            if self._advance is not None:
-                self._advance(1)
-
-    def built_pages(self, site: SitePages) -> Iterator[PageDraft]:
-        """Yield the pages of a built site that have text; pages without are counted."""
+    def pages(
+        self, site: SitePages | SourceSite, files: SourceFiles, advance: Advance
+    ) -> Iterator[PageDraft]:
+        """Yield the pages that have text; built ones without are counted."""
         empty: list[str] = []
         for page in site.pages:
             try:
-                draft = self._built_page(page, site.read(page))
+                if isinstance(site, SitePages):
+                    draft = self._built_page(page, site.read(page))
+                    empty += [page.file] if draft is None else []
+                else:
+                    draft = self._source_page(files, site, page)
             except FileRefused as error:
                 self._refused(error, page.file)
             else:
                 yield from [draft] if draft is not None else []
-                empty += [] if draft is not None else [page.file]
-            if self._advance is not None:
-                self._advance(1)
+            advance(1)
         if empty:
-            message = f"{len(empty):,} pages have no text without their scripts"
-            self.warnings.append(SourceWarning(message, empty[0], 0))
-
-    @property
-    def theme_name(self) -> str:
-        return self._theme.name if self._theme is not None else UNKNOWN
+            message = f"{counted(empty)} without text if scripts do not run"
+            self._warnings.append(SourceWarning(message, empty[0], 0))
 
     def _built_page(self, info: PageInfo, html: bytes) -> PageDraft | None:
         root = parse(marked(html) if self._mark else html, info.file)
         shown = shown_text(root)
-        if self._theme is None or self._theme.content(root) is None:
-            self._theme = theme_of(root)
-        draft = self._page(info, page_tree(root, self._theme), "" if self._mark else None)
+        draft = self._page(info, page_tree(root, info.theme), "" if self._mark else None)
         if draft is None:
             return None
         self.warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
         return replace(draft, shown=shown)
 
     def _refused(self, error: FileRefused, file: str) -> None:
-        if not self.skip_refused:
+        if not self._skip_refused:
             message = f"{error.problem}, or leave the page out with --skip-refused"
             raise FileRefused(message, error.file, error.line) from error
-        self.warnings.append(SourceWarning(f"left out: {error.problem}", file, error.line))
+        self._warnings.append(SourceWarning(f"left out: {error.problem}", file, error.line))
 
     def _source_page(
         self, files: SourceFiles, site: SourceSite, page: PageInfo
@@ -250,7 +214,7 @@ class _Reading:
             insert if site.site is Site.MDBOOK else Expanded,
             jsx=page.file.endswith(".mdx"),
         )
-        self.unknown += [SourceWarning(what, page.file, line) for line, what in rendered.unknown]
+        self._unknown += [SourceWarning(what, page.file, line) for line, what in rendered.unknown]
         info = replace(
             page,
             title=str(front.get("title") or page.title),
@@ -262,7 +226,7 @@ class _Reading:
     def rendered(self, info: PageInfo, html: str, source: str) -> PageDraft | None:
         """Return a page that is rendered from Markdown; None if it has no blocks."""
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
-        page = self._page(info, page_tree(root, fallback()), source)
+        page = self._page(info, page_tree(root, info.theme), source)
         return replace(page, html=html) if page is not None else None
 
     def _page(
@@ -273,7 +237,7 @@ class _Reading:
         for text in tree.hidden:
             shown = text[:60]
             message = f"hidden text is not read: {shown!r}"
-            self.warnings.append(SourceWarning(message, info.file, 0))
+            self._warnings.append(SourceWarning(message, info.file, 0))
         words = Counter(_WORD.findall(" ".join(tree.content.itertext())))
         draft = draft_page(info, page_drafts(tree, info.file), source)
         return (
@@ -285,17 +249,17 @@ class _Reading:
     def warn_of_injections(self, text: str, file: str) -> None:
         for line, meaning in prompt_injections(text):
             message = f"the text {meaning}: it may be meant for a language model"
-            self.warnings.append(SourceWarning(message, file, line))
+            self._warnings.append(SourceWarning(message, file, line))
 
     def notes(self) -> list[SourceWarning]:
         """Return the warnings, with one for all places that need the built site."""
-        if not self.unknown:
-            return self.warnings
-        first, count = self.unknown[0], len(self.unknown)
+        if not self._unknown:
+            return self._warnings
+        first, count = self._unknown[0], len(self._unknown)
         places = "1 place needs" if count == 1 else f"{count:,} places need"
         shown = f"first: `{first.message[:80]}`"
         message = f"{places} the built site ({shown}): build it and ingest its folder"
-        return [SourceWarning(message, first.file, first.line), *self.warnings]
+        return [SourceWarning(message, first.file, first.line), *self._warnings]
 
 
 def _unread(words: Counter[str], draft: PageDraft) -> tuple[str, ...]:
@@ -307,16 +271,16 @@ def _unread(words: Counter[str], draft: PageDraft) -> tuple[str, ...]:
 
 def _book(
     book_id: BookId,
-    facts: _BookFacts,
+    site: SitePages | SourceSite,
     drafts: list[PageDraft],
     included: Mapping[str, str],
 ) -> Book:
-    declared, found = facts.language.partition("-")[0], _language_of(drafts)
+    declared, found = site.language.partition("-")[0], _language_of(drafts)
     language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
     documents = _documents(drafts, language, declared)
     version = _version(documents, included)
-    title = facts.title or documents[0].title
-    return Book(book_id, title, facts.site, facts.base_url, language, version, documents)
+    title = site.title or documents[0].title
+    return Book(book_id, title, site.site, site.base_url, language, version, documents)
 
 
 def _language_of(drafts: Sequence[PageDraft]) -> str:
@@ -343,9 +307,7 @@ def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
     """Read a page from a string. It cannot include files."""
     front, skip = front_matter(text, file)
     html = render(text, site, skip, file, jsx=file.endswith(".mdx")).html
-    page = _Reading(False, None).rendered(
-        PageInfo(file, "", str(front.get("title") or "")), html, text
-    )
+    page = _Reading(False).rendered(PageInfo(file, "", str(front.get("title") or "")), html, text)
     if page is None:
         raise BookError("no text found", file)
     return _documents([page], _language_of([page]))[0]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from app.adapters.reading.drafts import GAP, NO_SPAN, Draft, DraftPart
 from app.adapters.reading.sections import classify
+from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Part, Span
 from app.domain.identity import is_content_id
 from app.domain.page_text import PageText
@@ -34,6 +35,7 @@ class PageInfo:
     """The number that the site shows for the chapter; 0 if none."""
     language: str = ""
     """As a built page declares it, such as `pt-BR`; "" if it does not."""
+    theme: Theme = field(default_factory=fallback)
     settings: Mapping[str, str] = field(default_factory=dict)
     """The `rag_...` keys of its front matter."""
 

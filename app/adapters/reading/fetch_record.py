@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from posixpath import normpath
@@ -16,36 +16,32 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A page that is kept, its validators, and the run that last saw it."""
+    """A page that is kept, and its validators."""
 
     file: str
     etag: str
     modified: str
-    run: float
 
 
 class FetchRecord:
     """The pages of a site. A killed run loses none: each is recorded as soon as it is written."""
 
-    def __init__(self, folder: Path, now: float) -> None:
-        """Open the record at a time in seconds, which names the run unless one is continued."""
+    def __init__(self, folder: Path) -> None:
         self.pages = folder / "pages"
         self.pages.mkdir(parents=True, exist_ok=True)
-        self._path, self._unfinished = folder / "record.jsonl", folder / "unfinished"
-        self._stored = {one.file: one for one in self._read()}
-        begun = float(self._unfinished.read_text() or 0) if self._unfinished.exists() else 0.0
-        self.run = begun if now - begun < _RESUMED_WITHIN else now
-        self._unfinished.write_text(str(self.run))
+        self._path, self._unfinished = folder / "record.jsonl", folder / "unfinished.jsonl"
+        self.seen = self._read(self._unfinished, time.time() - _RESUMED_WITHIN)
+        """The pages of this run, or of the interrupted one that it continues, by file."""
+        self.known = self._read(self._path) | self.seen
 
-    def _read(self) -> list[Stored]:
-        lines = self._path.read_text("utf-8").splitlines() if self._path.exists() else []
+    def _read(self, path: Path, begun: float = 0.0) -> dict[str, Stored]:
+        if not path.exists() or path.stat().st_mtime < begun:
+            path.unlink(missing_ok=True)
+            return {}
         # A killed run may have left half a line.
-        return [Stored(**json.loads(line)) for line in lines if line.endswith("}")]
-
-    def find(self, file: str) -> Stored | None:
-        """Return the record of a page that is kept."""
-        found = self._stored.get(file)
-        return found if found and (self.pages / file).is_file() else None
+        lines = [line for line in path.read_text("utf-8").splitlines() if line.endswith("}")]
+        found = (Stored(**json.loads(line)) for line in lines)
+        return {one.file: one for one in found if (self.pages / one.file).is_file()}
 
     def keep(self, page: Stored, data: bytes | None = None) -> None:
         """Write a page; without `data` the kept one is unchanged. OSError if it cannot be."""
@@ -55,19 +51,15 @@ class FetchRecord:
             part = path.with_name(f"{path.name}.part")
             part.write_bytes(data)
             part.replace(path)
-        self._stored[page.file] = page
-        with self._path.open("a", encoding="utf-8") as opened:
+        self.seen[page.file] = page
+        with self._unfinished.open("a", encoding="utf-8") as opened:
             opened.write(f"\n{json.dumps(asdict(page))}\n")
 
-    def finish(self, kept: Collection[str]) -> None:
-        """Delete the pages that the site no longer has, and write the record of the others."""
-        for file in self._stored.keys() - kept:
+    def finish(self) -> None:
+        """Delete the pages that the site no longer has."""
+        for file in self.known.keys() - self.seen:
             (self.pages / file).unlink(missing_ok=True)
-            del self._stored[file]
-        part = self._path.with_suffix(".part")
-        part.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in self._stored.values()))
-        part.replace(self._path)
-        self._unfinished.unlink()
+        self._unfinished.replace(self._path)
 
 
 def file_for(path: str) -> str:

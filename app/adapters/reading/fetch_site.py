@@ -7,7 +7,7 @@ import mimetypes
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urljoin
@@ -18,6 +18,8 @@ from app.adapters.reading.fetch_record import FetchRecord, Stored, file_for
 from app.adapters.reading.page_facts import read_facts
 from app.adapters.reading.polite_requests import (
     AGENT,
+    CONNECTIONS,
+    SECONDS,
     Answer,
     FetchLimits,
     PageFailed,
@@ -75,11 +77,11 @@ async def fetch_site(
     async with httpx.AsyncClient(
         transport=None if allow_private else PublicTransport(),
         headers={"User-Agent": AGENT, "Accept": "text/html,application/xhtml+xml"},
-        timeout=limits.seconds,
+        timeout=SECONDS,
         trust_env=False,
     ) as client:
         requests = PoliteRequests(client, limits, sleep)
-        record = FetchRecord(folder, time.time())
+        record = FetchRecord(folder)
         try:
             home = await _home(requests, record, checked_base_url(address))
         except PageFailed as error:
@@ -98,7 +100,7 @@ async def _home(requests: PoliteRequests, record: FetchRecord, address: str) -> 
             message = f"{url}: the site's robots.txt does not allow {AGENT} to read it"
             raise InputError(message)
         file = _file(url, _root(url))
-        answer = await requests.get(url, PAGE_BYTES, _validators(record.find(file)))
+        answer = await requests.get(url, PAGE_BYTES, _validators(record.known.get(file)))
         if not answer.target:
             if answer.is_html or answer.status == httpx.codes.NOT_MODIFIED:
                 return answer
@@ -136,47 +138,49 @@ class _Crawl:
     requests: PoliteRequests
     record: FetchRecord
     site: FetchedSite
-    kept: set[str] = field(default_factory=set)
+    found: set[str] = field(default_factory=set)
+    """Files of the pages that are known."""
+    waiting: deque[str] = field(default_factory=deque)
 
     @property
     def root(self) -> str:
         return f"{self.site.base_url}/"
 
     async def run(self, home: Answer, progress: Progress) -> None:
+        """Fetch the pages of the sitemap; without one, those that links lead to."""
         listed = await self._sitemap()
-        seen = {_file(home.url, self.root)}
-        waiting: deque[str] = deque()
-
-        def add(urls: Iterable[str]) -> None:
-            for url in urls:
-                file = _file(url, self.root)
-                if file and file not in seen:
-                    seen.add(file)
-                    waiting.append(url)
-
+        self.found.add(_file(home.url, self.root))
         links = self._store(home, _file(home.url, self.root))
-        add(listed or links)
+        self._add(listed or links)
         running: set[asyncio.Task[list[str]]] = set()
         begun, done = time.monotonic(), 1
         try:
-            while waiting or running:
-                if len(seen) > self.requests.limits.pages:
-                    message = f"more than {self.requests.limits.pages:,} pages: give a part of it"
-                    raise InputError(message)
-                while waiting and len(running) < self.requests.limits.connections:
-                    running.add(asyncio.create_task(self._page(waiting.popleft())))
+            while self.waiting or running:
+                while self.waiting and len(running) < CONNECTIONS:
+                    running.add(asyncio.create_task(self._page(self.waiting.popleft())))
                 ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 for task in ended:
                     done += 1
                     links = task.result()
-                    add(() if listed and len(links) > 1 else links)
-                    left = (time.monotonic() - begun) / (done - 1) * (len(seen) - done)
-                    progress(done, len(seen), left)
+                    self._add(() if listed and len(links) > 1 else links)
+                    left = (time.monotonic() - begun) / (done - 1) * (len(self.found) - done)
+                    progress(done, len(self.found), left)
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-        self.record.finish(self.kept)
+        self.record.finish()
+
+    def _add(self, urls: Iterable[str]) -> None:
+        """Add pages that are not known. InputError if there are too many."""
+        for url in urls:
+            file = _file(url, self.root)
+            if file and file not in self.found:
+                self.found.add(file)
+                self.waiting.append(url)
+        if len(self.found) > self.requests.limits.pages:
+            message = f"more than {self.requests.limits.pages:,} pages: give a part of it"
+            raise InputError(message)
 
     async def _sitemap(self) -> list[str]:
         """Return the pages below the root that the site's sitemaps list."""
@@ -201,8 +205,8 @@ class _Crawl:
     async def _page(self, url: str) -> list[str]:
         """Fetch a page; return the addresses that it leads to, of a redirect the only one."""
         file = _file(url, self.root)
-        page = self.record.find(file)
-        if page is not None and page.run == self.record.run:
+        page = self.record.known.get(file)
+        if file in self.record.seen:
             self.site.resumed += 1
             return self._links(file)
         if not self.requests.may_fetch(url):
@@ -213,21 +217,21 @@ class _Crawl:
         except AddressRefused:
             return self._leave_out("not at a public address", url)
         except (PageFailed, OSError) as error:
-            self.kept |= {file} if page else set()  # the server may have it again tomorrow
+            if page:  # the server may have it again tomorrow
+                self.record.keep(page)
             return self._leave_out(str(error), url)
 
     def _store(self, answer: Answer, file: str) -> list[str]:
-        page = self.record.find(file)
+        page = self.record.known.get(file)
         if answer.target:
             is_here = bool(_file(answer.target, self.root))
             return [answer.target] if is_here else self._leave_out("leads elsewhere", answer.url)
         if page and answer.status == httpx.codes.NOT_MODIFIED:
-            self.record.keep(replace(page, run=self.record.run))
+            self.record.keep(page)
             self.site.unchanged += 1
         elif answer.is_html:
-            etag, modified = map(answer.headers.get, ("etag", "last-modified"))
-            stored = Stored(file, etag or "", modified or "", self.record.run)
-            self.record.keep(stored, answer.body)
+            etag, modified = (answer.headers.get(one, "") for one in ("etag", "last-modified"))
+            self.record.keep(Stored(file, etag, modified), answer.body)
             self.site.fetched += 1
         else:
             is_ok = answer.status == httpx.codes.OK
@@ -235,7 +239,6 @@ class _Crawl:
         return self._links(file)
 
     def _links(self, file: str) -> list[str]:
-        self.kept.add(file)
         page = read_facts((self.record.pages / file).read_bytes(), file)
         targets = (page.redirect, *(one.target for one in page.navigation), page.next, *page.links)
         return [self._url(target) for target in targets if target]

@@ -4,52 +4,22 @@ from __future__ import annotations
 
 import posixpath
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from pathlib import Path
-from typing import NamedTuple
+from functools import lru_cache
 from urllib.parse import unquote
 
-from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
 
+from app.adapters.reading.table_of_contents import Entry
+from app.adapters.reading.themes import Theme, theme_of
 from app.adapters.reading.tree import parse
 
 _REFRESH = re.compile(r"\s*\d*\s*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.I)
 _NUMBER = re.compile(r"(\d{1,4}(?:\.\d{1,4})*)\.\s+(?=\S)")
 _LISTS = ("ul", "ol")
-_FALLBACK = ("nav", "[role=navigation]", "aside")
+_FALLBACK = "//nav | //*[@role='navigation'] | //aside"
 _FURNITURE = ("footer", "header", "main", "article")
-
-
-@dataclass(frozen=True, slots=True)
-class Theme:
-    """How the pages of a generator are recognised, and how they show the table of contents."""
-
-    name: str
-    generator: str = ""
-    marker: str = ""
-    navigation: str = ""
-    tabs: str = ""
-    nest: str = ""
-    label: str = ""
-    number: str = ""
-    next: str = ""
-    version: str = ""
-    no_page: str = ""
-
-
-class Entry(NamedTuple):
-    """A line of a page's navigation."""
-
-    depth: int
-    title: str
-    number: str
-    """Such as 1.2; "" if none is shown."""
-    target: str
-    """As of `resolved`; "" if the line has no page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +27,7 @@ class PageFacts:
     """What a page says. Links and other addresses are as of `resolved`."""
 
     file: str
-    theme: str
-    """Name of the theme; "" if unknown."""
+    theme: Theme
     title: str
     site_name: str
     language: str
@@ -76,21 +45,6 @@ class PageFacts:
     navigation: tuple[Entry, ...]
     links: tuple[str, ...]
     """Links and frames in the order of the page, without those of the navigation."""
-
-
-@cache
-def themes() -> tuple[Theme, ...]:
-    text = Path(__file__).with_name("navigation.toml").read_text("utf-8")
-    return tuple(Theme(**one) for one in tomllib.loads(text)["theme"])
-
-
-@cache
-def _css(selector: str) -> CSSSelector:
-    return CSSSelector(selector, translator="html")
-
-
-def _all(root: HtmlElement, selector: str) -> list[HtmlElement]:
-    return list(_css(selector)(root)) if selector else []
 
 
 @lru_cache(1 << 16)
@@ -114,33 +68,30 @@ def resolved(href: str, folder: str) -> str:
     return f"{path}/" if is_folder else "./" if path == "." else path
 
 
-def read_facts(data: bytes, file: str, likely: str = "") -> PageFacts:
-    """Read what the page in this file, relative to the site's folder, says.
-
-    `likely` is the name of the theme that is tried first: that of the site's other pages.
-    """
+def read_facts(data: bytes, file: str) -> PageFacts:
+    """Read what the page in this file, relative to the site's folder, says."""
     root = parse(data, file)
     base = next((one.get("href", "") for one in root.iter("base") if one.get("href")), "")
     folder = posixpath.dirname(file)
     folder = resolved(base, folder) if base and "://" not in base else folder
     metas = {_meta_name(one): one.get("content") or "" for one in root.iter("meta")}
     rels = [(_tokens(one, "rel"), one) for one in root.iter("link")]
-    theme = _theme(root, metas.get("generator", ""), likely)
+    theme = theme_of(root)
     navigation = tuple(_navigation(root, theme, file, folder))
     refresh = _REFRESH.match(metas.get("refresh", ""))
-    versions = _all(root, theme.version)
+    versions = theme.select("version", root)
     return PageFacts(
         file,
-        theme.name,
+        theme,
         " ".join((root.findtext(".//head/title") or "").split()),
-        metas.get("og:site_name", "").strip(),
+        (metas.get("og:site_name") or metas.get("book:title", "")).strip(),
         (root.get("lang") or root.get("xml:lang") or "").strip(),
         next(
             (resolved(one.get("href", ""), folder) for rel, one in rels if "canonical" in rel), ""
         ),
         resolved(refresh[1], folder) if refresh else "",
         not {"noindex", "none"} & set(re.split(r"[\s,]+", metas.get("robots", "").lower())),
-        not _all(root, theme.no_page),
+        not theme.select("no_page", root),
         versions[0].get("content", "") if versions else "",
         _linked(rels, "next", folder) or _next(root, theme, folder),
         _linked(rels, "prev", folder) or _linked(rels, "previous", folder),
@@ -167,27 +118,17 @@ def _classes(link: HtmlElement) -> list[str]:
     return [name for one in (link, *link.xpath("parent::li")) for name in _tokens(one, "class")]
 
 
-def _theme(root: HtmlElement, generator: str, likely: str) -> Theme:
-    """Return the theme by its marker; by the generator's name only if no marker is there."""
-    named = [one for one in themes() if one.generator and re.search(one.generator, generator, re.I)]
-    first = [one for one in themes() if one.name == likely]
-    marked = (one for one in (*named, *first, *themes()) if _all(root, one.marker))
-    return next(marked, named[0] if named else Theme(""))
-
-
 def _menus(root: HtmlElement, theme: Theme) -> list[HtmlElement]:
     """Return the elements that hold the table of contents, none of them inside another.
 
     Of an unknown theme it is the navigation with the most links beside the text.
     """
-    if theme.navigation:
-        found = _all(root, theme.navigation)
+    if "navigation" in theme.selectors:
+        found = theme.select("navigation", root)
         inner = set(found)
         return [one for one in found if inner.isdisjoint(one.iterancestors())]
     beside = [
-        one
-        for one in _all(root, ", ".join(_FALLBACK))
-        if next(one.iterancestors(*_FURNITURE), None) is None
+        one for one in root.xpath(_FALLBACK) if next(one.iterancestors(*_FURNITURE), None) is None
     ]
     largest = max(beside, key=lambda one: len(one.findall(".//a")), default=None)
     return [] if largest is None or len(largest.findall(".//a")) < 2 else [largest]
@@ -196,7 +137,7 @@ def _menus(root: HtmlElement, theme: Theme) -> list[HtmlElement]:
 def _navigation(root: HtmlElement, theme: Theme, file: str, folder: str) -> list[Entry]:
     menus = _menus(root, theme)
     entries = [entry for menu in menus for entry in _entries(menu, theme, file, folder)]
-    tabs = [link for bar in _all(root, theme.tabs) for link in bar.iter("a")]
+    tabs = [link for bar in theme.select("tabs", root) for link in bar.iter("a")]
     if not tabs:
         return entries
     below = [entry._replace(depth=entry.depth + 1) for entry in entries]
@@ -210,9 +151,9 @@ def _navigation(root: HtmlElement, theme: Theme, file: str, folder: str) -> list
 
 
 def _entries(menu: HtmlElement, theme: Theme, file: str, folder: str) -> Iterator[Entry]:
-    labels = set(_all(menu, theme.label))
-    nests = set(_all(menu, theme.nest))
-    numbers = set(_all(menu, theme.number))
+    labels = set(theme.select("label", menu))
+    nests = set(theme.select("nest", menu))
+    numbers = set(theme.select("number", menu))
     pending = [(menu, 0)]
     while pending:
         element, depth = pending.pop()
@@ -228,9 +169,9 @@ def _entries(menu: HtmlElement, theme: Theme, file: str, folder: str) -> Iterato
 
 
 def _target(link: HtmlElement, file: str, folder: str) -> str:
-    href = (link.get("href") or "").strip()
-    # Sphinx links the current page in its table of contents so.
-    if href == "#" and "current" in _classes(link):
+    href = link.get("href", "#").strip()
+    # Zensical and Sphinx link the current page in its table of contents so.
+    if not href or (href == "#" and "current" in _classes(link)):
         return file
     return "" if "#" in href else resolved(href, folder)
 
@@ -252,7 +193,7 @@ def _linked(rels: list[tuple[list[str], HtmlElement]], name: str, folder: str) -
 
 
 def _next(root: HtmlElement, theme: Theme, folder: str) -> str:
-    links = _all(root, theme.next or "a[rel~=next]")
+    links = theme.select("next", root)
     return next((resolved(one.get("href") or "", folder) for one in links), "")
 
 

@@ -17,6 +17,14 @@ from app.domain.errors import FileRefused, InputError, ProviderUnavailable
 
 AGENT = "textbook-rag"
 _ROBOTS_BYTES = 500_000
+CONNECTIONS = 2
+SECONDS = 60.0
+"""Maximum time for one page."""
+_PAUSE = 0.2
+"""Seconds before each request of a connection; a longer Crawl-delay takes precedence."""
+_ATTEMPTS = 3
+_LONGEST_WAIT = 300.0
+"""Maximum seconds to wait for a server that refuses for a while."""
 _WAIT = 5.0
 """Seconds to wait for a server that refuses for a while and does not say how long."""
 
@@ -25,19 +33,11 @@ Sleep: TypeAlias = Callable[[float], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """Bounds on a site, and the pace of the requests."""
+    """Bounds on a site."""
 
     pages: int = 10_000
     size: int = 1_000_000_000
     """Bytes of all pages."""
-    connections: int = 2
-    pause: float = 0.2
-    """Seconds before each request of a connection; a longer Crawl-delay takes precedence."""
-    seconds: float = 60.0
-    """Maximum time for one page."""
-    attempts: int = 3
-    longest_wait: float = 300.0
-    """Maximum seconds to wait for a server that refuses for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class PoliteRequests:
             raise ProviderUnavailable(message) from error
         rules = answer.body.decode("utf-8", "replace") if answer.status == httpx.codes.OK else ""
         self._robots = Protego.parse(rules)
-        self._pause = max(self.limits.pause, self._robots.crawl_delay(AGENT) or 0)
+        self._pause = max(_PAUSE, self._robots.crawl_delay(AGENT) or 0)
         own = urlsplit(url).netloc
         self.sitemaps = [one for one in self._robots.sitemaps if urlsplit(one).netloc == own]
 
@@ -110,12 +110,12 @@ class PoliteRequests:
         ProviderUnavailable if the server asks to come back much later.
         """
         reason = ""
-        for attempt in range(self.limits.attempts):
+        for attempt in range(_ATTEMPTS):
             async with self._gate:
                 pass
             await self.sleep(self._pause + 2**attempt - 1)
             try:
-                async with asyncio.timeout(self.limits.seconds):
+                async with asyncio.timeout(SECONDS):
                     answer = await self._get(url, most, headers)
             except (httpx.RequestError, httpx.InvalidURL, TimeoutError) as error:
                 reason = str(error) or type(error).__name__
@@ -142,7 +142,7 @@ class PoliteRequests:
         return Answer(url, response.status_code, response.headers, bytes(body))
 
     async def _wait(self, seconds: float, url: str) -> None:
-        if seconds > self.limits.longest_wait:
+        if seconds > _LONGEST_WAIT:
             message = f"{url}: the server asks to wait {seconds:.0f} seconds; try again later"
             raise ProviderUnavailable(message, seconds)
         async with self._gate:

@@ -7,99 +7,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
-
-class _Sign(NamedTuple):
-    meaning: str
-    words: tuple[str, ...]
-    """Every match contains one of them: a fast pre-test."""
-    pattern: re.Pattern[str]
-
-
-_SIGNS = (
-    _Sign(
-        "tells a model to drop its instructions",
-        ("ignore", "disregard", "forget", "override"),
-        re.compile(
-            r"\b(?:ignore|disregard|forget|override)\s+(?:(?:all|any|of|the|your|my)\s+){0,3}"
-            r"(?:previous|prior|above|earlier|preceding|foregoing|system)\s+"
-            r"(?:instruction|prompt|direction|rule|message)s?\b"
-        ),
-    ),
-    _Sign(
-        "tells a model who it is",
-        ("you are",),
-        re.compile(
-            r"you\s+are\s+(?:now\s+)?(?:(?:chatgpt|gpt-?\d|claude|gemini|copilot)\b"
-            r"|an?\s+(?:ai|llm|(?:large\s+)?language\s+model)\b|in\s+developer\s+mode\b)"
-        ),
-    ),
-    _Sign(
-        "asks for a model's prompt",
-        ("prompt", "instruction"),
-        re.compile(
-            r"\b(?:reveal|print|repeat|output|show)\s+(?:me\s+)?(?:your|the)\s+"
-            r"(?:system|hidden|initial)\s+(?:prompt|instructions?)\b"
-        ),
-    ),
-    _Sign(
-        "has a chat template's token",
-        ("<|", "inst]", "sys>>", "_of_turn>"),
-        re.compile(
-            r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id|begin_of_text"
-            r"|start_header_id)\|>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>"
-        ),
-    ),
-)
-_TAGS = "\U000e0001\U000e0020-\U000e007f"
-_ZERO_WIDTH = "\u200b-\u200f\u2060-\u2064\ufeff"
-_INVISIBLE = _Sign(
-    "has a run of invisible characters",
-    (),
-    # The leading character class makes the search fast.
-    re.compile(
-        f"[{_TAGS}{_ZERO_WIDTH}](?:(?<=[{_TAGS}])[{_TAGS}]{{3}}"
-        f"|(?<=[{_ZERO_WIDTH}])[{_ZERO_WIDTH}]{{3}})"
-    ),
-)
-_BIDI_OVERRIDE = _Sign("overrides the direction of writing", (), re.compile("[\u202d\u202e]"))
-# Flags of subdivisions, such as Scotland, are a black flag and tag characters.
+_DETERMINER = r"(?:(?:all|any|of|the|your|my)\s+)"
+_INVISIBLE = "\U000e0001\U000e0020-\U000e007f\u200b-\u200f\u2060-\u2064\ufeff"
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
-_MIN_PART = 1 << 14
-"""Minimum characters of a part; a lower-case copy may take four times the memory."""
+"""The flag of a subdivision, such as Scotland."""
+_SIGNS = {
+    "tells a model to drop its instructions": r"\b(?:ignore|disregard|forget|override)\s+"
+    rf"(?:{_DETERMINER}{{0,3}}(?:previous|prior|above|earlier|preceding|foregoing)"
+    rf"|{_DETERMINER}{{1,3}}system)\s+(?:instruction|prompt|direction|rule|message)s?\b",
+    "tells a model who it is": r"you\s+are\s+(?:now\s+)?"
+    r"(?:(?:chatgpt|gpt-?\d|claude|gemini|copilot)\b"
+    r"|an?\s+(?:ai|llm|(?:large\s+)?language\s+model)\b|in\s+developer\s+mode\b)",
+    "asks for a model's prompt": r"\b(?:reveal|print|repeat|output|show)\s+(?:me\s+)?"
+    r"(?:your|the)\s+(?:system|hidden|initial)\s+(?:prompt|instructions?)\b",
+    "has a chat template's token": r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id"
+    r"|begin_of_text|start_header_id)\|>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>",
+    "has a run of invisible characters": f"[\U0001f3f4{_INVISIBLE}][{_INVISIBLE}]{{3,}}",
+    "overrides the direction of writing": "[\u202d\u202e]",
+}
+_PATTERNS = {meaning: re.compile(sign) for meaning, sign in _SIGNS.items()}
+"""Of a text in lower case."""
+_LONGEST = 60
+"""Characters of the text that a warning quotes."""
 
 
 def prompt_injections(text: str) -> Iterator[tuple[int, str]]:
     """Yield the first line (from 1) and a description of each kind of injection in the text."""
-    found: dict[_Sign, list[int]] = {sign: [] for sign in (*_SIGNS, _INVISIBLE, _BIDI_OVERRIDE)}
-    before = 0
-    for part in _parts(text):
-        for sign, line in _signs_in(part):
-            found[sign].append(before + line)
-        before += part.count("\n")
-    for sign, lines in found.items():
-        if lines:
-            more = f", and {len(lines) - 1:,} more in this file" if lines[1:] else ""
-            yield lines[0], f"{sign.meaning}{more}"
+    text = text.lower()  # patterns that ignore the case take twice the time
+    for meaning, pattern in _PATTERNS.items():
+        found = [one for one in pattern.finditer(text) if not _FLAG.fullmatch(one[0])]
+        if found:
+            more = f", and {len(found) - 1:,} more in this file" if found[1:] else ""
+            line = text.count("\n", 0, found[0].start()) + 1
+            yield line, f"{meaning} ({_quoted(found[0][0])}){more}"
 
 
-def _parts(text: str) -> Iterator[str]:
-    """Cut a text at blank lines: no match extends across one."""
-    start = 0
-    while start < len(text):
-        end = text.find("\n\n", start + _MIN_PART) + 2
-        end = end if end >= 2 else len(text)
-        yield text[start:end]
-        start = end
-
-
-def _signs_in(text: str) -> Iterator[tuple[_Sign, int]]:
-    lower = text.lower()
-    signs = [sign for sign in _SIGNS if any(word in lower for word in sign.words)]
-    if not text.isascii():
-        lower = _FLAG.sub("", lower)
-        signs += (_INVISIBLE, _BIDI_OVERRIDE)
-    for sign in signs:
-        for match in sign.pattern.finditer(lower):
-            yield sign, lower.count("\n", 0, match.start()) + 1
+def _quoted(words: str) -> str:
+    shown = " ".join(words.split())[:_LONGEST]
+    return f'"{shown}"' if shown.isprintable() else ascii(shown)

@@ -14,21 +14,26 @@ from app.adapters.reading.page_facts import PageFacts, read_facts
 from app.adapters.reading.site_addresses import Addresses, read_sitemaps, site_addresses
 from app.adapters.reading.site_editions import Root, find_editions
 from app.adapters.reading.table_of_contents import Listed, TableOfContents
-from app.domain.edition import Edition
+from app.adapters.reading.themes import UNKNOWN
+from app.domain.document import SourceWarning
+from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError, FileRefused
 from app.domain.reading_budget import check_size
+from app.domain.urls import encoded_url
 from app.services.safe_paths import file_inside
 
 PAGE_BYTES = 50_000_000
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
 _ASSETS = frozenset({"_static", "_sources", "_images", "_downloads", "node_modules"})
 _TITLE_PARTS = re.compile(r"\s+(?:\||-|–|—|·|::)\s+")
+UNLISTED = "not in the table of contents: list them in the site's navigation to have them read"
 _FURNITURE = {
     "error page": r"(?:^|/)40[34](?:\.|/)",
     "search page": r"(?:^|/)search(?:\.html|/index\.html)$",
     "print page": r"(?:^|/)print(?:_page)?(?:\.html|/index\.html)$",
+    "source listing": r"(?:^|/)_modules/",
     "tag or index page": r"(?:^|/)(?:tags?|categories|authors|archive|genindex(?:-\w+)?|"
-    r"py-modindex|_modules)(?:\.|/)",
+    r"py-modindex)(?:\.|/)",
 }
 """What a page that is not in the table of contents is, by its file's name."""
 
@@ -46,23 +51,43 @@ class SitePages:
     pages: tuple[PageInfo, ...]
     left_out: Mapping[str, Sequence[str]]
     """Files that are not read, by reason."""
+    orphans: tuple[str, ...] = ()
+
+    @property
+    def site(self) -> str:
+        """The name of the theme of most pages."""
+        names = Counter(page.theme.name for page in self.pages)
+        return names.most_common(1)[0][0]
+
+    @property
+    def warnings(self) -> list[SourceWarning]:
+        return [
+            SourceWarning(f"{counted(files)} left out: {reason}", files[0], 0)
+            for reason, files in self.left_out.items()
+        ]
 
     def read(self, page: PageInfo) -> bytes:
         return _read(self.folder, page.file)
 
 
+def counted(pages: Sequence[str]) -> str:
+    return "1 page" if len(pages) == 1 else f"{len(pages):,} pages"
+
+
 def open_site_folder(
-    folder: Path, base_url: str = "", *, include_unlisted: bool = False, skip_refused: bool = False
+    folder: Path, base_url: str = "", *, skip_refused: bool = False
 ) -> tuple[SitePages, ...]:
     """Find the pages of a built site; return its editions, the default one first.
 
     `base_url` is the address of the folder, or of a part of the site: then only its pages are
-    read. With `include_unlisted` pages outside the table of contents follow at the end.
+    read. Instead of a folder it may be a single page, whose address is then `base_url`.
 
     BookError if there are no pages.
     FileRefused for a page of more than `PAGE_BYTES`; with `skip_refused` it is left out instead.
     """
-    left_out: dict[str, list[str]] = defaultdict(list)
+    if folder.is_file():
+        return (_single_page(folder, base_url),)
+    left_out: dict[str, list[str]] = defaultdict(list, {UNLISTED: []})
     every = [*_facts(folder, left_out, skip_refused=skip_refused)]
     if not every:
         message = "no built pages found: give the folder that holds the site's HTML files"
@@ -74,7 +99,7 @@ def open_site_folder(
     sites: list[SitePages] = []
     for root, (edition, pages) in find_editions(inside, addresses).items():
         files = {page.file: page for page in pages}
-        site = _site(folder, files, root, edition, addresses, include_unlisted)
+        site = _site(folder, files, root, edition, addresses)
         for reason, names in site.left_out.items() if not sites or not site.pages else ():
             left_out[reason] += names
         sites += [site] if site.pages else []
@@ -85,15 +110,20 @@ def open_site_folder(
     return replace(sites[0], left_out=found), *sites[1:]
 
 
+def _single_page(path: Path, base_url: str) -> SitePages:
+    page = read_facts(_read(path.parent, path.name), path.name)
+    own = page.canonical if page.canonical.startswith(("http://", "https://")) else ""
+    url = encoded_url(base_url or own)
+    info = PageInfo(page.file, url, language=page.language, theme=page.theme)
+    return SitePages(path.parent, site_title([page]), url, page.language, ONLY, (info,), {})
+
+
 def _facts(
     folder: Path, left_out: Mapping[str, list[str]], *, skip_refused: bool
 ) -> Iterator[PageFacts]:
-    theme = ""
     for file in _html_files(folder):
         try:
-            facts = read_facts(_read(folder, file), file, theme)
-            theme = facts.theme or theme
-            yield facts
+            yield read_facts(_read(folder, file), file)
         except FileRefused:
             if not skip_refused:
                 raise
@@ -133,7 +163,6 @@ def _site(
     root: Root,
     edition: Edition,
     addresses: Addresses,
-    include_unlisted: bool,
 ) -> SitePages:
     """Make an edition of its files."""
 
@@ -151,15 +180,15 @@ def _site(
     before = {file: own(page.previous) for file, page in files.items()}
     order = [*_with_next([*listed], after, before)]
     others = [file for file in visited if file not in {*order, *left_out}]
-    if include_unlisted or not any(files[file].theme for file in listed):
+    if all(files[file].theme.name == UNKNOWN for file in listed):
         order += _with_next(others, after, {})
     else:
-        left_out |= dict.fromkeys(others, "not in the table of contents")
+        left_out |= dict.fromkeys(others, UNLISTED)
     read = [file for file in order if file not in left_out]
     pages = [_page(files[one.file], addresses, one) for one in _in_chapters(read, listed)]
-    reasons: dict[str, list[str]] = defaultdict(list)
+    reasons: dict[str, list[str]] = {UNLISTED: []}
     for file, reason in left_out.items():
-        reasons[reason].append(file)
+        reasons.setdefault(reason, []).append(file)
     languages = Counter(page.language for page in pages if page.language)
     return SitePages(
         folder,
@@ -168,7 +197,7 @@ def _site(
         max(languages, key=lambda one: languages[one], default=""),
         edition,
         tuple(pages),
-        reasons,
+        {reason: names for reason, names in reasons.items() if names},
     )
 
 
@@ -251,9 +280,14 @@ def _place(file: str) -> str:
 
 
 def _page(page: PageFacts, addresses: Addresses, listed: Listed) -> PageInfo:
-    url = addresses.url_of(page.file)
     return PageInfo(
-        page.file, url, listed.title, listed.chapter, listed.chapter_number, page.language
+        page.file,
+        addresses.url_of(page.file),
+        listed.title,
+        listed.chapter,
+        listed.chapter_number,
+        page.language,
+        page.theme,
     )
 
 

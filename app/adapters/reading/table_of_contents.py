@@ -8,12 +8,21 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple
 
-from app.adapters.reading.page_facts import Entry
-
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
 
 _DEEPEST = 10
 """Levels below a section in which its first page is looked for."""
+
+
+class Entry(NamedTuple):
+    """A line of a table of contents."""
+
+    depth: int
+    title: str
+    number: str
+    """Such as 1.2; "" if none is shown."""
+    target: str
+    """The page that it names, as of `page_facts.resolved`; "" if none."""
 
 
 @dataclass(slots=True)
@@ -34,7 +43,7 @@ class _Node:
         that lines follow below it.
         """
         exact, label = self.known.get((title, file)), self.known.get((title, ""))
-        if exact or not file:
+        if exact or not (file and title):
             return exact or (self.titled.get(title) if opens else None)
         return label if label and label.opens_with(file) else None
 
@@ -71,8 +80,8 @@ class _Node:
 
     @property
     def is_part(self) -> bool:
-        """Whether it groups chapters, or is named as a part, so that it is no chapter itself."""
-        has_chapters = any(one.children for one in self.children)
+        """Whether it groups only chapters, or is named as a part, so that it is no chapter."""
+        has_chapters = bool(self.children) and all(one.children for one in self.children)
         return not self.own_file and (has_chapters or bool(_PART.match(self.title)))
 
 

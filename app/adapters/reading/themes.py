@@ -33,23 +33,28 @@ class Theme:
     generator: re.Pattern[str] | None
     marker: str
     selectors: dict[str, Selectors]
-
-    def recognises(self, root: HtmlElement, generator: str) -> bool:
-        """Whether a page is of this theme, by its generator's name or by its elements."""
-        named = self.generator is not None and bool(self.generator.search(generator))
-        return named or (bool(self.marker) and bool(_compiled(self.marker)(root)))
+    own_content: Selectors = ()
 
     def find(self, key: str, index: ElementIndex) -> list[HtmlElement]:
         """Return the indexed elements that the theme's selectors of `key` match, in their order."""
         return [one for css in self.selectors.get(key, ()) for one in index.find(css)]
 
+    def select(self, key: str, root: HtmlElement) -> list[HtmlElement]:
+        """Return the elements below `root` that the selectors of `key` match, in page order."""
+        selectors = self.selectors.get(key)
+        return list(_compiled(", ".join(selectors))(root)) if selectors else []
+
     def content(self, root: HtmlElement) -> HtmlElement | None:
         """Return the page's main element, by the first selector that finds one with content."""
-        for selector in self.selectors["content"]:
-            for found in _compiled(selector)(root):
-                if found.text_content().strip() or found.find(".//img") is not None:
-                    return found
-        return None
+        return _with_content(self.selectors["content"], root)
+
+
+def _with_content(selectors: Selectors, root: HtmlElement) -> HtmlElement | None:
+    for selector in selectors:
+        for found in _compiled(selector)(root):
+            if found.text_content().strip() or found.find(".//img") is not None:
+                return found
+    return None
 
 
 class ElementIndex:
@@ -106,42 +111,39 @@ def _compiled(css: str) -> CSSSelector:
 
 
 @cache
-def themes() -> tuple[Theme, ...]:
+def _themes() -> tuple[Theme, ...]:
     """Return the themes of `themes.toml` in its order, the fallback last."""
     tables = tomllib.loads(_FILE.read_text("utf-8"))
     common: dict[str, list[str]] = tables["common"]
-    found = [_theme(one, common) for one in tables["theme"]]
-    return (*found, _theme({"name": UNKNOWN, "marker": "*"}, common))
+    return tuple(_theme(one, common) for one in (*tables["theme"], {"name": UNKNOWN}))
 
 
 def _theme(table: dict[str, object], common: dict[str, list[str]]) -> Theme:
-    generator, marker = table.get("generator"), table.get("marker", "")
+    generator = table.get("generator")
     lists = {key: value for key, value in table.items() if isinstance(value, list)}
-    content = lists.pop("content", common["content"])
-    selectors = {key: (*common.get(key, ()), *lists.get(key, ())) for key in (*common, *lists)} | {
-        "content": tuple(content)
-    }
+    own = tuple(lists.pop("content", ()))
+    selectors = {key: (*common.get(key, ()), *lists.get(key, ())) for key in (*common, *lists)}
     return Theme(
         str(table["name"]),
         re.compile(str(generator), re.IGNORECASE) if generator else None,
-        str(marker),
-        selectors,
+        str(table.get("marker", "")),
+        selectors | {"content": (*own, *common["content"])},
+        own,
     )
 
 
 def fallback() -> Theme:
     """Return the theme of pages that no entry recognises: HTML's own semantics."""
-    return themes()[-1]
+    return _themes()[-1]
 
 
 def theme_of(root: HtmlElement) -> Theme:
-    """Return the theme of a page: the first one that recognises it and finds its content."""
+    """Return the theme of a page: by its generator's name, then by elements that only it has.
+
+    Of several, the first whose content is on the page.
+    """
     names = root.xpath("//meta[translate(@name, 'G', 'g')='generator']/@content")
-    generator = str(names[0]) if names else ""
-    return next(
-        one for one in themes() if one.recognises(root, generator) and _has_content(one, root)
-    )
-
-
-def _has_content(theme: Theme, root: HtmlElement) -> bool:
-    return theme.name == UNKNOWN or theme.content(root) is not None
+    found = [one for one in _themes() if names and one.generator and one.generator.search(names[0])]
+    found += [one for one in _themes() if one.marker and _compiled(one.marker)(root)]
+    has_content = (one for one in found if _with_content(one.own_content, root) is not None)
+    return next(has_content, found[0] if found else fallback())

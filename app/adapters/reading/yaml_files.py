@@ -41,19 +41,18 @@ def well_formed_value(value: object) -> object:
     return value
 
 
-def yaml_settings(text: str, file: str) -> dict[str, object]:
-    """Parse a settings file; {} if it is no table.
+def read_yaml(text: str, file: str) -> object:
+    """Parse a settings file.
 
-    Tags that only the generator knows (`!ENV`, `!!python/name:...`) are read as texts. BookError,
-    with the line if known, if it is invalid YAML.
+    Tags that only the generator knows (`!ENV`, `!!python/name:...`) have no value. BookError, with
+    the line if known, if it is invalid YAML.
     """
     try:
-        loaded = load_yaml(text, file, loader=_Lenient)
+        return load_yaml(text, file, loader=_Lenient)
     except UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 0
         raise BookError(f"is not YAML: {getattr(error, 'problem', error)}", file, line) from error
-    return loaded if isinstance(loaded, dict) else {}
 
 
 class _Lenient(yaml.SafeLoader):

@@ -8,17 +8,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from posixpath import join, normpath
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.adapters.reading.documents import PageInfo
-from app.adapters.reading.markdown.contents import Entry, summary_entries, yaml_entries
+from app.adapters.reading.markdown.contents import summary_entries, yaml_entries
 from app.adapters.reading.source_files import SourceFiles, front_matter_of, page_names
-from app.adapters.reading.yaml_files import well_formed_value, yaml_settings
+from app.adapters.reading.table_of_contents import Entry, Listed, TableOfContents
+from app.adapters.reading.yaml_files import read_yaml, well_formed_value
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
 from app.domain.reading_budget import read_toml
@@ -33,16 +33,7 @@ _UNREAD = {
     ".qmd": "Quarto", ".rst": "reStructuredText", ".rmd": "R Markdown", ".adoc": "AsciiDoc",
     ".asciidoc": "AsciiDoc", ".ptx": "PreTeXt",
 }  # fmt: skip
-_BUILDS = (
-    "build",
-    "site",
-    "book",
-    "_build/html",
-    "_site",
-    "public",
-    "dist",
-    "docs/.vitepress/dist",
-)
+_BUILDS = "build site book _build/html _site public dist docs/.vitepress/dist".split()
 """Where generators put the built site beside its sources."""
 
 
@@ -58,6 +49,13 @@ class SourceSite:
     orphans: Sequence[str] = ()
     """Files that the table of contents does not list."""
     warnings: Sequence[SourceWarning] = ()
+
+
+class Recognised(NamedTuple):
+    site: Site
+    config: str
+    """The file of the generator's configuration; "" without one."""
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ def open_sources(
 
     A `version` is served below the configured address, as mike does for MkDocs.
     """
-    site, config, _ = _recognised(files, site)
+    site, config, _ = recognised(files, site)
     facts = _READERS[site](files, config)
     warnings = _notes(files)
     configured = f"{facts.base_url.rstrip('/')}/{version}".rstrip("/")
@@ -94,24 +92,29 @@ def open_sources(
     except InputError as error:
         base = ""
         warnings.append(SourceWarning(f"left out: {error}", config, 0))
-    base = base.rstrip("/")
     found = sorted(page_names(files, facts.folder), key=facts.order)
-    pages, orphans = _pages(files, facts, found, base)
+    listed = _listed(files, facts, found)
+    pages = [_page(facts, one, base.rstrip("/")) for one in listed]
     if not pages:
         raise BookError(_nothing_found(files), str(files.root))
-    title = facts.title or pages[0].title
-    return SourceSite(site, title, base, facts.language, pages, orphans, warnings)
+    orphans = [
+        join(facts.folder, name) for name in found if name not in {one.file for one in listed}
+    ]
+    return SourceSite(
+        site,
+        facts.title or pages[0].title,
+        base.rstrip("/"),
+        facts.language,
+        pages,
+        [one for one in orphans if not files.is_partial(one)],
+        warnings,
+    )
 
 
 def _checked_address(address: str) -> str:
     """Return a configured address, encoded. InputError unless it is of the web or a path."""
     is_path = address.startswith("/") and not address.startswith("//")
     return encoded_path(address) if is_path else checked_base_url(address)
-
-
-def has_configuration(files: SourceFiles) -> bool:
-    """Whether the folder holds a generator's configuration."""
-    return any(files.has(name) for names in _CONFIGS.values() for name in names)
 
 
 def open_page(name: str, site: Site | None, base_url: str) -> SourceSite:
@@ -122,19 +125,13 @@ def open_page(name: str, site: Site | None, base_url: str) -> SourceSite:
     return SourceSite(kind, "", base_url, "", [PageInfo(name, base_url)])
 
 
-def recognised(files: SourceFiles, site: Site | None) -> tuple[Site, str]:
-    """Return the generator of a folder's Markdown, and why."""
-    found, _, reason = _recognised(files, site)
-    return found, reason
-
-
-def _recognised(files: SourceFiles, site: Site | None) -> tuple[Site, str, str]:
-    """Return the kind of site, its configuration file, and why it is of this kind."""
+def recognised(files: SourceFiles, site: Site | None = None) -> Recognised:
+    """Return the generator of a folder's Markdown, its configuration, and why it is this one."""
     for kind, names in _CONFIGS.items():
         config = next((name for name in names if files.has(name)), "")
         if site is kind or (site is None and config):
-            return kind, config, f"it has {config}" if config else "as --site says"
-    return site or Site.PLAIN, "", "as --site says" if site else "no generator's configuration"
+            return Recognised(kind, config, f"it has {config}" if config else "as --site says")
+    return Recognised(Site.PLAIN, "", "no generator's configuration")
 
 
 def _nothing_found(files: SourceFiles) -> str:
@@ -145,46 +142,32 @@ def _nothing_found(files: SourceFiles) -> str:
 
 
 def _notes(files: SourceFiles) -> list[SourceWarning]:
-    built = next((one for one in _BUILDS if files.has(f"{one}/index.html")), "")
-    if not built:
-        return []
-    return [SourceWarning(f"a built site lies in {built}/: ingest that folder for what readers see",
-                          "", 0)]  # fmt: skip
+    built = [one for one in _BUILDS if files.has(f"{one}/index.html")]
+    message = "a built site lies in {}/: ingest that folder for what readers see"
+    return [SourceWarning(message.format(one), "", 0) for one in built[:1]]
 
 
-def _pages(
-    files: SourceFiles, facts: _Facts, found: Sequence[str], base: str
-) -> tuple[list[PageInfo], list[str]]:
-    """Return the listed pages in order, and the files that are not listed."""
+def _listed(files: SourceFiles, facts: _Facts, found: Sequence[str]) -> list[Listed]:
+    """Return the pages in the order of the table of contents, with their chapters."""
     if facts.entries is None:
-        return [_page(facts, name, base, Entry(name, ("",))) for name in found], []
-    known = {**_without_suffix(found), **dict(zip(found, found, strict=True)), **facts.names}
-    pages: dict[str, PageInfo] = {}
-    for entry, following in zip_longest(facts.entries, facts.entries[1:]):
-        if following is not None and following.labels[:-1] == entry.labels and not entry.chapter:
-            entry = replace(entry, labels=(entry.title, *entry.labels))  # noqa: PLW2901
-        name = known.get(_normal(entry.target))
-        if name is not None and name not in pages:
-            pages[name] = _page(facts, name, base, entry)
-        elif name is None and entry.target and "://" not in entry.target:
+        return [Listed(name, "", "", 0) for name in found]
+    without_suffix = {name.rpartition(".")[0]: name for name in found}
+    known = {**without_suffix, **dict(zip(found, found, strict=True)), **facts.names, "": ""}
+    entries = []
+    for entry in facts.entries:
+        name = known.get(normpath(entry.target.lstrip("/")) if entry.target else "")
+        if name is None and "://" not in entry.target:
             files.refuse(entry.target, "listed in the contents, but no page that can be read")
-    orphans = [join(facts.folder, name) for name in found if name not in pages]
-    return list(pages.values()), [one for one in orphans if not files.is_partial(one)]
+        entries.append(entry._replace(target=name or ""))
+    contents = TableOfContents()
+    contents.add(tuple(entries), str)
+    return list(contents.pages())
 
 
-def _normal(target: str) -> str:
-    return normpath(target.lstrip("/")) if target else ""
-
-
-def _without_suffix(names: Iterable[str]) -> dict[str, str]:
-    return {name.rpartition(".")[0]: name for name in names}
-
-
-def _page(facts: _Facts, name: str, base: str, entry: Entry) -> PageInfo:
-    path = encoded_path(facts.path_of(name).lstrip("/"))
-    return PageInfo(
-        join(facts.folder, name), f"{base}/{path}", entry.title, entry.chapter, entry.number
-    )
+def _page(facts: _Facts, listed: Listed, base: str) -> PageInfo:
+    path = encoded_path(facts.path_of(listed.file).lstrip("/"))
+    file = join(facts.folder, listed.file)
+    return PageInfo(file, f"{base}/{path}", listed.title, listed.chapter, listed.chapter_number)
 
 
 def _html_path(name: str) -> str:
@@ -213,7 +196,7 @@ def _mdbook(files: SourceFiles, config: str) -> _Facts:
     summary = join(folder, "SUMMARY.md")
     if not files.has(summary):
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", summary)
-    entries = summary_entries(files.settings(summary), numbered=True)
+    entries = list(summary_entries(files.settings(summary), numbered=True))
     url = str(html.get("site-url") or "")
     base = url if ":" in url else f"/{url.strip('/')}".rstrip("/")
     title, language = str(book.get("title") or ""), str(book.get("language") or "")
@@ -221,7 +204,7 @@ def _mdbook(files: SourceFiles, config: str) -> _Facts:
 
 
 def _mkdocs(files: SourceFiles, config: str) -> _Facts:
-    settings = yaml_settings(files.settings(config), config) if config else {}
+    settings = _settings(files, config)
     folder = str(settings.get("docs_dir") or "docs")
     nav = settings.get("nav")
     path_of = _html_path if settings.get("use_directory_urls") is False else _folder_path
@@ -239,53 +222,45 @@ def _mkdocs(files: SourceFiles, config: str) -> _Facts:
 
 
 def _myst(files: SourceFiles, config: str) -> _Facts:
-    settings = yaml_settings(files.settings(config), config) if config else {}
-    project = _table(settings, "project") or settings
-    toc = project.get("toc") or settings.get("parts") or settings.get("chapters")
-    book = _config_yml(files)
-    title = str(project.get("title") or book.get("title") or "")
-    listed = settings if config == "_toc.yml" else {"toc": toc} if toc else None
-    path_of = _bare_path if config == "myst.yml" else _html_path
-    entries = list(yaml_entries(listed)) if listed else None
-    return _Facts("", entries, title, base_url=_address(book), path_of=path_of,
-                  order=_index_first)  # fmt: skip
+    settings, book = _settings(files, config), _settings(files, "_config.yml")
+    project = _table(settings, "project")
+    listed = settings if config == "_toc.yml" else project.get("toc")
+    return _Facts(
+        "",
+        list(yaml_entries(listed)) if listed else None,
+        str(project.get("title") or book.get("title") or ""),
+        base_url=_address(book),
+        path_of=_bare_path if config == "myst.yml" else _html_path,
+        order=_index_first,
+    )
 
 
 def _plain(files: SourceFiles, config: str) -> _Facts:
     if config.endswith("_toctree.yml"):
         folder = config.rpartition("/")[0]
-        listed = list(yaml_entries(yaml_list(files, config)))
+        listed = list(yaml_entries(read_yaml(files.settings(config), config)))
         locale = folder.rpartition("/")[2]
         return _Facts(folder, listed, path_of=lambda name: join(locale, _bare_path(name)))
     summary = next((one for one in ("SUMMARY.md", "src/SUMMARY.md") if files.has(one)), "")
-    book = _config_yml(files)
-    entries = summary_entries(files.settings(summary)) if summary else None
+    book = _settings(files, "_config.yml")
+    entries = list(summary_entries(files.settings(summary))) if summary else None
     folder = summary.rpartition("/")[0]
     return _Facts(folder, entries, str(book.get("title") or ""), base_url=_address(book),
                   path_of=_html_path, order=_index_first)  # fmt: skip
 
 
-def _config_yml(files: SourceFiles) -> dict[str, object]:
-    """Return the settings of a Jupyter Book or Jekyll site; {} without the file."""
-    if not files.has("_config.yml"):
-        return {}
-    return yaml_settings(files.settings("_config.yml"), "_config.yml")
+def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
+    """Return the settings of a YAML file; {} if there is none or it is no table."""
+    loaded = read_yaml(files.settings(name), name) if name and files.has(name) else {}
+    return loaded if isinstance(loaded, Mapping) else {}
 
 
-def _address(settings: dict[str, object]) -> str:
+def _address(settings: Mapping[str, object]) -> str:
     """Return the site's address: `html.baseurl` of Jupyter Book, `url` and `baseurl` of Jekyll."""
     if html := _table(settings, "html"):
         return str(html.get("baseurl") or "")
     url = str(settings.get("url") or "")
     return url and f"{url.rstrip('/')}/{str(settings.get('baseurl') or '').lstrip('/')}"
-
-
-def yaml_list(files: SourceFiles, config: str) -> object:
-    return yaml_settings(f"toc:\n{_indented(files.settings(config))}", config).get("toc")
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))
 
 
 def _docusaurus(files: SourceFiles, config: str) -> _Facts:
@@ -295,7 +270,7 @@ def _docusaurus(files: SourceFiles, config: str) -> _Facts:
     folder = folder if files.has_folder(folder) else ("docs" if files.has_folder("docs") else "")
     docs = [_doc(files, folder, name) for name in page_names(files, folder)]
     sidebars = join(root, "sidebars.json")
-    entries = list(_sidebar_entries(files, sidebars)) if files.has(sidebars) else None
+    entries = _sidebar_entries(files, sidebars) if files.has(sidebars) else None
     base = f"{_literal(text, 'url').rstrip('/')}/{_literal(text, 'baseUrl').strip('/')}".rstrip("/")
     route = _literal(text, "routeBasePath") if "routeBasePath" in text else "docs" if text else ""
     paths = {doc.name: f"{route.strip('/')}/{doc.path}" for doc in docs}
@@ -344,13 +319,13 @@ def _number(name: str) -> float:
     return float(found.group()) if found and _NUMBER.match(name) else math.inf
 
 
-def _sidebar_entries(files: SourceFiles, file: str) -> Iterator[Entry]:
+def _sidebar_entries(files: SourceFiles, file: str) -> list[Entry]:
     try:
         sidebars = well_formed_value(json.loads(files.settings(file)))
+        found = sidebars.values() if isinstance(sidebars, dict) else ()
+        return [entry for one in found for entry in yaml_entries(one)]
     except (ValueError, RecursionError) as error:
         raise BookError(f"is not JSON: {error}", file) from error
-    for sidebar in sidebars.values() if isinstance(sidebars, dict) else ():
-        yield from yaml_entries(sidebar)
 
 
 def _index_first(name: str) -> list[tuple[float, str]]:
