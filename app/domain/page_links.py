@@ -37,7 +37,7 @@ from app.domain.urls import with_anchor
 
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{LETTERS}|{LETTERS}{RUN_GLUE}$")
 _UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
-_WIDE_BLANK = re.compile(r"\s{2,}|[^\S ]")
+_WIDE_BLANK = re.compile(rf"[^\S{RUN_GLUE}]{{2,}}|[^\S{RUN_GLUE} ]")
 _FORMULA = re.compile(r"[$]|\\[(\[]")
 _SIZES = (4, 5, 6, 7, 8, 12)
 """All sizes looked up, except `FEW_WORDS`: the usual ones and those with a suffix."""

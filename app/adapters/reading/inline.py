@@ -127,7 +127,7 @@ class _Reading:
         raw = " ".join("".join(self._out).split())
         if raw.isprintable():
             return Inline(raw, raw, tuple(self._terms), self._image)
-        return Inline(_plain(raw), _runs(raw), tuple(self._terms), self._image)
+        return Inline(_plain(raw), runs_of(raw), tuple(self._terms), self._image)
 
 
 def _plain(raw: str) -> str:
@@ -136,7 +136,8 @@ def _plain(raw: str) -> str:
     return _AROUND_BREAK.sub("\n", text).strip()
 
 
-def _runs(raw: str) -> str:
+def runs_of(raw: str) -> str:
+    """Return a text with marks as a text fragment may quote it."""
     text = _MARKS.sub(RUN_BOUNDARY, raw)
     text = _GLUED_BEFORE.sub(f"{RUN_GLUE}{RUN_BOUNDARY}", text)
     return _GLUED_AFTER.sub(f"{RUN_BOUNDARY}{RUN_GLUE}", text)
