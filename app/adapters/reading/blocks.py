@@ -159,9 +159,10 @@ class _Blocks:
         # A formula that stands among blocks is an element of its own.
         alone = len(inner) == 1 and not any(isinstance(one, str) and one.strip() for one in run)
         span = self._span_of(inner[0] if alone and element in self._holders else element)
+        is_title = alone and self._tree.has("code_title", inner[0])
         return [
             Draft(kind, found.text, found.runs, span, terms=found.terms, element_id=ident,
-                  image=found.image)
+                  image=found.image, caption=is_title)
         ]  # fmt: skip
 
     def _heading(self, element: HtmlElement) -> list[Draft]:
@@ -231,11 +232,12 @@ class _Blocks:
         names = [" ".join(self._inline(one).text.split()) for one in labels]
         names = names or [one.get("label") or one.get("title") or "" for one in panels]
         names += [""] * (len(panels) - len(names))
-        return [
-            one
-            for name, panel in zip(names, panels, strict=False)
-            for one in _labelled(name, self._block_of_panel(panel))
-        ]
+        contents = map(self._block_of_panel, panels)
+        found = [_labelled(*one) for one in zip(names, contents, strict=False)]
+        if len(found) == 1:
+            for label in found[0][:1]:
+                label.caption = label.text == f"{names[0]}:"
+        return [one for drafts in found for one in drafts]
 
     def _block_of_panel(self, panel: HtmlElement) -> list[Draft]:
         return self._code(panel) if self._tree.has("code", panel) else self.of(panel)
