@@ -33,7 +33,7 @@ from app.domain.urls import with_anchor
 
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{LETTERS}|{LETTERS}{RUN_GLUE}$")
 _UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
-_WIDE_BLANK = re.compile(r"\s{2,}|[^\S ]")
+_WIDE_BLANK = re.compile(rf"[^\S{RUN_GLUE}]{{2,}}|[^\S{RUN_GLUE} ]")
 _FORMULA = re.compile(r"[$]|\\[(\[]")
 _MAX_WINDOWS = 32
 """Limit on the places of a block at which as many words are tried: it bounds the memory."""

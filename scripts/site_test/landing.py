@@ -230,6 +230,9 @@ async def measure(browser: Browser, all_cases: Sequence[Case], way: Way, by: By)
             print(f"  miss {case.kind} {case.file}:{case.lines} {result} {quote!r}")
     for kind in sorted(total):
         print(f"| {way} | {kind} | {landed[kind]}/{total[kind]} |")
+    if not total:
+        print(f"| {way} | all | nothing judged |")
+        return
     share = landed.total() / total.total()
     print(
         f"| {way} | all | {landed.total()}/{total.total()} = {share:.1%}, wrong place {wrong} |",

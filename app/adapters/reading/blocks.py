@@ -40,6 +40,8 @@ _MATH = {"$$": BlockKind.MATH}
 """Kind of a paragraph that is a formula, by its first characters."""
 _TITLES = ("caption", "title", "heading", "summary", "term")
 """Attributes of a component that hold its title."""
+_ARGUMENTS = re.compile(r"\s*\(| = ")
+"""Begins what follows a name in a signature."""
 _GENERATED_ID = re.compile(
     r"^(?:id|index-|__\w+|cell-id|tab(?:set)?-?|radix-|:r|MathJax|(?:user-content-)?fnref|fr-\d|cb\d"
     r"|(?:user-content-)?(?:fn|footnotes?)(?:[:-]?\d|$)|\d+$|(?:exercise|solution)-content)\S*$"
@@ -157,9 +159,10 @@ class _Blocks:
         # A formula that stands among blocks is an element of its own.
         alone = len(inner) == 1 and not any(isinstance(one, str) and one.strip() for one in run)
         span = self._span_of(inner[0] if alone and element in self._holders else element)
+        is_title = alone and self._tree.has("code_title", inner[0])
         return [
             Draft(kind, found.text, found.runs, span, terms=found.terms, element_id=ident,
-                  image=found.image)
+                  image=found.image, caption=is_title)
         ]  # fmt: skip
 
     def _heading(self, element: HtmlElement) -> list[Draft]:
@@ -229,11 +232,12 @@ class _Blocks:
         names = [" ".join(self._inline(one).text.split()) for one in labels]
         names = names or [one.get("label") or one.get("title") or "" for one in panels]
         names += [""] * (len(panels) - len(names))
-        return [
-            one
-            for name, panel in zip(names, panels, strict=False)
-            for one in _labelled(name, self._block_of_panel(panel))
-        ]
+        contents = map(self._block_of_panel, panels)
+        found = [_labelled(*one) for one in zip(names, contents, strict=False)]
+        if len(found) == 1:
+            for label in found[0][:1]:
+                label.caption = label.text == f"{names[0]}:"
+        return [one for drafts in found for one in drafts]
 
     def _block_of_panel(self, panel: HtmlElement) -> list[Draft]:
         return self._code(panel) if self._tree.has("code", panel) else self.of(panel)
@@ -246,17 +250,17 @@ class _Blocks:
 
     def _definitions(self, element: HtmlElement) -> list[Draft]:
         inside = [
-            (str(child.tag), self._block_inside(child))
+            (child, self._block_inside(child))
             for child in element.iter("dt", "dd")
             if _list_of(child) is element
         ]
         if _is_reference(element, self._tree):
-            return _fields(inside)
+            return _fields(_signed(inside))
         entries: list[Draft] = []
         terms: list[Draft] = []
         definitions: list[list[Draft]] = []
-        for tag, drafts in [*inside, ("dt", [])]:
-            if tag == "dd":
+        for child, drafts in [*inside, (None, [])]:
+            if child is not None and child.tag == "dd":
                 definitions.append(drafts)
                 continue
             if definitions:
@@ -354,11 +358,28 @@ def _is_reference(element: HtmlElement, tree: Tree) -> bool:
     return is_fields or any(tree.has("signature", one) for one in element)
 
 
-def _fields(inside: list[tuple[str, list[Draft]]]) -> list[Draft]:
+def _signed(
+    inside: list[tuple[HtmlElement, list[Draft]]],
+) -> list[tuple[HtmlElement, list[Draft]]]:
+    """Return the blocks of a reference, each with the function or option that it documents."""
+    signature: tuple[tuple[str, str], ...] = ()
+    signed = []
+    for child, drafts in inside:
+        if child.tag == "dt" and drafts and not drafts[0].text.endswith(":"):
+            name = _ARGUMENTS.split(" ".join(drafts[0].text.split()), maxsplit=1)[0]
+            signature = ((name, _own_id(child)),)
+        signed.append(
+            (child, [replace(one, signatures=signature + one.signatures) for one in drafts])
+        )
+    return signed
+
+
+def _fields(inside: list[tuple[HtmlElement, list[Draft]]]) -> list[Draft]:
     """Return the blocks of a reference; a field and its value are one: "Default: 80"."""
     found: list[Draft] = []
     names: list[Draft] = []
-    for tag, drafts in inside:
+    for child, drafts in inside:
+        tag = child.tag
         if tag == "dd" and len(names) == 1 and [one.kind for one in drafts] == [names[0].kind]:
             found[-1] = _field(names[0], drafts[0])
         else:

@@ -106,7 +106,7 @@ def build_document(page: PageDraft, position: int, ids: Iterator[str], language:
     )
 
 
-def _blocks(page: PageDraft, ids: Iterator[str]) -> Iterator[Block]:
+def _blocks(page: PageDraft, paragraph_ids: Iterator[str]) -> Iterator[Block]:
     sections = _Sections(page)
     at, span = 0, (0, 0)
     for draft in page.drafts:
@@ -117,15 +117,17 @@ def _blocks(page: PageDraft, ids: Iterator[str]) -> Iterator[Block]:
             span = own
         elif draft.span != NO_SPAN:
             span = draft.span  # else it is of the same place as the block before it
+        ids = (ident for _, ident in reversed(draft.signatures) if ident)
+        anchor = next(ids, sections.anchor)
         yield Block(
             draft.kind,
             draft.text,
             page.info.file,
             *span,
-            heading_path=sections.path,
-            anchor=sections.anchor,
-            url=with_anchor(page.info.url, sections.anchor),
-            paragraph_id=next(ids),
+            heading_path=(*sections.path, *(name for name, _ in draft.signatures)),
+            anchor=anchor,
+            url=with_anchor(page.info.url, anchor),
+            paragraph_id=next(paragraph_ids),
             level=draft.level,
             language=draft.language,
             title=draft.title,

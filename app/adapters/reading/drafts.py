@@ -40,6 +40,8 @@ class Draft:
     parts: Sequence[DraftPart] = ()
     element_id: str = ""
     image: str = ""
+    signatures: tuple[tuple[str, str], ...] = ()
+    """Name and id of each function or option that the block documents, the outermost first."""
     caption: bool = False
     """Whether it is the caption of a figure or listing beside it."""
 

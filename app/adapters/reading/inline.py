@@ -59,7 +59,7 @@ class _Reading:
         self._tree = tree
         self._out: list[str] = []
         self._terms: dict[str, None] = {}
-        self._image = ""
+        self._image = self._last_picture = ""
 
     def text(self, text: str | None) -> None:
         if text:
@@ -79,8 +79,7 @@ class _Reading:
         elif tag == FORMULA:
             self._formula(element)
         elif tag == "img":
-            self._image = self._image or element.get("src") or ""
-            self._shown(" ".join(filter(None, (element.get("alt"), element.get("title")))))
+            self._picture(element)
         elif tag == "input":
             self._checkbox(element)
         elif tag == UNKNOWN or self._tree.has("footnote_mark", element):
@@ -95,6 +94,14 @@ class _Reading:
             self._term(element)
         else:
             self.children(element)
+
+    def _picture(self, element: HtmlElement) -> None:
+        """Add an image's texts, once if the page has a light and a dark variant of it."""
+        self._image = self._image or element.get("src") or ""
+        text = " ".join(filter(None, (element.get("alt"), element.get("title"))))
+        if text != self._last_picture:
+            self._shown(text)
+        self._last_picture = text
 
     def _is_exponent(self, element: HtmlElement) -> bool:
         """Whether raised digits follow a digit: "10" and a raised "8" are not "108"."""
@@ -127,7 +134,7 @@ class _Reading:
         raw = " ".join("".join(self._out).split())
         if raw.isprintable():
             return Inline(raw, raw, tuple(self._terms), self._image)
-        return Inline(_plain(raw), _runs(raw), tuple(self._terms), self._image)
+        return Inline(_plain(raw), runs_of(raw), tuple(self._terms), self._image)
 
 
 def _plain(raw: str) -> str:
@@ -136,7 +143,8 @@ def _plain(raw: str) -> str:
     return _AROUND_BREAK.sub("\n", text).strip()
 
 
-def _runs(raw: str) -> str:
+def runs_of(raw: str) -> str:
+    """Return a text with marks as a text fragment may quote it."""
     text = _MARKS.sub(RUN_BOUNDARY, raw)
     text = _GLUED_BEFORE.sub(f"{RUN_GLUE}{RUN_BOUNDARY}", text)
     return _GLUED_AFTER.sub(f"{RUN_BOUNDARY}{RUN_GLUE}", text)

@@ -9,8 +9,8 @@ from itertools import islice, takewhile
 from lxml.etree import iterwalk
 from lxml.html import HtmlElement
 
+from app.adapters.reading.inline import runs_of
 from app.adapters.reading.tree import GAP, Tree
-from app.domain.document import RUN_BOUNDARY
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:(?:language|lang|highlight|src)-|brush:\s?)([\w+#.-]+)")
 _NO_LANGUAGE = frozenset(
@@ -32,7 +32,7 @@ def code_text(pre: HtmlElement) -> tuple[str, str]:
     while lines and not lines[-1].strip(GAP):
         del lines[-1]
     code = "\n".join(lines)
-    return code.replace(GAP, ""), code.replace(GAP, RUN_BOUNDARY)
+    return code.replace(GAP, ""), runs_of(code)
 
 
 def _text(element: HtmlElement) -> str:

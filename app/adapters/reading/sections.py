@@ -41,6 +41,8 @@ _OF_EXERCISES = re.compile(
 _NUMBERED = re.compile(r"^(?:(?:exercise|problem|question)\s*)?\d[\d.]*[a-z]?[.:)]\s*\S", re.I)
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
 _MARKER = re.compile(r"^(?:-|\w{1,6}\.) ")
+_LISTING = (BlockKind.PARAGRAPH, BlockKind.CODE)
+"""The label of a listing, such as its file's name, and the listing."""
 _SEPARATE = frozenset(
     {BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.ADMONITION, BlockKind.GLOSSARY_ENTRY,
      BlockKind.FOOTNOTE, BlockKind.REFERENCE}
@@ -85,14 +87,17 @@ def _is_evidence(draft: Draft) -> bool:
 
 
 def _with_captions(drafts: Iterable[Draft]) -> list[Draft]:
-    """Join captions that stand alone to the figure before them."""
+    """Join captions that stand alone to the figure before them or the listing behind them."""
     joined: list[Draft] = []
     for draft in drafts:
-        if draft.caption and joined and joined[-1].kind is BlockKind.FIGURE:
-            figure = compose(BlockKind.FIGURE, [draft, joined[-1]])
-            joined[-1] = replace(figure, title=draft.text)
+        last = joined.pop() if joined else Draft(BlockKind.PARAGRAPH, "", "")
+        if draft.caption and draft.kind is last.kind is BlockKind.FIGURE:
+            figure = compose(BlockKind.FIGURE, [draft, last])
+            joined.append(replace(figure, title=draft.text))
+        elif last.caption and (last.kind, draft.kind) == _LISTING:
+            joined.append(replace(draft, title=draft.title or last.text.removesuffix(":")))
         else:
-            joined.append(draft)
+            joined += [last, draft]
     return joined
 
 

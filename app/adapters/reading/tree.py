@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from html import unescape
 
 import lxml.html
 from lxml.etree import ParserError
@@ -21,6 +22,7 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
 _CONTROLS = dict.fromkeys(
     code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r\f\x85"
 ) | {0x0C: " "}
+_FORMATTING = re.compile(r"</?(?:b|i|u|font|span)\b[^<>]*>")
 GAP = "\x80"
 """Stands where the page shows something that is not in the text, such as a line's number."""
 _ROLES = (
@@ -87,6 +89,8 @@ def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:
     index = ElementIndex(content)
     for element in index.elements:
         _clean(element)
+    for element in theme.find("console", index):
+        _show_console(element)
     mark_formulas(content, theme.find("formula", index))
     hidden = tuple(_drop_hidden(content))
     for element in theme.find("drop", index):
@@ -112,6 +116,14 @@ def _drop(element: HtmlElement, content: HtmlElement) -> None:
     if is_rendered(element) and element.text_content().strip():
         element.tail = GAP + (element.tail or "")
     element.drop_tree()
+
+
+def _show_console(code: HtmlElement) -> None:
+    """Replace a console's text, which is mark-up that a script shows, by the text that it shows."""
+    text = unescape(_FORMATTING.sub("", code.text_content()))
+    for child in list(code):
+        code.remove(child)
+    code.text = text
 
 
 def _clean(element: HtmlElement) -> None:

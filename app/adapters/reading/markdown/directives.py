@@ -80,9 +80,10 @@ def _directive(name: str, argument: str, token: Token) -> Directive:
 
 def _tokens(one: Directive, token: Token, state: StateCore, depth: int) -> list[Token]:
     if one.name in _CODE:
-        if one.name == "literalinclude":
-            state.env["unknown"].append((one.line, f"{{{one.name}}} {one.argument}"))
         token.type, token.info, token.content = "fence", one.argument, one.body.lstrip("\n")
+        if one.name == "literalinclude":  # the listing says which file it shows
+            state.env["unknown"].append((one.line, f"{{{one.name}}} {one.argument}"))
+            token.info, token.content = one.options.get("language", ""), one.argument
         return [token]
     if one.name == "math":
         token.type, token.tag, token.info = "math_block", "", ""

@@ -27,33 +27,27 @@ class Expanded:
     text: str
     origins: Sequence[int] = ()
     """For each line the number of the page's own line, from 0; empty if nothing is included."""
-    missing: Sequence[tuple[int, str]] = ()
-    """(line of the page from 1, directive) of each include that cannot be read and is left out."""
 
 
 def expand(text: str, file: str, files: SourceFiles) -> Expanded:
-    """Insert the files that a page includes. FileRefused if there are too many or they are long."""
+    """Insert the files that a page includes; the directive of one that cannot be read stays.
+
+    FileRefused if there are too many or they are long.
+    """
     if "{{" not in text:
         return Expanded(text, range(text.count("\n") + 1))
     lines: list[str] = []
     origins: list[int] = []
-    missing: list[tuple[int, str]] = []
     includes, size = count(1), 0
     for number, line in enumerate(text.split("\n")):
         for one in _expanded(line, file, files, (), includes):
-            left = _DIRECTIVE.search(one)
-            if left and not left["escape"]:
-                missing.append((number + 1, left.group()))
-                one = one.replace(left.group(), "")  # noqa: PLW2901
-                if not one.strip():
-                    continue
             lines.append(one)
             origins.append(number)
             size += len(one) + 1
             if size > len(text) + BUDGET.included:
                 message = f"includes over {BUDGET.included:,} characters: include less"
                 raise FileRefused(message, file, number + 1)
-    return Expanded("\n".join(lines), origins, missing)
+    return Expanded("\n".join(lines), origins)
 
 
 def _expanded(

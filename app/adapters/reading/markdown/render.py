@@ -49,6 +49,11 @@ _LONGEST_FORMULA = 200
 """Lines."""
 _TOO_MUCH = "too much mark-up for its length: write less of it, or split the page"
 _TOO_DEEP = f"nested over {BUDGET.depth} levels deep: nest less"
+_INCLUDE = {
+    Site.MDBOOK: re.compile(r"(?<!\\)\{\{\s*#\w+\s+(?:\.\./)*+([^{}\s:]++)[^{}\n]*+\}\}"),
+    Site.MKDOCS: re.compile(r"^[ \t]*-+8<-+ [\"'](?:\.\./)*+([^\"':\n]++)[^\n]*", re.MULTILINE),
+}
+"""Includes that are left in a listing, and the files that they name."""
 _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
 
 
@@ -90,7 +95,7 @@ def render(
     _set_spans(tokens, source, starts, origins)
     html = md.renderer.render(tokens, md.options, env)
     unknown = [_placed(line, what, text, origins) for line, what in env["unknown"]]
-    return Rendered(html, sorted({*unknown, *expanded.missing}))
+    return Rendered(html, sorted(set(unknown)))
 
 
 def _placed(line: int, what: str, text: str, origins: Sequence[int]) -> tuple[int, str]:
@@ -187,10 +192,21 @@ def _fence(tokens: Sequence[Token], index: int, _options: object, env: EnvType) 
         code = _HIDDEN_RUST.sub("", code)
     if env.get("site") is Site.DOCUSAURUS and "highlight-" in code:
         code = _HIGHLIGHT.sub("", code)
+    code = _with_missing_files(code, token, env)
     title = _TITLE.search(info)
     shown = f' title="{escape(title[1] or title[2])}"' if title else ""
     kind = f' class="language-{escape(language)}"' if language else ""
     return f"<pre{_attributes(token)}{kind}{shown}><code>{escape(code)}</code></pre>\n"
+
+
+def _with_missing_files(code: str, token: Token, env: EnvType) -> str:
+    """Put the names of files in place of the includes that are left in a listing; count them."""
+    pattern = _INCLUDE.get(env["site"])
+    if pattern is None:
+        return code
+    line = token.map[0] + 1 if token.map else 0
+    env["unknown"] += [(line, one.group().strip()) for one in pattern.finditer(code)]
+    return pattern.sub(r"\1", code)
 
 
 def _formula(display: bool) -> Callable[..., str]:
