@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
 import os
@@ -12,23 +11,34 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated
 
-from app.bootstrap.application import Application, application
+import typer
+
 from app.bootstrap.books import sample_request
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.storage import storage_warnings
+from app.cli.options import Port
 from app.cli.output import phases
 from app.cli.printing import remark
+from app.cli.running import command, group, open_application
 from app.cli.workers import end_with_parent, require_server, run_workers
 from app.domain.chunking.config import StrategyName
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
+if TYPE_CHECKING:
+    from app.bootstrap.application import Application
+
 _log = logging.getLogger(__name__)
 
+commands = group()
 
-async def serve(arguments: argparse.Namespace, settings: Settings) -> int:
-    settings = _with_options(arguments, settings)
+
+@command(commands, server=True)
+async def serve(settings: Settings, port: Port = None) -> int:
+    """Serve the API and a page that lists the books, as the settings say (see .env.example)."""
+    settings = _on(port, settings)
     require_server(settings)
     if settings.workers == 1:
         await _serve(settings)
@@ -40,10 +50,8 @@ async def serve(arguments: argparse.Namespace, settings: Settings) -> int:
         return run_workers(settings, listener, serve_as_worker)
 
 
-def _with_options(arguments: argparse.Namespace, settings: Settings) -> Settings:
-    names = ("host", "port", "open", "workers")
-    given = {name: value for name in names if (value := getattr(arguments, name, None))}
-    return settings.model_copy(update=given)
+def _on(port: int | None, settings: Settings) -> Settings:
+    return settings.model_copy(update={"port": port}) if port else settings
 
 
 def serve_as_worker(settings: Settings, listener: socket.socket) -> None:
@@ -51,27 +59,35 @@ def serve_as_worker(settings: Settings, listener: socket.socket) -> None:
     asyncio.run(_serve(settings, listener=listener))
 
 
-async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
+@command(commands, server=True)
+async def demo(
+    settings: Settings,
+    port: Port = None,
+    no_serve: Annotated[
+        bool, typer.Option("--no-serve", help="Only ingest the sample book.")
+    ] = False,
+) -> None:
     """Ingest the sample book if it is not there yet, then serve it."""
-    settings = _with_options(arguments, settings).model_copy(update={"workers": 1})
-    if not arguments.no_serve:
+    settings = _on(port, settings).model_copy(update={"workers": 1})
+    if not no_serve:
         _require_free_port(settings)
-    async with application(settings, StrategyName.STRUCTURE) as app:
+    async with open_application(settings, StrategyName.STRUCTURE) as app:
         with phases() as shown:
             report = await app.ingest.run(sample_request(), shown)
     remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
-    if not arguments.no_serve:
+    if not no_serve:
         await _serve(settings)
 
 
-async def mcp(_: argparse.Namespace, settings: Settings) -> None:
+@command(commands, server=True)
+async def mcp(settings: Settings) -> None:
     """Serve an agent over the Model Context Protocol, on stdin and stdout."""
     if find_spec("mcp") is None:
         message = "mcp needs an extra: pip install 'textbook-rag[mcp]'"
         raise ConfigError(message)
     from app.api.protocols.mcp import ToolServer  # noqa: PLC0415
 
-    async with application(settings) as rag:
+    async with open_application(settings) as rag:
         await ToolServer(rag).run_stdio_async()
 
 
@@ -83,7 +99,7 @@ async def _serve(settings: Settings, *, listener: socket.socket | None = None) -
     if listener is None:
         _require_keys(settings)
         _require_free_port(settings)
-    async with application(settings) as rag:
+    async with open_application(settings) as rag:
 
         @asynccontextmanager
         async def opened(_: Settings) -> AsyncIterator[Application]:

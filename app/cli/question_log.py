@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from itertools import islice
+from typing import Annotated
+
+import typer
 
 from app.api.report_formats import gap_issues, report_csv, report_html, report_json
 from app.bootstrap.question_logging import reports
-from app.cli.output import print_json, require_writable, write_text
+from app.cli.options import IndexedBook, Json
+from app.cli.output import print_json
 from app.cli.printing import remark
-from app.domain.errors import AnswerNotFound, InputError
+from app.cli.running import command, group
+from app.domain.book_id import BookId
+from app.domain.errors import InputError
 from app.domain.owner_report import OwnerReport, ParagraphUse
 from app.services.question_log import Selected
 from app.services.report_questions import ReportQuestions, evaluation_question
@@ -25,6 +29,19 @@ _AGO = re.compile(r"(\d{1,5})([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _SHOWN = 10
 """Maximum lines of each list."""
+
+commands = group()
+
+
+class Form(StrEnum):
+    TEXT = "text"
+    HTML = "html"
+    CSV = "csv"
+    ISSUES = "issues"
+    QUESTIONS = "questions"
+
+
+_RENDERED = {Form.HTML: report_html, Form.CSV: report_csv, Form.ISSUES: gap_issues}
 
 
 def moment(text: str) -> datetime:
@@ -42,53 +59,45 @@ def moment(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-async def report(arguments: argparse.Namespace, settings: Settings) -> None:
-    since = moment(arguments.since)
-    files = (
-        (arguments.html, report_html),
-        (arguments.csv, report_csv),
-        (arguments.gaps, gap_issues),
-    )
-    for path, _ in files:
-        require_writable(path)
+@command(commands)
+async def report(
+    settings: Settings,
+    book: IndexedBook,
+    since: Annotated[str, typer.Option(metavar="TIME", help="30d, 12h, 4w or a date.")] = "30d",
+    form: Annotated[
+        Form,
+        typer.Option(
+            "--as",
+            help="html: a page; csv: a table of the questions; issues: a text for each unanswered "
+            "question; questions: those of the log in the format of `eval`.",
+        ),
+    ] = Form.TEXT,
+    json: Json = False,
+) -> None:
+    """Print what readers ask a book, from the question log: gaps, chapters, cost, latency."""
+    start = moment(since)
     async with reports(settings) as use_case:
-        if arguments.to_eval:
-            await _print_questions(arguments, use_case, since)
+        if form is Form.QUESTIONS:
+            await _print_questions(book, start, use_case)
             return
-        found = await use_case.run(arguments.book, since)
+        found = await use_case.run(book, start)
     if not found.questions and not settings.question_log_days:
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
-    for path, render in files:
-        if path:
-            write_text(path, render(found))
-    if arguments.json:
+    if json:
         print(report_json(found))
-    else:
+    elif form is Form.TEXT:
         print("\n".join(_lines(found)))
+    else:
+        print(_RENDERED[form](found), end="")
 
 
-async def _print_questions(
-    arguments: argparse.Namespace, use_case: ReportQuestions, since: datetime
-) -> None:
-    wanted = set(arguments.answer)
-    answers = [
-        one
-        for one in await use_case.answers(arguments.book, since)
-        if one.question and (not wanted or one.id in wanted)
-    ]
-    if missing := wanted - {one.id for one in answers}:
-        message = f"no answer {min(missing)!r} of book {arguments.book!r} is in the log"
-        raise AnswerNotFound(message)
-    language = await use_case.language(arguments.book)
-    for one in answers:
-        record = asdict(evaluation_question(one, language))
-        record["lang"] = record.pop("language")
-        json.dump(
-            {name: value for name, value in record.items() if value not in ("", ())},
-            sys.stdout,
-            ensure_ascii=False,
-        )
-        print()
+async def _print_questions(book: BookId, since: datetime, use_case: ReportQuestions) -> None:
+    language = await use_case.language(book)
+    for one in await use_case.answers(book, since):
+        if one.question:
+            record = asdict(evaluation_question(one, language))
+            record["lang"] = record.pop("language")
+            print_json({name: value for name, value in record.items() if value not in ("", ())})
 
 
 def _lines(found: OwnerReport) -> Iterator[str]:
@@ -127,28 +136,40 @@ def _listed(title: str, lines: Iterable[str]) -> Iterator[str]:
         yield from (f"  {line}" for line in shown)
 
 
-async def forget(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Delete logged answers and their feedback."""
-    chosen = (arguments.book, arguments.before, arguments.containing, arguments.answer)
-    if not arguments.all and not any(chosen):
-        message = "name what to forget: --book, --before, --containing, --answer, or --all"
-        raise InputError(message)
-    selected = Selected(
-        book=arguments.book or None,
-        before=moment(arguments.before) if arguments.before else None,
-        containing=arguments.containing,
-        ids=tuple(arguments.answer),
-    )
-    async with reports(settings) as use_case:
-        count = await use_case.store.delete(selected)
-    if arguments.json:
-        print_json({"deleted": count})
-    else:
-        remark(f"{count} logged questions were deleted")
-
-
 def _use_line(use: ParagraphUse) -> str:
     return (
         f"{use.cited:4} {use.clicked:4} {use.unhelpful:4} {use.down:4}  "
         f"{use.paragraph.section} ({use.paragraph.paragraph_id})"
     )
+
+
+@command(commands)
+async def forget(
+    settings: Settings,
+    book: Annotated[
+        BookId | None, typer.Option(parser=BookId, metavar="ID", help="Of this book only.")
+    ] = None,
+    before: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="Questions asked before: 30d, a date, or 0d for all."),
+    ] = "",
+    containing: Annotated[
+        str, typer.Option(metavar="TEXT", help="Questions with this text, in any case.")
+    ] = "",
+    answer: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="By answer_id; repeatable.")
+    ] = None,
+) -> None:
+    """Delete logged answers and their feedback: those that all given options choose."""
+    if not (book or before or containing or answer):
+        message = "name what to forget: --book, --before (0d: all), --containing or --answer"
+        raise InputError(message)
+    selected = Selected(
+        book=book,
+        before=moment(before) if before else None,
+        containing=containing,
+        ids=tuple(answer or ()),
+    )
+    async with reports(settings) as use_case:
+        count = await use_case.store.delete(selected)
+    remark(f"{count} logged questions were deleted")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from time import monotonic
+from typing import Annotated
+
+import typer
 
 from app.bootstrap.books import (
     book_at,
@@ -16,12 +19,13 @@ from app.bootstrap.books import (
     read_identified,
     strategy_of,
 )
-from app.cli.output import print_json
+from app.cli.options import Json, Site, Source, Strategy
+from app.cli.output import print_json, remark_each
 from app.cli.printing import remark
+from app.cli.running import command, group, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
 from app.domain.document import Block, Book
-from app.domain.edition import ONLY
 from app.services.ingest import IngestRequest
 from app.services.phases import ignore
 from app.settings import Settings
@@ -29,60 +33,56 @@ from app.settings import Settings
 _SAID_EVERY = 5.0
 """Seconds between two lines of progress."""
 
+commands = group()
 
-async def ingest_request(arguments: argparse.Namespace, settings: Settings) -> IngestRequest:
-    """Build the request of a command that takes a book's folder or address.
 
-    The pages of an address are fetched first.
-    """
-    book, base_url = getattr(arguments, "book", None), arguments.base_url
-    if isinstance(arguments.path, str):
-        address = arguments.path
-        book = book or book_at(address)
-        arguments.path, found = await fetched(
-            address,
-            settings,
-            allow_private=arguments.allow_private,
-            progress=_Fetching(quiet=getattr(arguments, "quiet", False)),
+async def source_request(
+    settings: Settings, source: str, *, allow_private: bool = False
+) -> IngestRequest:
+    """Return a request for a folder or file, or for a site, whose pages are fetched first."""
+    folder, book, base_url = Path(source), None, ""
+    if "://" in source:
+        book, progress = book_at(source), _Fetching()
+        folder, base_url = await fetched(
+            source, settings, allow_private=allow_private, progress=progress
         )
-        base_url = base_url or found
     return IngestRequest(
-        folder=arguments.path,
+        folder=folder,
         book=book,
-        site=arguments.site,
         base_url=base_url,
-        strategy=getattr(arguments, "strategy", None) or strategy_of(arguments.path),
-        exclude_kinds=getattr(arguments, "exclude_kinds", frozenset()),
-        skip_refused=arguments.skip_refused,
-        edition=getattr(arguments, "edition", ONLY),
-        dry_run=getattr(arguments, "dry_run", False),
-        force=getattr(arguments, "force", False),
+        strategy=strategy_of(folder),
     )
 
 
 class _Fetching:
     """Says from time to time how many pages of a site are fetched."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
+    def __init__(self) -> None:
         self._said = monotonic()
 
     def __call__(self, done: int, known: int, seconds_left: float) -> None:
-        if not self._quiet and monotonic() - self._said >= _SAID_EVERY:
+        if monotonic() - self._said >= _SAID_EVERY:
             self._said = monotonic()
             remark(f"fetched {done:,} of {known:,} pages, about {seconds_left:,.0f} s left")
 
 
-async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:
-    book = await read_identified(await ingest_request(arguments, settings), settings)
-    _remark_on(book)
-    if arguments.source:
-        for document in book.documents:
-            print(document.source)
-        return
+@command(commands)
+async def blocks(
+    settings: Settings,
+    source: Source,
+    site: Site = None,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Last line: share of the source that is covered.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print a book's blocks, one JSON object a line, with or without --json."""
+    del json
+    request = replace(await source_request(settings, source), site=site)
+    book = await _read(request, settings)
     for block in book.blocks():
         print_json(_block(block))
-    if arguments.coverage:
+    if coverage:
         unread = [
             {"file": document.file, "words": list(document.unread)}
             for document in book.documents
@@ -91,9 +91,10 @@ async def blocks(arguments: argparse.Namespace, settings: Settings) -> None:
         print_json({"coverage": book.coverage, "unread": unread})
 
 
-def _remark_on(book: Book) -> None:
-    for warning in book.warnings:
-        remark(f"warning: {warning}")
+async def _read(request: IngestRequest, settings: Settings) -> Book:
+    book = await read_identified(request, settings)
+    remark_each("warning", book.warnings)
+    return book
 
 
 _BLOCK_FIELDS = "kind text file start end paragraph_id heading_path anchor url".split()
@@ -105,16 +106,28 @@ def _block(block: Block) -> dict[str, object]:
     return fields | {name: value for name in _OPTIONAL_FIELDS if (value := getattr(block, name))}
 
 
-async def chunks(arguments: argparse.Namespace, settings: Settings) -> None:
-    request = await ingest_request(arguments, settings)
-    book = await read_identified(request, settings)
-    _remark_on(book)
+@command(commands)
+async def chunks(
+    settings: Settings,
+    source: Source,
+    site: Site = None,
+    strategy: Strategy = "",
+    report: Annotated[
+        bool, typer.Option("--report", help="Print sizes, overlap and broken blocks instead.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Print a book's chunks, one JSON object a line, with or without --json."""
+    del json
+    request = await source_request(settings, source)
+    request = replace(request, site=site, strategy=strategy or request.strategy)
+    book = await _read(request, settings)
     made = await _chunk(book, request, settings)
-    if arguments.report:
+    if report:
         print_json(asdict(chunk_report(book, list(made), request)))
         return
     for chunk in made:
-        print_json(_fields(chunk))
+        print_json({name: getattr(chunk, name) for name in _CHUNK_FIELDS})
 
 
 async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:
@@ -123,10 +136,7 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
     # Late chunking needs a model only to embed, not to cut the text.
     if StrategyName.SEMANTIC not in {request.strategy, *of_documents}:
         return chunk_book(book, request, embeds_tokens=True)
-    # Only `semantic` needs providers and stores.
-    from app.bootstrap.application import application  # noqa: PLC0415
-
-    async with application(settings, request.strategy) as app:
+    async with open_application(settings, request.strategy) as app:
         return await asyncio.to_thread(lambda: [*app.ingest.chunk_book(book, request, ignore)])
 
 
@@ -135,7 +145,3 @@ _CHUNK_FIELDS = """
     content_type chapter section file spans deep_link_url book_version book chunk_index heading_path
     language
 """.split()
-
-
-def _fields(chunk: Chunk) -> dict[str, object]:
-    return {name: getattr(chunk, name) for name in _CHUNK_FIELDS}

@@ -1,0 +1,101 @@
+"""Commands that write and read backups: backup, restore."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.bootstrap.storage import backing_up, restoring
+from app.cli.options import Yes
+from app.cli.output import duration, phases, remark_each
+from app.cli.printing import remark
+from app.cli.running import command, group
+from app.domain.book_id import BookId
+from app.domain.errors import InputError
+from app.services.backup import BackedUp, Restored
+from app.settings import Settings
+
+commands = group()
+
+
+@command(commands)
+async def backup(
+    settings: Settings,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The backup; it appears when complete.")
+    ],
+) -> int:
+    """Write all books and local state into a new file; exit code 1 if damage was left out."""
+    if file.exists():
+        message = f"{file}: exists already; choose another name, or delete it first"
+        raise InputError(message)
+    started = time.perf_counter()
+    async with backing_up(settings, file) as use_case:
+        with phases() as shown:
+            done = await use_case.run(shown)
+    _print_backed_up(file, done, time.perf_counter() - started)
+    remark_each("damaged", done.faults)
+    return 1 if done.faults else 0
+
+
+def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
+    chunks = sum(one.chunks for one in done.books)
+    print(
+        f"{path}: {len(done.books):,} books, {chunks:,} chunks, {done.bytes / 1e6:,.1f} MB, "
+        f"{duration(seconds)}"
+    )
+    if done.state:
+        print(f"  with {', '.join(done.state)}")
+
+
+@command(commands)
+async def restore(
+    settings: Settings,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by `backup`.")],
+    books: Annotated[
+        list[BookId] | None,
+        typer.Argument(
+            parser=BookId,
+            metavar="[BOOK]...",
+            help="Only these books; without a name, all books and missing local state.",
+        ),
+    ] = None,
+    yes: Yes = False,
+) -> int:
+    """Restore books and local state; before it replaces a book it asks.
+
+    Without a terminal it needs --yes to replace one. Exit code 1 if you decline.
+    """
+    async with restoring(settings, file) as use_case:
+        chosen = list(dict.fromkeys(books or use_case.backup.books))
+        replaced = await use_case.replaced(chosen)
+        if replaced and not yes and not _may_replace(replaced):
+            remark("nothing restored")
+            return 1
+        with phases() as shown:
+            done = await use_case.run(chosen, () if books else use_case.backup.state, shown)
+    _print_restored(done, settings)
+    return 0
+
+
+def _may_replace(books: Sequence[BookId]) -> bool:
+    """Ask for confirmation on a terminal. InputError without a terminal."""
+    names = ", ".join(books)
+    if not sys.stdin.isatty():
+        message = f"already in the index: {names}; add --yes to replace them from the backup"
+        raise InputError(message)
+    return typer.confirm(f"Replace {names} and their paragraph ids from the backup?", err=True)
+
+
+def _print_restored(done: Restored, settings: Settings) -> None:
+    for one in done.books:
+        print(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
+    for name in done.state:
+        print(f"{settings.home / name}: restored")
+    for name in done.kept:
+        remark(f"{settings.home / name}: kept; to restore the backup's copy, delete it first")
