@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -185,60 +185,43 @@ def _remark_on(report: IngestReport) -> None:
 
 
 def _report_json(reports: Sequence[IngestReport]) -> dict[str, object]:
-    """Return the report of the default edition; `editions` has those of the others."""
-    first, *others = map(asdict, reports)
-    return {**first, "editions": others} if others else first
+    """Return the report of the default edition; of several, all are its `editions`."""
+    found = [asdict(one) for one in reports]
+    return found[0] | ({"editions": found} if found[1:] else {})
 
 
-def _summary(report: IngestReport) -> list[str]:
-    phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in report.phases.items())
-    warnings = "1 warning" if len(report.warnings) == 1 else f"{len(report.warnings):,} warnings"
+def _summary(report: IngestReport) -> Iterator[str]:
     size = f"{report.files:,} files, {report.chunks:,} chunks"
-    return [
-        f"{report.book}, version {report.book_version}: {size}",
-        "  blocks    " + ", ".join(f"{count:,} {kind}" for kind, count in report.blocks.items()),
-        *_left_out(report),
-        *(
-            ["  unchanged: nothing embedded, nothing written"]
-            if report.unchanged
-            else _work(report)
-        ),
-        f"  {warnings}, {duration(report.seconds)}" + (f" ({phases})" if phases else ""),
-    ]
+    yield f"{report.book}, version {report.book_version}: {size}"
+    yield f"  blocks    {_counts(report.blocks)}"
+    if report.excluded:
+        yield f"  left out  {_counts(report.excluded)} as asked"
+    if report.unchanged:
+        yield "  unchanged: nothing embedded, nothing written"
+    else:
+        yield from _work(report)
+    yield f"  warnings  {len(report.warnings):,}; {duration(report.seconds)}"
 
 
-def _left_out(report: IngestReport) -> list[str]:
-    reasons = [f"{count:,} {kind} as asked" for kind, count in report.excluded.items()]
-    if report.orphans:
-        reasons.append(f"{len(report.orphans):,} files outside the table of contents")
-    return [f"  left out  {', '.join(reasons)}"] if reasons else []
+def _counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in numbers.items())
 
 
-def _work(report: IngestReport) -> list[str]:
+def _work(report: IngestReport) -> Iterator[str]:
     verb = "would be" if report.dry_run else "were"
     changed = f"{report.changed:,} changed, {report.removed:,} removed"
-    lines = [
-        f"  chunks    {report.added:,} {verb} added, {changed}",
-        f"  vectors   {report.embedded:,} {verb} embedded, {report.reused:,} reused",
-    ]
+    yield f"  chunks    {report.added:,} {verb} added, {changed}"
+    yield f"  vectors   {report.embedded:,} {verb} embedded, {report.reused:,} reused"
     if report.embedded:
-        lines.append(f"  cost      {_cost(report)}")
+        yield f"  cost      {_cost(report)}"
     if not report.dry_run:
-        lines.append(f"  published as generation {report.generation}")
-    return lines
+        yield f"  published as generation {report.generation}"
 
 
 def _cost(report: IngestReport) -> str:
-    if report.billed_tokens:
-        tokens = f"{report.billed_tokens:,} tokens billed ({report.tokens:,} by our count)"
-    else:
-        tokens = f"{report.tokens:,} tokens"
-    calls = "1 batch" if report.batches == 1 else f"{report.batches:,} batches"
-    limit = f"{duration(60 * report.minutes)} at the rate limit"
-    return ", ".join([tokens, calls, *([limit] if report.minutes else []), _price(report.usd)])
-
-
-def _price(usd: float | None) -> str:
-    if usd is None:
-        return "price unknown: set RAG_PRICES"
-    return "under $0.0001" if 0 < usd < 0.0001 else f"${usd:.4f}"
+    """Return tokens, those that the provider billed if it says so, time and price."""
+    billed = report.billed_tokens
+    tokens = f"{billed:,} tokens billed" if billed else f"{report.tokens:,} tokens"
+    limit = f", {duration(60 * report.minutes)} at the rate limit" if report.minutes else ""
+    price = "price unknown: set RAG_PRICES" if report.usd is None else f"${report.usd:.4f}"
+    return f"{tokens}, {report.batches:,} batches{limit}, {price}"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from itertools import islice
 from typing import Annotated
 
 import typer
@@ -20,7 +19,7 @@ from app.cli.printing import remark
 from app.cli.running import command, group
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.domain.owner_report import OwnerReport, ParagraphUse
+from app.domain.owner_report import OwnerReport
 from app.services.question_log import Selected
 from app.services.report_questions import ReportQuestions, evaluation_question
 from app.settings import Settings
@@ -28,7 +27,7 @@ from app.settings import Settings
 _AGO = re.compile(r"(\d{1,5})([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _SHOWN = 10
-"""Maximum lines of each list."""
+"""Maximum questions of each list."""
 
 commands = group()
 
@@ -74,7 +73,10 @@ async def report(
     ] = Form.TEXT,
     json: Json = False,
 ) -> None:
-    """Print what readers ask a book, from the question log: gaps, chapters, cost, latency."""
+    """Print what readers ask a book, from the question log: questions without an answer, and most.
+
+    --as html and --json also have paragraphs, chapters, and the latency and cost of each day.
+    """
     start = moment(since)
     async with reports(settings) as use_case:
         if form is Form.QUESTIONS:
@@ -101,46 +103,15 @@ async def _print_questions(book: BookId, since: datetime, use_case: ReportQuesti
 
 
 def _lines(found: OwnerReport) -> Iterator[str]:
-    counts = ", ".join(f"{count} {name}" for name, count in found.by_confidence.items())
-    confidence = f" ({counts})" if counts else ""
-    yield f"{found.book}: {found.questions} questions since {found.since:%Y-%m-%d}{confidence}"
+    yield f"{found.book}: {found.questions} questions since {found.since:%Y-%m-%d}"
     yield f"{found.up} helped, {found.down} did not; {found.usd:.4f} US dollars"
-    yield from _listed(
-        "Gaps: times asked, not answered, rated down",
-        (
-            f"{one.asked:4} {one.not_answered:4} {one.down:4}  {one.question}\n"
-            f"{'':19}nearest: {one.nearest.section if one.nearest else '-'}"
-            for one in found.gaps
-        ),
-    )
-    yield from _listed("Asked most", (f"{one.asked:4}  {one.question}" for one in found.most_asked))
-    for title, uses in (("Cited most", found.most_cited), ("Unhappy readers", found.unhappy)):
-        counts = "times cited, opened, unhelpful, rated down"
-        yield from _listed(f"{title}: {counts}", map(_use_line, uses))
-    yield from _listed(
-        "Chapters: questions per reader, questions",
-        (f"{one.per_reader:6.1f} {one.questions:4}  {one.chapter}" for one in found.chapters),
-    )
-    days = (
-        f"{one.day} {one.questions:5} {one.median_ms:8.0f} {one.p95_ms:8.0f} {one.usd:9.4f}"
-        for one in reversed(found.days)
-        if one.questions
-    )
-    yield from _listed("Last days: questions, median and p95 milliseconds, US dollars", days)
-
-
-def _listed(title: str, lines: Iterable[str]) -> Iterator[str]:
-    shown = list(islice(lines, _SHOWN))
-    if shown:
-        yield f"\n{title}"
-        yield from (f"  {line}" for line in shown)
-
-
-def _use_line(use: ParagraphUse) -> str:
-    return (
-        f"{use.cited:4} {use.clicked:4} {use.unhelpful:4} {use.down:4}  "
-        f"{use.paragraph.section} ({use.paragraph.paragraph_id})"
-    )
+    for title, clusters in (("Gaps", found.gaps), ("Asked most", found.most_asked)):
+        if clusters:
+            yield f"\n{title}: times asked, not answered, rated down"
+        for one in clusters[:_SHOWN]:
+            nearest = one.nearest.section if one.nearest else "-"
+            yield f"  {one.asked:4} {one.not_answered:4} {one.down:4}  {one.question}"
+            yield f"{'':19}nearest: {nearest}"
 
 
 @command(commands)

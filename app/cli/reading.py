@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from time import monotonic
 from typing import Annotated
 
 import typer
@@ -20,8 +19,7 @@ from app.bootstrap.books import (
     strategy_of,
 )
 from app.cli.options import Json, Site, Source, Strategy
-from app.cli.output import print_json, remark_each
-from app.cli.printing import remark
+from app.cli.output import phases, print_json, remark_each
 from app.cli.running import command, group, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
@@ -29,9 +27,6 @@ from app.domain.document import Block, Book
 from app.services.ingest import IngestRequest
 from app.services.phases import ignore
 from app.settings import Settings
-
-_SAID_EVERY = 5.0
-"""Seconds between two lines of progress."""
 
 commands = group()
 
@@ -42,28 +37,17 @@ async def source_request(
     """Return a request for a folder or file, or for a site, whose pages are fetched first."""
     folder, book, base_url = Path(source), None, ""
     if "://" in source:
-        book, progress = book_at(source), _Fetching()
-        folder, base_url = await fetched(
-            source, settings, allow_private=allow_private, progress=progress
-        )
+        book = book_at(source)
+        with phases() as shown, shown.phase("fetch", unit="pages") as advance:
+            folder, base_url = await fetched(
+                source, settings, allow_private=allow_private, progress=lambda *_: advance(1)
+            )
     return IngestRequest(
         folder=folder,
         book=book,
         base_url=base_url,
         strategy=strategy_of(folder),
     )
-
-
-class _Fetching:
-    """Says from time to time how many pages of a site are fetched."""
-
-    def __init__(self) -> None:
-        self._said = monotonic()
-
-    def __call__(self, done: int, known: int, seconds_left: float) -> None:
-        if monotonic() - self._said >= _SAID_EVERY:
-            self._said = monotonic()
-            remark(f"fetched {done:,} of {known:,} pages, about {seconds_left:,.0f} s left")
 
 
 @command(commands)

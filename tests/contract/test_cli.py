@@ -418,6 +418,27 @@ def test_an_output_that_cannot_be_written_is_one_line() -> None:
     assert (done.returncode, done.stderr) == (1, "textbook-rag: No space left on device\n")
 
 
+def test_a_reader_that_stops_early_ends_the_command_quietly(tiny: Path) -> None:
+    (tiny / "long.md").write_text("# Long\n\n" + "A lamp gives light.\n\n" * 5_000)
+    command = [sys.executable, "-m", "app.cli", "blocks", str(tiny)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout
+        assert running.stderr
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == b""
+
+
+def test_an_interrupted_command_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: Settings) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("app.cli.books.open_index", interrupted)
+    result = run("books")
+    assert (result.code, result.out) == (130, "")
+    assert result.err == "textbook-rag: stopped; the index is unchanged\n"
+
+
 def test_a_password_in_a_wrong_address_is_not_shown(run: Run) -> None:
     result = run("books", QDRANT_URL="http://user:secret@host.example:99999")
     assert result.code == 2
@@ -517,7 +538,7 @@ def test_a_book_without_an_address_is_warned_of(run: Run, tiny: Path) -> None:
     for _ in range(2):  # also when nothing has changed
         warned = run("ingest", tiny)
         assert "warning: no --base-url" in warned.err
-        assert "  1 warning, " in warned.out
+        assert "  warnings  1; " in warned.out
     assert "no --base-url" in run("ingest", tiny, "--json").json()["warnings"][0]
     assert "no --base-url" not in run("ingest", tiny, "--base-url", "https://tiny.example").err
 
