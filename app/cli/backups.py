@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 from app.bootstrap.storage import backing_up, restoring
-from app.cli.options import Yes
+from app.cli.options import SomeBooks, Yes
 from app.cli.output import duration, phases, remark_each
 from app.cli.printing import remark
 from app.cli.running import command, group
@@ -26,9 +27,7 @@ commands = group()
 @command(commands)
 async def backup(
     settings: Settings,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The backup; it appears when complete.")
-    ],
+    file: Annotated[Path, Argument(metavar="FILE", help="The backup; it appears when complete.")],
 ) -> int:
     """Write all books and local state into a new file; exit code 1 if damage was left out."""
     if file.exists():
@@ -56,18 +55,11 @@ def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
 @command(commands)
 async def restore(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by `backup`.")],
-    books: Annotated[
-        list[BookId] | None,
-        typer.Argument(
-            parser=BookId,
-            metavar="[BOOK]...",
-            help="Only these books; without a name, all books and missing local state.",
-        ),
-    ] = None,
+    file: Annotated[Path, Argument(metavar="FILE", help="A file written by `backup`.")],
+    books: SomeBooks = None,
     yes: Yes = False,
 ) -> int:
-    """Restore books and local state; before it replaces a book it asks.
+    """Restore books, and local state that is missing if none is named; it asks to replace a book.
 
     Without a terminal it needs --yes to replace one. Exit code 1 if you decline.
     """

@@ -9,11 +9,12 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from app.bootstrap.book_pages import book_pages
 from app.bootstrap.storage import open_index
 from app.bootstrap.verification import verifying
-from app.cli.options import IndexedBook, Json, Yes
+from app.cli.options import IndexedBook, Json, SomeBooks, Yes
 from app.cli.output import print_json
 from app.cli.printing import remark, searched_place
 from app.cli.running import command, group
@@ -102,20 +103,15 @@ async def rollback(settings: Settings, book: IndexedBook) -> None:
 @command(commands)
 async def verify(
     settings: Settings,
-    books: Annotated[
-        list[BookId] | None,
-        typer.Argument(parser=BookId, metavar="[BOOK]...", help="All books if none is named."),
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Read every point on a Qdrant server, not a sample.")
-    ] = False,
-    repair: Annotated[
-        bool,
-        typer.Option("--repair", help="Go back from a damaged generation to the previous one."),
-    ] = False,
+    books: SomeBooks = None,
+    full: Annotated[bool, Option("--full", help="Read every point of a Qdrant server.")] = False,
+    repair: Annotated[bool, Option("--repair", help="Go back before the damage.")] = False,
     json: Json = False,
 ) -> int:
-    """Check everything that is stored; exit code 1 if something is damaged."""
+    """Check everything that is stored; exit code 1 if something is damaged.
+
+    --repair goes back from a damaged generation to the previous one.
+    """
     async with verifying(settings) as use_case:
         found = await use_case.run(books or [], repair=repair, full=full)
     for one in found:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from app.bootstrap.evaluation import read_questions
 from app.cli.eval_compare import (
@@ -17,7 +17,7 @@ from app.cli.eval_compare import (
     require_same,
 )
 from app.cli.eval_report import measurement_json, report_lines
-from app.cli.options import Json
+from app.cli.options import Json, OneBook
 from app.cli.output import phases, print_json, remark_each
 from app.cli.printing import remark
 from app.cli.running import command, group, open_application
@@ -34,38 +34,23 @@ commands = group()
 @command(commands, "eval")
 async def evaluate(
     settings: Settings,
-    questions: Annotated[
-        Path,
-        typer.Argument(
-            metavar="QUESTIONS.jsonl", help="Questions with known answers, one JSON object a line."
-        ),
-    ],
-    book: Annotated[
-        BookId | None, typer.Option(parser=BookId, metavar="ID", help="Ask this book only.")
-    ] = None,
+    questions: Annotated[Path, Argument(metavar="QUESTIONS.jsonl", help="With known answers.")],
+    book: OneBook = None,
     k: Annotated[
-        int | None,
-        typer.Option(min=1, max=100, help="Chunks to retrieve (5; for answers 8).", metavar="N"),
+        int | None, Option(min=1, max=100, help="Chunks to retrieve (5; for answers 8).")
     ] = None,
-    helpful: Annotated[
-        bool, typer.Option("--helpful", help="Measure answers: content, citations and refusals.")
-    ] = False,
-    calibrate: Annotated[
-        bool,
-        typer.Option("--calibrate", help="Measure answerability without answers, by threshold."),
-    ] = False,
+    helpful: Annotated[bool, Option("--helpful", help="Measure answers and refusals.")] = False,
+    calibrate: Annotated[bool, Option("--calibrate", help="Measure thresholds alone.")] = False,
     compare: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="BEFORE.json",
-            help="Also print the differences to an earlier output of --json, with intervals.",
-        ),
+        Path | None, Option(metavar="BEFORE.json", help="An earlier output of --json.")
     ] = None,
     json: Json = False,
 ) -> None:
     """Measure retrieval, answers or answerability on questions with known answers.
 
-    A search is measured as readers get it: with the models that the settings name.
+    A search is measured as readers get it: with the models that the settings name. --helpful
+    measures the content, citations and refusals of answers, --calibrate the scores by which
+    questions are refused, without answers. --compare adds the differences, with their intervals.
     """
     of = _measure(helpful=helpful, calibrate=calibrate)
     request = EvaluationRequest(book=book, k=k or 0, of=of)

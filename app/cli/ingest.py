@@ -9,11 +9,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from app.bootstrap.books import requests_by_edition, site_remarks
 from app.bootstrap.uploads import import_ledger
-from app.cli.options import Json, Site, Source, Strategy
+from app.cli.options import Json, OneBook, Site, Source, Strategy
 from app.cli.output import (
     JsonProgress,
     duration,
@@ -54,54 +54,34 @@ def kinds(text: str) -> frozenset[BlockKind]:
 async def ingest(
     settings: Settings,
     source: Source,
-    book: Annotated[
-        BookId | None,
-        typer.Option(
-            parser=BookId,
-            metavar="ID",
-            help="The book's name in the index (the folder's name). ID@VERSION: ingest the folder "
-            "as this version, served at <base URL>/VERSION (mike).",
-        ),
-    ] = None,
+    book: OneBook = None,
     site: Site = None,
     base_url: Annotated[
-        str, typer.Option(parser=checked_base_url, metavar="URL", help="Where the site is served.")
+        str, Option(parser=checked_base_url, metavar="URL", help="Where the site is served.")
     ] = "",
     strategy: Strategy = "",
     exclude_kinds: Annotated[
         frozenset[BlockKind] | None,
-        typer.Option(
-            parser=kinds,
-            metavar="KIND,...",
-            help="Leave out blocks of these kinds, such as exercise.",
-        ),
+        Option(parser=kinds, metavar="KIND,...", help="Leave out these blocks, such as exercise."),
     ] = None,
     ledger: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Go on from these ids, of `links BOOK --as ledger`."),
+        Path | None, Option(metavar="FILE", help="Paragraph ids of `links BOOK --as ledger`.")
     ] = None,
     allow_private: Annotated[
-        bool,
-        typer.Option(
-            "--allow-private", help="Fetch from addresses of a private network or this machine."
-        ),
+        bool, Option("--allow-private", help="Fetch from this machine or a private network.")
     ] = False,
     skip_refused: Annotated[
-        bool,
-        typer.Option(
-            "--skip-refused",
-            help="Leave out, with a warning, files over the reading budget, not UTF-8, or broken.",
-        ),
+        bool, Option("--skip-refused", help="Leave out files that cannot be read, with a warning.")
     ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write the index again even if nothing changed.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would change and what it costs.")
-    ] = False,
+    force: Annotated[bool, Option("--force", help="Write it again if nothing changed.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print changes and their cost.")] = False,
     json: Json = False,
 ) -> None:
     """Bring the index up to date with a book's folder of pages, or with a site.
+
+    Without --book the folder's name is the book's. --book ID@VERSION ingests the folder as this
+    version, served at <base URL>/VERSION (mike). Files that cannot be read are those over the
+    reading budget, those not UTF-8, and broken notebooks.
 
     With --json, where stderr is no terminal, progress and a final error are JSON lines on stderr.
     """

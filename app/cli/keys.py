@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.storage import open_index
-from app.cli.options import Json
+from app.cli.options import Books, Json
 from app.cli.output import print_json
 from app.cli.printing import remark
 from app.cli.running import command, group
@@ -33,24 +33,17 @@ commands.add_typer(keys, name="keys", help="Add, list or revoke keys that may us
 async def add(
     settings: Settings,
     origin: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="URL", help="A web site whose pages may use the publishable key; repeatable."
-        ),
+        list[str] | None, Option(metavar="URL", help="A site that may use the key; repeatable.")
     ] = None,
-    book: Annotated[
-        list[BookId] | None,
-        typer.Option(
-            parser=BookId,
-            metavar="ID",
-            help="A book that may be asked with the key; repeatable (all books).",
-        ),
-    ] = None,
-    secret: Annotated[bool, typer.Option("--secret", help="A secret key for a server.")] = False,
-    label: Annotated[str, typer.Option(metavar="TEXT", help="A note for the list.")] = "",
+    book: Books = None,
+    secret: Annotated[bool, Option("--secret", help="A secret key for a server.")] = False,
+    label: Annotated[str, Option(metavar="TEXT", help="A note for the list.")] = "",
     json: Json = False,
 ) -> None:
-    """Make a key and print it, this once; only its hash is stored."""
+    """Make a key and print it, this once; only its hash is stored.
+
+    A publishable key is for the pages of the sites that --origin names, --secret for servers.
+    """
     kind = KeyKind.SECRET if secret else KeyKind.PUBLISHABLE
     if secret and origin:
         message = "a secret key is not for browsers, so it has no origins: leave out --origin"
@@ -107,7 +100,7 @@ async def listing(settings: Settings, json: Json = False) -> None:
 @command(keys)
 async def revoke(
     settings: Settings,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The key's id in `keys list`.")],
+    id: Annotated[str, Argument(metavar="ID", help="The key's id in `keys list`.")],
 ) -> None:
     """Make a key invalid."""
     known = site_keys(settings)

@@ -9,14 +9,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from app.bootstrap.books import read_identified, requests_by_edition
 from app.bootstrap.built_sites import built_site
 from app.bootstrap.stamp import stamp_site
 from app.bootstrap.storage import ledger_store, open_index
 from app.cli.books import naming_the_books, with_editions
-from app.cli.options import Json
+from app.cli.options import Json, OneBook
 from app.cli.output import print_json
 from app.cli.printing import remark
 from app.cli.running import command, group
@@ -47,19 +47,16 @@ class Form(StrEnum):
 async def links(
     settings: Settings,
     book: Annotated[
-        str, typer.Argument(metavar="BOOK", help="An indexed book; or the book's folder as it is.")
+        str, Argument(metavar="BOOK", help="An indexed book, or a book's folder as it is.")
     ],
     form: Annotated[
         Form,
-        typer.Option(
-            "--as",
-            help="paragraphs: one JSON object each; ledger: their ids, for `ingest --ledger`; "
-            "llms: the book's llms.txt; llms-full: with the whole text.",
+        Option(
+            "--as", help="ledger: the ids, for `ingest --ledger`; llms: the book's llms.txt files."
         ),
     ] = Form.PARAGRAPHS,
     check: Annotated[
-        str | None,
-        typer.Option(metavar="SITE", help="A site's URL or folder: print the broken links."),
+        str | None, Option(metavar="SITE", help="A site's URL or folder, to find broken links.")
     ] = None,
     json: Json = False,
 ) -> int:
@@ -148,17 +145,13 @@ async def _links_of(index: VectorIndex, book: BookId) -> list[DeepLink]:
 @command(commands)
 async def stamp(
     settings: Settings,
-    site: Annotated[Path, typer.Argument(metavar="SITE_DIR", help="The folder of the built site.")],
-    book: Annotated[
-        BookId | None,
-        typer.Option(
-            parser=BookId, metavar="ID", help="The book's name in the index (the folder's name)."
-        ),
-    ] = None,
+    site: Annotated[Path, Argument(metavar="SITE_DIR", help="The folder of the built site.")],
+    book: OneBook = None,
 ) -> None:
     """Write the paragraphs' ids into the HTML of a built site, for links without a script.
 
-    An element that has an id keeps it; a second run changes nothing.
+    Without --book the folder's name is the book's. An element that has an id keeps it; a second
+    run changes nothing.
     """
     done = await stamp_site(IngestRequest(site, book=book), settings)
     remark(

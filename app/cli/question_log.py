@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from app.api.report_formats import gap_issues, report_csv, report_html, report_json
 from app.bootstrap.question_logging import reports
-from app.cli.options import IndexedBook, Json
+from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import print_json
 from app.cli.printing import remark
 from app.cli.running import command, group
@@ -62,14 +62,10 @@ def moment(text: str) -> datetime:
 async def report(
     settings: Settings,
     book: IndexedBook,
-    since: Annotated[str, typer.Option(metavar="TIME", help="30d, 12h, 4w or a date.")] = "30d",
+    since: Annotated[str, Option(metavar="TIME", help="30d, 12h, 4w or a date.")] = "30d",
     form: Annotated[
         Form,
-        typer.Option(
-            "--as",
-            help="html: a page; csv: a table of the questions; issues: a text for each unanswered "
-            "question; questions: those of the log in the format of `eval`.",
-        ),
+        Option("--as", help="issues: a text for each gap; questions: in the format of `eval`."),
     ] = Form.TEXT,
     json: Json = False,
 ) -> None:
@@ -117,19 +113,10 @@ def _lines(found: OwnerReport) -> Iterator[str]:
 @command(commands)
 async def forget(
     settings: Settings,
-    book: Annotated[
-        BookId | None, typer.Option(parser=BookId, metavar="ID", help="Of this book only.")
-    ] = None,
-    before: Annotated[
-        str,
-        typer.Option(metavar="TIME", help="Questions asked before: 30d, a date, or 0d for all."),
-    ] = "",
-    containing: Annotated[
-        str, typer.Option(metavar="TEXT", help="Questions with this text, in any case.")
-    ] = "",
-    answer: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="By answer_id; repeatable.")
-    ] = None,
+    book: OneBook = None,
+    before: Annotated[str, Option(metavar="TIME", help="30d, a date, or 0d for all.")] = "",
+    containing: Annotated[str, Option(metavar="TEXT", help="In any case.")] = "",
+    answer: Annotated[list[str] | None, Option(metavar="ID", help="Repeatable.")] = None,
 ) -> None:
     """Delete logged answers and their feedback: those that all given options choose."""
     if not (book or before or containing or answer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
-import typer
+from typer import Option
 
 from app.api.responses import answer_json, hit_json
 from app.cli.options import Books, Json, Question
@@ -20,7 +20,7 @@ from app.settings import Settings
 
 commands = group()
 
-Chunks: TypeAlias = Annotated[int, typer.Option("--k", min=1, max=100, help="Chunks to retrieve.")]
+Chunks: TypeAlias = Annotated[int, Option("--k", min=1, max=100, help="Chunks to retrieve.")]
 
 
 @command(commands)

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from app.bootstrap.books import (
     book_at,
@@ -55,9 +55,7 @@ async def blocks(
     settings: Settings,
     source: Source,
     site: Site = None,
-    coverage: Annotated[
-        bool, typer.Option("--coverage", help="Last line: share of the source that is covered.")
-    ] = False,
+    coverage: Annotated[bool, Option("--coverage", help="Add the covered share.")] = False,
     json: Json = False,
 ) -> None:
     """Print a book's blocks, one JSON object a line, with or without --json."""
@@ -96,9 +94,7 @@ async def chunks(
     source: Source,
     site: Site = None,
     strategy: Strategy = "",
-    report: Annotated[
-        bool, typer.Option("--report", help="Print sizes, overlap and broken blocks instead.")
-    ] = False,
+    report: Annotated[bool, Option("--report", help="Sizes and broken blocks instead.")] = False,
     json: Json = False,
 ) -> None:
     """Print a book's chunks, one JSON object a line, with or without --json."""

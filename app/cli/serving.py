@@ -8,12 +8,12 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from app.bootstrap.books import sample_request
 from app.bootstrap.key_store import site_keys
@@ -40,14 +40,12 @@ async def serve(settings: Settings, port: Port = None) -> int:
     """Serve the API and a page that lists the books, as the settings say (see .env.example)."""
     settings = _on(port, settings)
     require_server(settings)
-    if settings.workers == 1:
-        await _serve(settings)
-        return 0
-    _require_keys(settings)
-    _require_free_port(settings)
     with _listener(settings) as listener:
-        say_where(settings)
-        return run_workers(settings, listener, serve_as_worker)
+        if settings.workers > 1:
+            say_where(settings)
+            return run_workers(settings, listener, serve_as_worker)
+        await _serve(settings, listener)
+        return 0
 
 
 def _on(port: int | None, settings: Settings) -> Settings:
@@ -56,27 +54,24 @@ def _on(port: int | None, settings: Settings) -> Settings:
 
 def serve_as_worker(settings: Settings, listener: socket.socket) -> None:
     """Serve connections of a socket that all workers share; called by `run_workers`."""
-    asyncio.run(_serve(settings, listener=listener))
+    asyncio.run(_serve(settings, listener))
 
 
 @command(commands, server=True)
 async def demo(
     settings: Settings,
     port: Port = None,
-    no_serve: Annotated[
-        bool, typer.Option("--no-serve", help="Only ingest the sample book.")
-    ] = False,
+    no_serve: Annotated[bool, Option("--no-serve", help="Only ingest the book.")] = False,
 ) -> None:
     """Ingest the sample book if it is not there yet, then serve it."""
     settings = _on(port, settings).model_copy(update={"workers": 1})
-    if not no_serve:
-        _require_free_port(settings)
-    async with open_application(settings, StrategyName.STRUCTURE) as app:
-        with phases() as shown:
-            report = await app.ingest.run(sample_request(), shown)
-    remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
-    if not no_serve:
-        await _serve(settings)
+    with nullcontext() if no_serve else _listener(settings) as listener:
+        async with open_application(settings, StrategyName.STRUCTURE) as app:
+            with phases() as shown:
+                report = await app.ingest.run(sample_request(), shown)
+        remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
+        if listener:
+            await _serve(settings, listener)
 
 
 @command(commands, server=True)
@@ -91,14 +86,11 @@ async def mcp(settings: Settings) -> None:
         await ToolServer(rag).run_stdio_async()
 
 
-async def _serve(settings: Settings, *, listener: socket.socket | None = None) -> None:
+async def _serve(settings: Settings, listener: socket.socket) -> None:
     # These imports take half a second, so only these commands pay for them.
     from app.api.server import server  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
-    if listener is None:
-        _require_keys(settings)
-        _require_free_port(settings)
     async with open_application(settings) as rag:
 
         @asynccontextmanager
@@ -118,9 +110,9 @@ async def _serve(settings: Settings, *, listener: socket.socket | None = None) -
         web = create_app(settings, open_application=opened)
         serving = server(web, settings)
         end_with_parent(partial(setattr, serving, "should_exit", True))
-        if listener is None:
+        if settings.workers == 1:
             say_where(settings)
-        await serving.serve(sockets=[listener] if listener else None)
+        await serving.serve(sockets=[listener])
 
 
 def say_where(settings: Settings) -> None:
@@ -131,36 +123,23 @@ def say_where(settings: Settings) -> None:
         remark(f"Open http://{place}:{settings.port} (Ctrl+C stops)")
 
 
-def _require_keys(settings: Settings) -> None:
+def _listener(settings: Settings) -> socket.socket:
+    """Return a bound socket. ConfigError if others may ask without a key, or it cannot be bound."""
     from app.api.keys import require_keys  # noqa: PLC0415
 
     require_keys(settings, site_keys(settings))
-
-
-def _listener(settings: Settings) -> socket.socket:
-    """Return a bound socket.
-
-    asyncio turns off Nagle's algorithm only if the socket's protocol is IPPROTO_TCP.
-    """
-    listener = socket.socket(_family(settings), socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # asyncio turns off Nagle's algorithm only if the socket's protocol is IPPROTO_TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((settings.host, settings.port))
-    return listener
-
-
-def _family(settings: Settings) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-
-
-def _require_free_port(settings: Settings) -> None:
     try:
-        address = (settings.host, settings.port)
-        with socket.create_server(address, family=_family(settings)):
-            pass
+        listener.bind((settings.host, settings.port))
     except OSError as error:
+        listener.close()
         reason = error.strerror or os.strerror(error.errno or 0)
         message = (
             f"cannot listen on {settings.host}:{settings.port} ({reason}); choose a free port with "
             "--port (RAG_PORT), and an address of this machine as RAG_HOST"
         )
         raise ConfigError(message) from None
+    return listener
