@@ -18,7 +18,7 @@ from tests.answer_fakes import World
 def evaluated(
     world: World,
     questions: Sequence[Question],
-    of: Measure = Measure.ANSWERS,
+    of: Measure = Measure.HELPFUL,
     advance: Advance = ignore,
 ) -> Evaluation:
     """Answer the questions; nothing is searched, since all gold files count as indexed."""

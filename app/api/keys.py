@@ -196,6 +196,6 @@ def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
         return
     message = (
         f"{why}, so others may ask and spend: make a key (`textbook-rag keys add`), or allow "
-        "everybody with --open or RAG_OPEN=true"
+        "everybody with RAG_OPEN=true"
     )
     raise ConfigError(message)

@@ -15,8 +15,9 @@ from pathlib import Path
 from app.adapters.archives import unpack
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
-from app.domain.errors import NO_MEMORY, RagError, StorageError
+from app.domain.errors import NO_MEMORY, InputError, RagError, StorageError
 from app.domain.ledger import from_lines
+from app.services.safe_paths import read_text
 from app.settings import Settings, read_settings
 
 MAX_UNPACKED_BYTES = 2**30
@@ -30,15 +31,19 @@ def _received(archive: str, made: str, book: str) -> Path:
     folder.mkdir()
     unpacked = unpack(Path(archive), folder, MAX_UNPACKED_BYTES)
     if (unpacked / LEDGER_FILE).is_file():
-        asyncio.run(_import_ledger(settings, BookId(book), unpacked / LEDGER_FILE))
+        asyncio.run(import_ledger(settings, BookId(book), unpacked / LEDGER_FILE))
     return unpacked
 
 
-async def _import_ledger(settings: Settings, book: BookId, exported: Path) -> None:
+async def import_ledger(settings: Settings, book: BookId, exported: Path) -> None:
+    """Give a book without a ledger an exported one. InputError if the file has no ids."""
     ledgers = SqliteLedgers(settings.home / "ledger")
     if not (await ledgers.load(book)).entries:
-        lines = await asyncio.to_thread(exported.read_text, "utf-8", "replace")
-        await ledgers.save(book, from_lines(lines.splitlines(), LEDGER_FILE))
+        ledger = from_lines(read_text(exported).split("\n"), exported.name)
+        if not ledger.entries:
+            message = f"{exported.name}: no paragraph ids; write it by `links BOOK --as ledger`"
+            raise InputError(message)
+        await ledgers.save(book, ledger)
 
 
 def main() -> None:

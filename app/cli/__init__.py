@@ -2,79 +2,125 @@
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import errno
 import os
-import resource
 import sys
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import redirect_stdout, suppress
-from importlib import import_module
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module, metadata
 from io import TextIOWrapper
-from pathlib import Path
-from typing import TextIO, TypeAlias, cast
+from typing import Annotated, Any
 
-from app.bootstrap.logs import logging_to
-from app.cli.arguments import parser
-from app.cli.printing import PrintableOutput, remark, searched_place
-from app.domain.errors import NO_BOOKS, NO_MEMORY, ConfigError, InputError, RagError
-from app.domain.surrogates import is_well_formed
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
+
+from app.cli.printing import remark
+from app.domain.errors import NO_MEMORY, RagError
 from app.services.safe_paths import shown_name
-from app.settings import Settings, read_settings, unknown_variables
 
-Command: TypeAlias = Callable[[argparse.Namespace, Settings], Coroutine[None, None, int | None]]
-
-_MEMORY = 2 * 10**9
-"""Bytes of address space: a server with the sample book uses 1.7 GB, most of it not in memory."""
+NAME = "textbook-rag"
+INTERRUPTED = 130
 
 _SHOWN = 200
 """Characters of a file's name in a message."""
 
+COMMANDS = {
+    "ingest": ("ingest", "Bring the index up to date with a book's pages."),
+    "blocks": ("reading", "Print a book's blocks, one JSON object a line."),
+    "chunks": ("reading", "Print a book's chunks, one JSON object a line."),
+    "search": ("questions", "Find passages."),
+    "ask": ("questions", "Answer a question with citations."),
+    "eval": ("evaluation", "Measure on questions with known answers."),
+    "serve": ("serving", "Serve the API and a page that lists the books."),
+    "demo": ("serving", "Ingest the sample book, then serve it."),
+    "mcp": ("serving", "Serve the books to an agent on stdin and stdout."),
+    "books": ("books", "List the indexed books."),
+    "remove": ("books", "Remove a book from the index."),
+    "rollback": ("books", "Go back to a book's previous generation."),
+    "verify": ("books", "Check everything that is stored for damage."),
+    "backup": ("backups", "Write all books and local state into one file."),
+    "restore": ("backups", "Restore books and local state from a backup."),
+    "links": ("links", "Print or check the link of every paragraph."),
+    "stamp": ("links", "Write the paragraphs' ids into a built site's HTML."),
+    "keys": ("keys", "Add, list or revoke keys that may use the API."),
+    "report": ("question_log", "What readers ask a book, from the question log."),
+    "forget": ("question_log", "Delete questions from the question log."),
+}
+"""Name of a command: its module in this package, and its line in the list of commands."""
+
+
+class Commands(TyperGroup):
+    """Imports the module of a command when it is called: those of all commands take a second."""
+
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - typer's
+        super().__init__(**attributes)
+        for name, (_, line) in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=line))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - typer's
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, name and loaded(name), rest
+
+
+def loaded(name: str) -> Any:  # noqa: ANN401 - a class that typer does not export
+    """Return a command with its options."""
+    module = import_module(f"app.cli.{COMMANDS[name][0]}")
+    return get_group(module.commands).commands[name]
+
+
+root = typer.Typer(cls=Commands, rich_markup_mode=None)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"{NAME} {metadata.version(NAME)}")
+        raise typer.Exit
+
+
+@root.callback()
+def _root(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Answers from a textbook, with a link to each cited paragraph."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. A RagError is printed as one line on stderr."""
+    """Run one command; return its exit code. Errors are printed as one line on stderr."""
     if isinstance(sys.stdout, TextIOWrapper):
         # Escape characters that the terminal cannot show, as JSON does.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        arguments = parser().parse_args(argv)
-        _require_text(arguments)
-        _require_memory()
-        settings = _settings()
-        shown = cast("TextIO", PrintableOutput(sys.stdout))
-        with redirect_stdout(shown), logging_to(sys.stderr, settings, server=arguments.server):
-            code = int(asyncio.run(_run(arguments, settings)) or 0)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-        return code
+        code = int(get_command(root).main(argv, NAME, standalone_mode=False) or 0)
+    except typer.TyperException as error:
+        return _misused(error)
     except RagError as error:
-        line = "; ".join([str(error), *getattr(error, "__notes__", [])])
-        remark(f"textbook-rag: {line}")
+        remark(f"{NAME}: {'; '.join([str(error), *getattr(error, '__notes__', [])])}")
         return error.exit_code
-    except BrokenPipeError:
-        # The reader of the output (head, less) may stop early.
-        sys.stderr.close()
-        return 0
     except OSError as error:
         return _of_the_system(error)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and str(error) != "can't start new thread":
             raise
-        remark(f"textbook-rag: {NO_MEMORY}")
+        remark(f"{NAME}: {NO_MEMORY}")
         return 1
-    except KeyboardInterrupt:
-        remark("textbook-rag: stopped; the index is unchanged")
-        return 130
+    if code == INTERRUPTED:
+        remark(f"{NAME}: stopped; the index is unchanged")
+    return code
 
 
-async def _run(arguments: argparse.Namespace, settings: Settings) -> int | None:
-    try:
-        return await _command(arguments.run)(arguments, settings)
-    except RagError as error:
-        if NO_BOOKS in str(error):
-            error.add_note(searched_place(settings))
-        raise
+def _misused(error: typer.TyperException) -> int:
+    """Print what is wrong with the arguments, and whose help to read."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else NAME
+    message = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
+    remark(f"{command}: {message}; see `{command} --help`")
+    return error.exit_code
 
 
 def _of_the_system(error: OSError) -> int:
@@ -85,43 +131,5 @@ def _of_the_system(error: OSError) -> int:
     else:
         with suppress(OSError):
             sys.stdout.close()  # else the text that could not be written fails again at exit
-    remark(f"textbook-rag: {reason}")
+    remark(f"{NAME}: {reason}")
     return 2 if error.errno == errno.ENAMETOOLONG else 1
-
-
-def _command(name: str) -> Command:
-    """Import `module.function` of this package; other commands' modules are not loaded."""
-    module, _, function = name.partition(".")
-    command: Command = getattr(import_module(f"app.cli.{module}"), function)
-    return command
-
-
-def _require_text(arguments: argparse.Namespace) -> None:
-    """Raise InputError for a text argument that is not UTF-8; file names may be any bytes."""
-    for value in vars(arguments).values():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, str) and not is_well_formed(one) and not Path(one).exists():
-                message = f"{shown_name(one)}: not UTF-8"
-                raise InputError(message)
-
-
-def _require_memory() -> None:
-    """ConfigError if the process may map too little memory.
-
-    The index's engine then aborts, hangs, or leaves files half written when it opens a book.
-    """
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY and limit < _MEMORY:
-        message = (
-            f"not enough memory: the process may map {limit / 1e9:.1f} GB (`ulimit -v`), but it "
-            f"needs {_MEMORY / 1e9:.0f} GB and the size of the index"
-        )
-        raise ConfigError(message)
-
-
-def _settings() -> Settings:
-    settings = read_settings()
-    for name, similar in unknown_variables().items():
-        hint = f"did you mean {similar}?" if similar else "see .env.example"
-        remark(f"textbook-rag: warning: {name} is not a setting; {hint}")
-    return settings

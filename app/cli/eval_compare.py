@@ -1,19 +1,17 @@
-"""`eval --compare`: the differences of two outputs of `eval --json`, with their intervals."""
+"""`eval --compare`: the differences to an earlier output of `eval --json`, with intervals."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from pydantic import BaseModel, FiniteFloat, NonNegativeFloat, ValidationError
 
-from app.cli.output import markdown_table, print_json
-from app.cli.printing import remark
+from app.cli.output import markdown_table
 from app.domain.errors import InputError
 from app.domain.evaluation.measurement import Share, share
-from app.domain.evaluation.paired_bootstrap import CONFIDENCE, Difference, paired_bootstrap
+from app.domain.evaluation.paired_bootstrap import Difference, paired_bootstrap
 from app.services.safe_paths import read_text
 
 
@@ -38,27 +36,8 @@ class Measurement(BaseModel):
     questions: list[_Row]
 
     @property
-    def rows(self) -> Mapping[str, _Row]:
-        return {row.id: row for row in self.questions}
-
-    @property
     def metrics(self) -> Mapping[str, None]:
         return dict.fromkeys(name for row in self.questions for name in row.measures)
-
-
-def compare_measurements(arguments: argparse.Namespace) -> None:
-    if arguments.questions is not None:
-        message = f"eval --compare takes only its two measurements: leave out {arguments.questions}"
-        raise InputError(message)
-    first, second = arguments.compare
-    a, b = read_measurement(first), read_measurement(second)
-    differences = differences_of(a, b, f"{first} and {second}")
-    if arguments.json:
-        found = {"questions": len(a.questions), "k": a.run.k, "confidence": CONFIDENCE}
-        print_json({**found, "metrics": {name: _json(one) for name, one in differences.items()}})
-    else:
-        remark(f"{len(a.questions):,} questions; b - a with its {CONFIDENCE:.0%} interval")
-        print(_table(differences))
 
 
 def read_measurement(path: Path) -> Measurement:
@@ -75,34 +54,42 @@ def read_measurement(path: Path) -> Measurement:
         raise InputError(message) from error
 
 
-def differences_of(a: Measurement, b: Measurement, names: str) -> Mapping[str, Difference]:
-    """Return the difference of each metric in both. InputError if the measurements do not match."""
-    if a.run != b.run or a.rows.keys() != b.rows.keys():
+def require_same(
+    before: Measurement, run: Mapping[str, str | int], ids: Sequence[str], names: str
+) -> None:
+    """InputError unless `run` measures the same of the same questions as `before`."""
+    now = _Run.model_validate(run)
+    if before.run != now or {row.id for row in before.questions} != {*ids}:
         message = (
             f"{names} cannot be compared: they have other questions, gold or k, or measure "
-            f"something else ({a.run} and {b.run}); repeat both with the same settings"
+            f"something else ({before.run} and {now}); repeat both with the same settings"
         )
         raise InputError(message)
+
+
+def differences_of(a: Measurement, measured: Mapping[str, object]) -> Mapping[str, Difference]:
+    """Return the difference of each metric of both; `measured` is what `eval --json` prints."""
+    b = Measurement.model_validate(measured)
     return {name: _difference(a, b, name) for name in a.metrics if name in b.metrics}
 
 
 def _difference(a: Measurement, b: Measurement, metric: str) -> Difference:
     """Compare the questions that the metric applies to in one or both."""
-    others = b.rows
-    pairs = [(row.share(metric), others[name].share(metric)) for name, row in a.rows.items()]
+    after = {row.id: row for row in b.questions}
+    pairs = [(row.share(metric), after[row.id].share(metric)) for row in a.questions]
     measured = [pair for pair in pairs if any(pair)]
     return paired_bootstrap(
         [before or (0.0, 0.0) for before, _ in measured],
-        [after or (0.0, 0.0) for _, after in measured],
+        [now or (0.0, 0.0) for _, now in measured],
     )
 
 
-def _json(one: Difference) -> Mapping[str, float | bool]:
+def difference_json(one: Difference) -> Mapping[str, float | bool]:
     rounded = {name: round(value, 4) for name, value in asdict(one).items()}
     return {**rounded, "significant": one.significant}
 
 
-def _table(differences: Mapping[str, Difference]) -> str:
+def differences_table(differences: Mapping[str, Difference]) -> str:
     rows = [
         [
             name,
@@ -112,4 +99,4 @@ def _table(differences: Mapping[str, Difference]) -> str:
         ]
         for name, one in differences.items()
     ]
-    return markdown_table(["metric", "a", "b", "b - a", "low", "high", "differs"], rows)
+    return markdown_table(["metric", "before", "now", "change", "low", "high", "differs"], rows)

@@ -24,15 +24,6 @@ REFUSAL_SETTING = "RAG_REFUSAL_THRESHOLD"
 ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
 """The settings that take the suggested thresholds."""
 
-_OF_ANSWERS = {
-    **{one: (f"answerable_{one}", f"unanswerable_{one}") for one in OUTCOMES.values()},
-    "facts shown": ("facts_shown",),
-    "words": ("words_shown",),
-    "found in 5": ("found",),
-    "right citations": ("citation_precision",),
-    "gold cited": ("cited_gold",),
-    "p50 ms": ("p50_ms",),
-}
 _COLUMNS: Mapping[Measure, Mapping[str, Sequence[str]]] = {
     Measure.RETRIEVAL: {
         **{name: (name,) for name in ("recall@5", "hit@1", "hit@5", "mrr", "ndcg@10", PAGE_HIT)},
@@ -40,8 +31,15 @@ _COLUMNS: Mapping[Measure, Mapping[str, Sequence[str]]] = {
         "tokens": ("context_tokens",),
         "p50 ms": ("p50_ms",),
     },
-    Measure.ANSWERS: _OF_ANSWERS,
-    Measure.HELPFUL: _OF_ANSWERS,
+    Measure.HELPFUL: {
+        **{one: (f"answerable_{one}", f"unanswerable_{one}") for one in OUTCOMES.values()},
+        "facts shown": ("facts_shown",),
+        "words": ("words_shown",),
+        "found in 5": ("found",),
+        "right citations": ("citation_precision",),
+        "gold cited": ("cited_gold",),
+        "p50 ms": ("p50_ms",),
+    },
     Measure.ANSWERABILITY: {"answerability": ("answerability",)},
 }
 """Heads of the table's columns, each with the metrics of which it shows the first that applies."""

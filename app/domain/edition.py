@@ -10,10 +10,8 @@ from itertools import takewhile
 from urllib.parse import unquote, urlsplit
 
 from app.domain.book_id import BookId
-from app.domain.errors import InputError
 
 _LENGTH = 32
-_VERSION = re.compile(r"[^\s?#\\]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +31,6 @@ class Edition:
     def named(cls, version: str, locale: str) -> Edition:
         """Return the edition with these names in its id."""
         return cls(version, locale, (version, locale))
-
-    @classmethod
-    def of_version(cls, version: str) -> Edition:
-        """Return the edition of a version. InputError unless it can be part of a URL's path."""
-        if not _VERSION.fullmatch(version) or {"", ".", ".."}.intersection(version.split("/")):
-            message = f"{version!r} is no version: write it as in the site's URLs, such as 1.2"
-            raise InputError(message)
-        return cls.named(version, "")
 
     def id_of(self, book: BookId) -> BookId:
         """Return the id of this edition; for the default edition it is the book's id."""

@@ -9,12 +9,11 @@ from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
 from app.domain.document import Span
-from app.domain.errors import InputError
 from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
 from app.domain.evaluation.retrieval_metrics import NDCG_DEPTH, Retrieved, recall, score_ranking
-from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchMode, SearchQuery
+from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery
 from app.services.answer_question import AnswerQuestion
 from app.services.consultation import Consultation
 from app.services.judge_answer import (
@@ -33,7 +32,6 @@ PARAGRAPHS = "paragraphs."
 PAGE_HIT = f"page_hit@{STANDARD_DEPTH}"
 METRICS: Mapping[Measure, Sequence[str]] = {
     Measure.RETRIEVAL: "recall@5 hit@1 hit@5 mrr ndcg@10 precision iou context_tokens".split(),
-    Measure.ANSWERS: ANSWER_METRICS,
     Measure.HELPFUL: ANSWER_METRICS,
     Measure.ANSWERABILITY: ("answerability",),
 }
@@ -46,10 +44,6 @@ class EvaluationRequest:
     """Ask this book; None asks each question of its own book, or of all."""
     k: int = 0
     """Chunks to retrieve; 0: the standard number."""
-    mode: SearchMode = SearchMode.HYBRID
-    rerank: bool = False
-    rewrite: bool = False
-    """Whether a model rewrites follow-up questions; otherwise rules do."""
     of: Measure = Measure.RETRIEVAL
 
     @property
@@ -96,11 +90,8 @@ class Evaluate:
     ) -> Evaluation:
         """Measure each question; call `advance(1)` after each.
 
-        InputError if facts are to be measured and an answerable question has no key facts; raises
-        what `AnswerQuestion` raises.
+        Raises what `AnswerQuestion` raises.
         """
-        if request.of is Measure.HELPFUL:
-            _require_facts(questions)
         judging = not all(one.answerable for one in questions)
         results = []
         for question in questions:
@@ -121,8 +112,7 @@ class Evaluate:
         if request.of is Measure.ANSWERABILITY:
             score = await self.answering.answerability(asked)
             return Measured(question, {"answerability": score}, answerability=score)
-        consulted = judging or request.of is Measure.HELPFUL
-        read = await self.answering.consult.read(asked) if consulted else None
+        read = await self.answering.consult.read(asked)
         return await self._answered(question, asked, read)
 
     async def _searched(self, question: Question, request: EvaluationRequest) -> Measured:
@@ -145,7 +135,7 @@ class Evaluate:
         )
 
     async def _answered(
-        self, question: Question, asked: AskRequest, read: Consultation | None
+        self, question: Question, asked: AskRequest, read: Consultation
     ) -> Measured:
         started = self.clock()
         answer = await self.answering.answer(asked)
@@ -189,23 +179,13 @@ def ask_request(question: Question, book: BookId | None) -> AskRequest:
     return AskRequest(question.question, filter=scope_of(question, book), history=question.history)
 
 
-def _require_facts(questions: Sequence[Question]) -> None:
-    for question in questions:
-        if question.answerable and not question.key_facts:
-            message = f"question {question.id!r} is answerable, but has no key_facts"
-            raise InputError(message)
-
-
 def _query(question: Question, request: EvaluationRequest) -> SearchQuery:
     return SearchQuery(
         question=question.question,
         # nDCG needs ten hits; more hits than k do not change the first k.
         k=max(request.chunks, NDCG_DEPTH),
-        mode=request.mode,
         filter=scope_of(question, request.book),
         history=question.history,
-        rerank=request.rerank,
-        rewrite=request.rewrite,
     )
 
 

@@ -35,13 +35,13 @@ HasFacts: TypeAlias = Callable[[str, Sequence[str]], bool]
 
 
 def judge_answer(
-    question: Question, answer: Answer, read: Consultation | None, has_facts: HasFacts
+    question: Question, answer: Answer, read: Consultation, has_facts: HasFacts
 ) -> Measured:
-    """Judge an answer. Without `read`, the hits and the answerability are not measured."""
+    """Judge an answer to what was `read`."""
     shown = shown_text(answer)
     right = sum(cites_gold(question, one) for one in answer.citations)
     facts = bool(shown) and has_facts(shown, question.key_facts) if question.key_facts else None
-    found = finds_gold(question, ranking_of(read.found.hits)[:STANDARD_DEPTH]) if read else None
+    found = finds_gold(question, ranking_of(read.found.hits)[:STANDARD_DEPTH])
     words = None if answer.refused else word_count(shown)
     metrics: dict[str, float | Share] = dict(_outcome_metrics(question, answer))
     if question.answerable:
@@ -51,7 +51,7 @@ def judge_answer(
     return Measured(
         question,
         metrics,
-        answerability=read.score if read else None,
+        answerability=read.score,
         details={
             "mode": answer.mode,
             "confidence": answer.confidence,

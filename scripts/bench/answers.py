@@ -3,7 +3,7 @@
     python scripts/bench/answers.py [--book BOOK_DIR --site SITE --questions QUESTIONS.jsonl]
         [--exclude-kinds KIND,...]
 
-Runs `textbook-rag eval --answers` three times on the sample book and its test questions, or on
+Runs `textbook-rag eval --helpful` three times on the sample book and its test questions, or on
 others. The two providers are the tests' doubles on a local port: Cohere is called by its real SDK
 (embed, rerank and chat over HTTP), the other by our own client. The doubles write sentences that
 share words with the question, so the figures say nothing about a model's answers. They show that
@@ -90,8 +90,8 @@ def main() -> None:
         for name, settings in runs.items():
             with TemporaryDirectory() as home:
                 env = {**bare, **settings, "RAG_HOME": home}
-                command(env, "ingest", str(options.book.resolve()), "--quiet", *source)
-                asked = [str(options.questions.resolve()), "--answers", "--json"]
+                command(env, "ingest", str(options.book.resolve()), *source)
+                asked = [str(options.questions.resolve()), "--helpful", "--json"]
                 found = json.loads(command(env, "eval", *asked))
             print(
                 f"| {name} |", " | ".join(f"{found[key]:.3g}" for key in COLUMNS), "|", flush=True

@@ -40,7 +40,7 @@ class Run:
 
 
 def ingest(folder: Path, home: Path, *options: str) -> Run:
-    command = [sys.executable, "-m", "app.cli", "ingest", str(folder), "--json", "--quiet"]
+    command = [sys.executable, "-m", "app.cli", "ingest", str(folder), "--json"]
     started = time.perf_counter()
     process = subprocess.Popen(
         [*command, *options], stdout=subprocess.PIPE, env={**os.environ, "RAG_HOME": str(home)}

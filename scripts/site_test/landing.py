@@ -109,15 +109,13 @@ def edited(quote: str, share: float, random: Random) -> str:
 
 def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
     random = Random(options.seed)
-    count, base = options.count, options.base_url
-    with_base = ["--base-url", base] if base else []
-    book = [options.book] if options.book else [str(folder), *with_base]
-    rows = printed("links", *book, "--json")
+    count = options.count
+    rows = printed("links", options.book or str(folder))
     urls = {(row["file"], row["start"]): row["url"] for row in rows}
     by_kind: dict[str, list[Case]] = {}
     texts: dict[str, str] = {}
     read: dict[str, str] = {}
-    for block in printed("blocks", str(folder), *with_base):
+    for block in printed("blocks", str(folder)):
         text = norm(_LIST_NUMBER.sub("", block["text"]))
         before = read.get(block["file"], "")
         read[block["file"]] = before + text
@@ -145,8 +143,7 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
         }
         parts = urlsplit(url)
         fragment = f"#{parts.fragment}" if parts.fragment else ""
-        path = parts.path.removeprefix(urlsplit(base).path.rstrip("/"))
-        local = f"{site}{path}?cite={block['paragraph_id']}{fragment}"
+        local = f"{site}{parts.path}?cite={block['paragraph_id']}{fragment}"
         by_kind.setdefault(block["kind"], []).append(
             Case(block["kind"], file, lines, text, before.count(text), target, local)
         )
@@ -245,7 +242,6 @@ async def main() -> None:
     parser.add_argument("site", type=Path)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--book", default="", help="an indexed book, whose links are opened")
-    parser.add_argument("--base-url", default="")
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(

@@ -25,12 +25,12 @@ def sparse(path: Path, size: int = TERABYTES) -> None:
     os.truncate(path, size)
 
 
+LEDGER = ["ingest", "lamps", "--book", "lamps", "--ledger", "ids.jsonl"]
 FILES: dict[str, tuple[str, Callable[[Path], object], list[str]]] = {
     "a rag.toml": ("lamps/rag.toml", sparse, ["ingest", "lamps"]),
     "a page": ("lamps/page0.md", sparse, ["ingest", "lamps"]),
     "questions": ("q.jsonl", sparse, ["eval", "q.jsonl"]),
-    "a history": ("h.json", sparse, ["ask", "lamp", "--history", "h.json"]),
-    "a ledger": ("ids.jsonl", sparse, ["ledger", "import", "lamps", "ids.jsonl"]),
+    "a ledger": ("ids.jsonl", sparse, LEDGER),
     "settings": (".env", sparse, ["books"]),
 }
 TEXTS: dict[str, tuple[str, str | bytes, list[str]]] = {
@@ -38,14 +38,13 @@ TEXTS: dict[str, tuple[str, str | bytes, list[str]]] = {
     "toml, 400 digits": ("lamps/rag.toml", f"rag_high = {HUGE[:400]}\n", ["ingest", "lamps"]),
     "toml, infinite": ("lamps/rag.toml", "rag_high = inf\n", ["ingest", "lamps"]),
     "questions": ("q.jsonl", f'{{"id": {HUGE}}}\n', ["eval", "q.jsonl"]),
-    "a history": ("h.json", f"[{HUGE}]", ["ask", "lamp", "--history", "h.json"]),
-    "a ledger": ("ids.jsonl", f'{{"alias": {HUGE}}}', ["ledger", "import", "lamps", "ids.jsonl"]),
+    "a ledger": ("ids.jsonl", f'{{"alias": {HUGE}}}', LEDGER),
     "a score": (
         "ids.jsonl",
         json.dumps({"alias": "a", "paragraph_id": "p-1", "score": 10**400}),
-        ["ledger", "import", "lamps", "ids.jsonl"],
+        LEDGER,
     ),
-    "a measurement": ("m.json", f'{{"run": {HUGE}}}', ["eval", "--compare", "m.json", "m.json"]),
+    "a measurement": ("m.json", f'{{"run": {HUGE}}}', ["eval", "q.jsonl", "--compare", "m.json"]),
     "settings not UTF-8": (".env", b"RAG_PORT=1\n# caf\xe9\n", ["books"]),
     "settings nested": (".env", f"RAG_PRICES={DEEP}\n", ["books"]),
     "settings with a number": (".env", f'RAG_PRICES={{"m": {HUGE}}}\n', ["books"]),

@@ -109,7 +109,7 @@ def test_citing_leaves_every_file_as_it_was(client: httpx.Client, home: Path) ->
         ["remove", "../index"],
         ["rollback", "../index"],
         ["links", "../no-such-folder"],
-        ["ledger", "export", "../embeddings"],
+        ["links", "../embeddings", "--as", "ledger"],
         ["eval", "questions.jsonl", "--book", "../embeddings"],
     ],
 )
@@ -123,7 +123,7 @@ def test_the_command_line_refuses_it_in_one_line(
     monkeypatch.chdir(tmp_path)
     assert main(command) == 2
     error = capsys.readouterr().err
-    refused = "../no-such-folder: neither" if command[0] == "links" else "book id '../"
+    refused = "../no-such-folder: neither" if command[-1] == "../no-such-folder" else "book id '../"
     assert error.startswith(f"textbook-rag: {refused}")
     assert error.count("\n") == 1
     assert not (tmp_path / "rag").exists()

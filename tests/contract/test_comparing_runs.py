@@ -9,11 +9,10 @@ from typing import TypeAlias
 
 import pytest
 
-from app.cli.eval_compare import Measurement, differences_of, read_measurement
+from app.cli.eval_compare import Measurement, differences_of, read_measurement, require_same
 from app.domain.errors import InputError
 from app.domain.evaluation.measurement import Share
 from app.domain.evaluation.paired_bootstrap import paired_bootstrap
-from tests.command_line import runner
 
 
 def whole(values: Sequence[float]) -> list[Share]:
@@ -69,7 +68,7 @@ ROWS: Rows = {"1": {"mrr": 1}, "2": {"mrr": 0.5, "iou": 0.1}}
 
 def test_every_metric_that_both_have_is_compared_over_the_questions_that_have_it() -> None:
     b: Rows = {"2": {"mrr": 1, "iou": 0.3}, "1": {"mrr": 1, "new": 1}}
-    compared = differences_of(measured(ROWS), measured(b), "a and b")
+    compared = differences_of(measured(ROWS), measured(b).model_dump())
     assert {name: one.difference for name, one in compared.items()} == pytest.approx(
         {"mrr": 0.25, "iou": 0.2}
     )
@@ -78,25 +77,26 @@ def test_every_metric_that_both_have_is_compared_over_the_questions_that_have_it
 def test_a_question_that_one_run_has_nothing_to_measure_of_still_counts_in_the_other() -> None:
     a: Rows = {"1": {"cited": (1, 2)}, "2": {"cited": (0, 2)}, "3": {}}
     b: Rows = {"1": {"cited": (1, 2)}, "2": {}, "3": {}}
-    (difference,) = differences_of(measured(a), measured(b), "a and b").values()
+    (difference,) = differences_of(measured(a), measured(b).model_dump()).values()
     assert (difference.a, difference.b) == (0.25, 0.5)
 
 
 @pytest.mark.parametrize(
-    ("changes", "rows"),
+    ("changes", "ids"),
     [
-        ({"of": "answers"}, ROWS),
-        ({}, {"1": {}}),
-        ({}, {"1": {}, "3": {}}),
-        ({"questions": "beef"}, ROWS),
-        ({"k": 8}, ROWS),
+        ({"of": "helpful"}, "12"),
+        ({}, "1"),
+        ({}, "13"),
+        ({"questions": "beef"}, "12"),
+        ({"k": 8}, "12"),
     ],
 )
 def test_runs_that_do_not_match_are_one_clear_error(
-    changes: Mapping[str, object], rows: Rows
+    changes: Mapping[str, str | int], ids: str
 ) -> None:
-    with pytest.raises(InputError, match=r"^a.json and b.json cannot be compared"):
-        differences_of(measured(ROWS), measured(rows, **changes), "a.json and b.json")
+    run: dict[str, str | int] = {"of": "retrieval", "k": 5, "questions": "f00d", **changes}
+    with pytest.raises(InputError, match=r"^a.json and this cannot be compared"):
+        require_same(measured(ROWS), run, [*ids], "a.json and this")
 
 
 def record(**changes: object) -> dict[str, object]:
@@ -134,23 +134,3 @@ def test_a_file_that_is_no_measurement_is_one_error(tmp_path: Path, text: str, w
         read_measurement(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_two_measurements_are_compared_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = runner(tmp_path, monkeypatch, capsys)
-    rows = [{"id": str(n), "measures": {"hit@5": n % 2}} for n in range(40)]
-    better = [{**row, "measures": {"hit@5": 1}} for row in rows]
-    (tmp_path / "a.json").write_text(json.dumps(record(questions=rows)))
-    (tmp_path / "b.json").write_text(json.dumps(record(questions=better)))
-    found = run("eval", "--compare", "a.json", "b.json", "--json").json()
-    assert (found["questions"], found["k"], found["confidence"]) == (40, 5, 0.95)
-    metric = found["metrics"]["hit@5"]
-    assert (metric["a"], metric["b"], metric["difference"]) == (0.5, 1.0, 0.5)
-    assert 0.3 < metric["low"] < 0.5 < metric["high"] < 0.7
-    assert metric["significant"] is True
-    table = run("eval", "--compare", "a.json", "b.json").out
-    assert "0.5000 | 1.0000 | +0.5000 |" in table
-    result = run("eval", "--compare", "a.json", "none.json")
-    assert (result.code, result.err.count("\n")) == (2, 1)

@@ -102,7 +102,7 @@ def run(
     run = runner(tmp_path, monkeypatch, capsys)
     (tmp_path / "owls").mkdir()
     (tmp_path / "owls/owls.md").write_text(BOOK, "utf-8")
-    assert run("ingest", tmp_path / "owls", "--quiet").code == 0
+    assert run("ingest", tmp_path / "owls").code == 0
     return run
 
 

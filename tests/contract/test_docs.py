@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import app.domain.errors as errors
 from app.api.problems import status_of
-from app.cli.arguments import parser
+from app.cli import COMMANDS as COMMAND_NAMES
+from app.cli import loaded
 from app.domain.errors import RagError
 from app.settings import Settings
 from tests.conftest import ROOT
@@ -25,10 +26,7 @@ CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 ERRORS = (ROOT / "specs/001-textbook-rag/contracts/errors.md").read_text("utf-8")
 
 
-def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    for action in parser()._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            yield from action.choices.items()
+COMMANDS_BY_NAME = {name: loaded(name) for name in COMMAND_NAMES}
 
 
 def variable(name: str) -> str:
@@ -67,7 +65,7 @@ def test_the_example_names_no_setting_that_is_not_there() -> None:
     assert named == {variable(name) for name in Settings.model_fields}
 
 
-@pytest.mark.parametrize("command", [name for name, _ in commands()])
+@pytest.mark.parametrize("command", COMMANDS_BY_NAME)
 def test_every_command_stands_in_its_table_and_the_specification(command: str) -> None:
     assert re.search(rf"^\|.*`{command}\b.*\|.*\|$", COMMANDS, re.M)
     assert f"`{command}`" in SPEC
@@ -79,14 +77,27 @@ def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
     assert [path for path in linked if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("command", list(commands()), ids=lambda command: command[0])
-def test_every_command_explains_itself(command: tuple[str, argparse.ArgumentParser]) -> None:
-    name, its_parser = command
-    help_text = its_parser.format_help()
-    assert name in help_text
-    for action in its_parser._actions:
-        assert all(option in help_text for option in action.option_strings)
-        assert action.help or isinstance(action, argparse._SubParsersAction), action
+def leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    below = getattr(command, "commands", {})
+    for part, one in below.items():
+        yield from leaves(f"{name} {part}", one)
+    if not below:
+        yield name, command
+
+
+LEAVES = dict(leaf for name, one in COMMANDS_BY_NAME.items() for leaf in leaves(name, one))
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_explains_itself_and_its_options_stand_in_the_table(name: str) -> None:
+    assert LEAVES[name].help
+    for parameter in LEAVES[name].params:
+        assert parameter.help, parameter
+        if parameter.param_type_name == "option":
+            row = re.search(rf"^\|.*`{name}\b.*$", COMMANDS, re.M)
+            (option,) = parameter.opts
+            assert row
+            assert f"`{option}" in row[0] or option == "--json"
 
 
 ERROR_CLASSES = [

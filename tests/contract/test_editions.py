@@ -13,7 +13,6 @@ import pytest
 from app.bootstrap.books import requests_by_edition
 from app.domain.book_id import BookId
 from app.domain.edition import Edition, edition_at
-from app.domain.errors import InputError
 from app.services.ingest import IngestRequest
 from tests.built_pages import canonical, item, page
 from tests.command_line import Run, runner
@@ -171,16 +170,16 @@ def test_an_ingest_brings_every_edition_and_takes_it_away(
     book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = runner(tmp_path, monkeypatch, capsys)
-    assert run("ingest", book, "--book", "lamps", "--quiet").code == 0
+    assert run("ingest", book, "--book", "lamps").code == 0
     assert [one["book"] for one in listed(run)] == IDS
     assert "lamps@next  Lamps  edition next en  version" in run("books").out
-    ledgers = [run("ledger", "export", one).lines() for one in IDS]
+    ledgers = [run("links", one, "--as", "ledger").lines() for one in IDS]
     assert all(ledgers)
     shared = [
         {one["paragraph_id"] for one in ledger if "assistant" in str(one)} for ledger in ledgers
     ]
     assert shared == [shared[0], set(), shared[0], shared[0]]  # an id is that of the text in each
-    again = run("ingest", book, "--book", "lamps", "--quiet", "--json").json()
+    again = run("ingest", book, "--book", "lamps", "--json").json()
     assert again["book"] == "lamps"
     assert [(one["book"], one["unchanged"]) for one in again["editions"]] == [
         (name, True) for name in IDS
@@ -189,24 +188,16 @@ def test_an_ingest_brings_every_edition_and_takes_it_away(
     assert listed(run) == []
 
 
-@pytest.mark.parametrize("version", ["../x", "a//b", "1?", "", "a b"])
-def test_a_version_that_is_no_part_of_a_path_is_refused(version: str) -> None:
-    with pytest.raises(InputError, match="is no version"):
-        Edition.of_version(version)
-
-
 def test_an_edition_that_the_site_has_no_more_leaves_the_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = runner(tmp_path, monkeypatch, capsys)
     folder = write(tmp_path / "lamps", FILES)
-    run("ingest", folder, "--quiet")
+    run("ingest", folder)
     shutil.rmtree(folder / "de")
-    assert "removed lamps+de" in run("ingest", folder, "--quiet").err
+    assert "removed lamps+de" in run("ingest", folder).err
     assert [one["book"] for one in listed(run)] == ["lamps", "lamps@next"]
-    links = run("links", "lamps").lines()
-    assert links == run("links", folder, "--base-url", "https://lamps.example").lines()
-    assert {link["url"].split("#")[0] for link in links} == {
+    assert {link["url"].split("#")[0] for link in run("links", "lamps").lines()} == {
         "https://lamps.example/docs/wicks",
         "https://lamps.example/docs/fog",
         "https://lamps.example/docs/next/wicks",
@@ -221,9 +212,9 @@ def test_versions_deployed_one_by_one_are_named(
     config = {"mkdocs.yml": "site_name: Lamps\nsite_url: https://lamps.example/\n"}
     new = write(tmp_path / "new", {**config, "docs/wicks.md": PAGE.format(hours="nine")})
     old = write(tmp_path / "old", {**config, "docs/wicks.md": PAGE.format(hours="four")})
-    run("ingest", new, "--book", "lamps", "--quiet")
-    run("ingest", old, "--book", "lamps", "--edition", "0.9", "--quiet")
-    run("ingest", new, "--book", "lamps", "--quiet")
+    run("ingest", new, "--book", "lamps")
+    run("ingest", old, "--book", "lamps@0.9")
+    run("ingest", new, "--book", "lamps")
     manifests = listed(run)
     assert [one["book"] for one in manifests] == ["lamps", "lamps@0.9"]
     assert manifests[1]["base_url"] == "https://lamps.example/0.9"
@@ -244,9 +235,8 @@ def test_a_site_with_versions_side_by_side_is_checked_from_its_root(
         "lamps",
         "--base-url",
         "https://lamps.example/book/latest",
-        "--quiet",
     )
-    run("ingest", folder, "--book", "lamps", "--edition", "2.0", "--quiet")
+    run("ingest", folder, "--book", "lamps@2.0")
     html = "<h1 id=wicks>Wicks</h1><p>The wick of the lamp is trimmed every nine hours.</p>"
     page = f"{html}<p>{SHARED}</p>"
     built = write(tmp_path / "site", {f"{one}/wicks/index.html": page for one in ("latest", "2.0")})

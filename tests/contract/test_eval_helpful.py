@@ -55,7 +55,7 @@ def questions(run: Run, home: Path) -> Path:
     folder = home / "tiny"
     folder.mkdir()
     (folder / "lamps.md").write_text(TEXT, "utf-8")
-    assert run("ingest", folder, "--quiet").code == 0
+    assert run("ingest", folder).code == 0
     return written(home, [LENS, CUP, OTHER])
 
 
@@ -91,27 +91,10 @@ def test_the_table_has_a_row_a_kind(run: Run, questions: Path) -> None:
     assert cells[1][1:6] == ["1", "1.00", "0.000", "0.000", "1.00"]
 
 
-def test_a_half_can_be_asked_alone(run: Run, questions: Path) -> None:
-    found = run(
-        "eval", "--helpful", questions, "--book", "tiny", "--half", "development", "--json"
-    ).json()
-    assert [row["id"] for row in found["questions"]] == ["lens"]
-
-
-def test_two_measurements_can_be_compared(run: Run, questions: Path, home: Path) -> None:
-    out = run("eval", "--helpful", questions, "--book", "tiny", "--json").out
-    (home / "a.json").write_text(out, "utf-8")
-    same = run("eval", "--compare", home / "a.json", home / "a.json", "--json").json()
-    assert same["metrics"]["facts_shown"]["difference"] == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--helpful", "--rewrite"], "leave out --mode, --rerank, --rewrite"),
         (["--helpful", "--book", "nothing"], "no question for this book"),
-        (["--helpful", "--answers"], "not allowed with"),
-        (["--calibrate", "--half", "final", "--book", "tiny"], "answerable and unanswerable"),
         (["--helpful"], "elsewhere"),
     ],
 )

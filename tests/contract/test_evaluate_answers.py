@@ -1,4 +1,4 @@
-"""`eval --answers`, and the use case behind it."""
+"""`eval --helpful`, and the use case behind it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_eval_answers_on_a_book(
     ]
     questions = tmp_path / "questions.jsonl"
     questions.write_text("\n".join(lines), "utf-8")
-    found = run("eval", questions, "--answers", "--book", "tiny", "--json").json()
+    found = run("eval", questions, "--helpful", "--book", "tiny", "--json").json()
     expected = {
         "n": 2,
         "answerable": 1,

@@ -65,8 +65,8 @@ COMMANDS = [
     ("search", "feathers", "--json"),
     ("books",),
     ("books", "--json"),
-    ("llms", "owls"),
-    ("llms", "owls", "--full"),
+    ("links", "owls", "--as", "llms"),
+    ("links", "owls", "--as", "llms-full"),
     ("chunks", "owls"),
 ]
 
@@ -78,7 +78,7 @@ def test_commands_print_no_character_that_controls_a_terminal(run: Run) -> None:
         assert found.code == 0
         assert_clean(found.out)
         assert_clean(found.err + " ")
-    refused = run("llms", "ow\x1b[2Jls")
+    refused = run("links", "ow\x1b[2Jls")
     assert refused.code == 2
     assert_clean(refused.err)
 

@@ -89,7 +89,7 @@ def test_a_missing_page_is_one_line(run: Run, book: Path, tmp_path: Path) -> Non
 def test_an_indexed_book_is_checked_against_a_served_site(
     run: Run, book: Path, tmp_path: Path
 ) -> None:
-    run("ingest", book, "--quiet", "--base-url", f"{BASE}/")
+    run("ingest", book, "--base-url", f"{BASE}/")
     with static_site(built(tmp_path, PAGE)) as address:
         assert run("links", "birds", "--check", address).code == 0
     refused = run("links", "birds", "--check", address)

@@ -48,7 +48,7 @@ def book(home: Path, tmp_path: Path) -> Path:
 
 
 def test_the_contents_link_each_page(run: Run, book: Path) -> None:
-    lines = run("llms", "owls").out.splitlines()
+    lines = run("links", "owls", "--as", "llms").out.splitlines()
     assert lines[0].startswith("# ")
     items = [line for line in lines if line.startswith("- ")]
     assert items[0] == (
@@ -60,7 +60,7 @@ def test_the_contents_link_each_page(run: Run, book: Path) -> None:
 
 
 def test_the_full_text_holds_each_paragraph_once_below_its_headings(run: Run, book: Path) -> None:
-    text = run("llms", "owls", "--full").out
+    text = run("links", "owls", "--as", "llms-full").out
     assert text.count("The flight of an owl is silent.") == 1
     assert text.count("An owl hears a mouse below the snow.") == 400
     assert f"```python\n{CODE}\n```" in text
@@ -76,13 +76,13 @@ def test_a_listing_in_several_chunks_is_one_in_the_full_text(
     (tmp_path / "a.md").write_text(f"# Owls\n\n```python\n{code}\n```\n", encoding="utf-8")
     request = IngestRequest(tmp_path, book=BookId("owls"), site=Site.PLAIN)
     ingest(offline_settings(home / "state"), request)
-    assert f"```python\n{code}\n```\n" in run("llms", "owls", "--full").out
+    assert f"```python\n{code}\n```\n" in run("links", "owls", "--as", "llms-full").out
 
 
 def test_the_server_sends_what_the_command_prints(run: Run, book: Path) -> None:
     printed = {
-        "llms.txt": run("llms", "owls").out,
-        "llms-full.txt": run("llms", "owls", "--full").out,
+        "llms.txt": run("links", "owls", "--as", "llms").out,
+        "llms-full.txt": run("links", "owls", "--as", "llms-full").out,
     }
     with serving(offline_settings(book)) as address, httpx.Client(base_url=address) as client:
         for name, text in printed.items():
@@ -101,7 +101,7 @@ def test_the_server_sends_what_the_command_prints(run: Run, book: Path) -> None:
 
 
 def test_an_unknown_book_is_named(run: Run, book: Path) -> None:
-    refused = run("llms", "bats")
+    refused = run("links", "bats", "--as", "llms")
     assert (refused.code, refused.out) == (2, "")
     assert "owls" in refused.err
 

@@ -106,7 +106,7 @@ def test_half_a_surrogate_pair_in_a_question_is_one_clear_line(run: Run, tmp_pat
 
 def test_a_ledger_with_half_a_surrogate_pair_is_one_clear_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "l.jsonl").write_text(r'{"alias": "\ud800", "paragraph_id": "p", "score": 1}')
-    result = run("ledger", "import", "b", tmp_path / "l.jsonl")
+    result = run("ingest", tmp_path, "--book", "b", "--ledger", tmp_path / "l.jsonl")
     assert result.code == 2
     assert "l.jsonl:1: " in result.err
 

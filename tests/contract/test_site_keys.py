@@ -265,15 +265,13 @@ def test_a_publishable_key_needs_an_origin(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "environment"),
-    [(["--host", "0.0.0.0"], {}), ([], {"RAG_TRUSTED_PROXIES": "127.0.0.1"})],
+    "environment",
+    [{"RAG_HOST": "0.0.0.0"}, {"RAG_TRUSTED_PROXIES": "127.0.0.1"}],
     ids=["another address", "behind a proxy"],
 )
-def test_a_server_for_others_wants_a_key_or_open(
-    run: Run, options: list[str], environment: dict[str, str]
-) -> None:
-    refused = run("serve", *options, **environment)
+def test_a_server_for_others_wants_a_key_or_open(run: Run, environment: dict[str, str]) -> None:
+    refused = run("serve", **environment)
     assert refused.code == 2
     (line,) = refused.err.splitlines()
     assert "textbook-rag keys add" in line
-    assert "--open" in line
+    assert "RAG_OPEN=true" in line

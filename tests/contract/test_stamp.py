@@ -75,10 +75,10 @@ def test_links_to_a_stamped_site_lead_to_the_ids_and_quote(run: Run, site: Path)
 def test_the_ids_are_those_of_the_books_ledger(run: Run, site: Path) -> None:
     """An edited paragraph has the id of its old text."""
     (old,) = [one for one in run("blocks", site).lines() if "Owls hunt" in one["text"]]
-    run("ingest", site, "--quiet")
+    run("ingest", site)
     edited = PAGE.replace(b"night</em>.", b"night</em> and at dusk.")
     (site / "owls.html").write_bytes(edited)
-    run("ingest", site, "--quiet")
+    run("ingest", site)
     run("stamp", site)
     assert f'<P id="{old["paragraph_id"]}"'.encode() in (site / "owls.html").read_bytes()
 

@@ -1,56 +1,95 @@
-"""The built package alone: nothing of the checkout is read."""
+"""The wheel, installed in an environment that has nothing but its dependencies."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
-import zipfile
+import sysconfig
+import time
+import urllib.request
+import venv
 from pathlib import Path
+from urllib.error import URLError
 
 import pytest
 
 from tests.command_line import KEYS
 from tests.conftest import ROOT
 
+PIP = [sys.executable, "-m", "pip"]
+
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel's files in a folder of their own."""
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command `textbook-rag` of the installed wheel."""
     source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     ignored = shutil.ignore_patterns("node_modules", "__pycache__")
     shutil.copytree(ROOT / "app", source / "app", ignore=ignored)
-    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "-w", source / "dist", source], check=True)
+    build = "wheel -q --no-deps --no-build-isolation -w dist .".split()
+    subprocess.run([*PIP, *build], cwd=source, check=True)
+    venv.create(folder)
     (wheel,) = (source / "dist").glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
-    return folder
+    install = [*PIP, "--python", f"{folder}/bin/python", "install", "-q", "--no-deps", str(wheel)]
+    subprocess.run(install, check=True)
+    # Its dependencies, without the checkout: the .pth file of that in this folder is not read.
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    return folder / "bin/textbook-rag"
 
 
-def test_it_ingests_and_answers_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
+def environment(home: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in KEYS}
-    fixed = {"PYTHONPATH": str(installed), "RAG_HOME": str(tmp_path / "rag")}
+    return {**kept, "RAG_HOME": str(home), "PYTHONPATH": ""}
 
+
+def test_it_ingests_and_answers_outside_the_checkout(program: Path, tmp_path: Path) -> None:
     def run(*arguments: str) -> str:
-        command = [sys.executable, "-m", "app.cli", *arguments]
-        done = subprocess.run(
-            command, cwd=tmp_path, env={**kept, **fixed}, capture_output=True, text=True, check=True
-        )
-        return done.stdout
+        return subprocess.run(
+            [program, *arguments],
+            cwd=tmp_path,
+            env=environment(tmp_path / "rag"),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        ).stdout
 
-    run("demo", "--no-serve")
-    answer = json.loads(run("ask", "What is an inverted index?", "--json"))
-    assert answer["citations"]
-    for name in (
-        "app/widget/bundle/widget.js",
-        "app/widget/books.html",
-        "app/api/protocols/mcp.py",
-    ):
-        assert (installed / name).is_file()
-    assert not (installed / "tests").exists()
-    assert not list(installed.glob("app/widget/**/node_modules"))
+    (tmp_path / "owls").mkdir()
+    (tmp_path / "owls/page.md").write_text("# Owls\n\nOwls hunt small animals at night.\n")
+    assert json.loads(run("ingest", "owls", "--json"))["chunks"] == 1
+    answer = json.loads(run("ask", "When do owls hunt?", "--json"))
+    assert answer["citations"][0]["quote"] == "Owls hunt small animals at night."
+    assert str(ROOT) not in run("--version")
+
+
+def test_the_demo_serves_the_sample_book_with_its_widget(program: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+    demo = subprocess.Popen(
+        [program, "demo", "--port", port], cwd=tmp_path, env=environment(tmp_path / "rag")
+    )
+    try:
+        address = f"http://127.0.0.1:{port}"
+        await_server(demo, f"{address}/readyz")
+        for path in ("/", "/widget.js", "/v1/docs", "/v1/books"):
+            with urllib.request.urlopen(f"{address}{path}") as response:
+                assert response.status == 200
+    finally:
+        demo.terminate()
+        demo.wait(60)
+
+
+def await_server(process: subprocess.Popen[bytes], url: str) -> None:
+    while process.poll() is None:
+        try:
+            urllib.request.urlopen(url).close()
+        except URLError:
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail(f"the server ended with {process.returncode}")

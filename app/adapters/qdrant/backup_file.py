@@ -2,7 +2,7 @@
 
 contents.json         books with their manifests, names of state files, format, time
 points/N.jsonl        a book's points in reading order: the chunk; numbers, little-endian, in base64
-ledger/<book>.jsonl   as `ledger export` writes it
+ledger/<book>.jsonl   as `links BOOK --as ledger` prints it
 state/<name>          files of RAG_HOME
 """
 

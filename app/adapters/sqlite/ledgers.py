@@ -108,8 +108,8 @@ def _storage_errors(path: Path) -> Iterator[None]:
 def _damaged(path: Path, reason: str) -> StorageError:
     return StorageError(
         f"{path}: the ledger of paragraph ids is damaged ({reason}): restore a copy, or delete it "
-        f"and run `textbook-rag ledger import {path.stem} FILE` with an exported ledger; without "
-        "either, the next ingest makes new ids from the text"
+        f"and run `textbook-rag ingest BOOK_DIR --book {path.stem} --ledger FILE` with an exported "
+        "one; without either, the next ingest makes new ids from the text"
     )
 
 

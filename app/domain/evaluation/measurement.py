@@ -19,7 +19,6 @@ class Measure(StrEnum):
     """What is measured of each question."""
 
     RETRIEVAL = "retrieval"
-    ANSWERS = "answers"
     HELPFUL = "helpful"
     ANSWERABILITY = "answerability"
 

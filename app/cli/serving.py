@@ -2,88 +2,96 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
 import os
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated
 
-from app.bootstrap.application import Application, application
+from typer import Option
+
 from app.bootstrap.books import sample_request
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.storage import storage_warnings
+from app.cli.options import Port
 from app.cli.output import phases
 from app.cli.printing import remark
+from app.cli.running import command, group, open_application
 from app.cli.workers import end_with_parent, require_server, run_workers
 from app.domain.chunking.config import StrategyName
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
+if TYPE_CHECKING:
+    from app.bootstrap.application import Application
+
 _log = logging.getLogger(__name__)
 
+commands = group()
 
-async def serve(arguments: argparse.Namespace, settings: Settings) -> int:
-    settings = _with_options(arguments, settings)
+
+@command(commands, server=True)
+async def serve(settings: Settings, port: Port = None) -> int:
+    """Serve the API and a page that lists the books, as the settings say (see .env.example)."""
+    settings = _on(port, settings)
     require_server(settings)
-    if settings.workers == 1:
-        await _serve(settings)
-        return 0
-    _require_keys(settings)
-    _require_free_port(settings)
     with _listener(settings) as listener:
-        say_where(settings)
-        return run_workers(settings, listener, serve_as_worker)
+        if settings.workers > 1:
+            say_where(settings)
+            return run_workers(settings, listener, serve_as_worker)
+        await _serve(settings, listener)
+        return 0
 
 
-def _with_options(arguments: argparse.Namespace, settings: Settings) -> Settings:
-    names = ("host", "port", "open", "workers")
-    given = {name: value for name in names if (value := getattr(arguments, name, None))}
-    return settings.model_copy(update=given)
+def _on(port: int | None, settings: Settings) -> Settings:
+    return settings.model_copy(update={"port": port}) if port else settings
 
 
 def serve_as_worker(settings: Settings, listener: socket.socket) -> None:
     """Serve connections of a socket that all workers share; called by `run_workers`."""
-    asyncio.run(_serve(settings, listener=listener))
+    asyncio.run(_serve(settings, listener))
 
 
-async def demo(arguments: argparse.Namespace, settings: Settings) -> None:
+@command(commands, server=True)
+async def demo(
+    settings: Settings,
+    port: Port = None,
+    no_serve: Annotated[bool, Option("--no-serve", help="Only ingest the book.")] = False,
+) -> None:
     """Ingest the sample book if it is not there yet, then serve it."""
-    settings = _with_options(arguments, settings).model_copy(update={"workers": 1})
-    if not arguments.no_serve:
-        _require_free_port(settings)
-    async with application(settings, StrategyName.STRUCTURE) as app:
-        with phases() as shown:
-            report = await app.ingest.run(sample_request(), shown)
-    remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
-    if not arguments.no_serve:
-        await _serve(settings)
+    settings = _on(port, settings).model_copy(update={"workers": 1})
+    with nullcontext() if no_serve else _listener(settings) as listener:
+        async with open_application(settings, StrategyName.STRUCTURE) as app:
+            with phases() as shown:
+                report = await app.ingest.run(sample_request(), shown)
+        remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
+        if listener:
+            await _serve(settings, listener)
 
 
-async def mcp(_: argparse.Namespace, settings: Settings) -> None:
+@command(commands, server=True)
+async def mcp(settings: Settings) -> None:
     """Serve an agent over the Model Context Protocol, on stdin and stdout."""
     if find_spec("mcp") is None:
         message = "mcp needs an extra: pip install 'textbook-rag[mcp]'"
         raise ConfigError(message)
     from app.api.protocols.mcp import ToolServer  # noqa: PLC0415
 
-    async with application(settings) as rag:
+    async with open_application(settings) as rag:
         await ToolServer(rag).run_stdio_async()
 
 
-async def _serve(settings: Settings, *, listener: socket.socket | None = None) -> None:
+async def _serve(settings: Settings, listener: socket.socket) -> None:
     # These imports take half a second, so only these commands pay for them.
     from app.api.server import server  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
-    if listener is None:
-        _require_keys(settings)
-        _require_free_port(settings)
-    async with application(settings) as rag:
+    async with open_application(settings) as rag:
 
         @asynccontextmanager
         async def opened(_: Settings) -> AsyncIterator[Application]:
@@ -102,9 +110,9 @@ async def _serve(settings: Settings, *, listener: socket.socket | None = None) -
         web = create_app(settings, open_application=opened)
         serving = server(web, settings)
         end_with_parent(partial(setattr, serving, "should_exit", True))
-        if listener is None:
+        if settings.workers == 1:
             say_where(settings)
-        await serving.serve(sockets=[listener] if listener else None)
+        await serving.serve(sockets=[listener])
 
 
 def say_where(settings: Settings) -> None:
@@ -115,36 +123,23 @@ def say_where(settings: Settings) -> None:
         remark(f"Open http://{place}:{settings.port} (Ctrl+C stops)")
 
 
-def _require_keys(settings: Settings) -> None:
+def _listener(settings: Settings) -> socket.socket:
+    """Return a bound socket. ConfigError if others may ask without a key, or it cannot be bound."""
     from app.api.keys import require_keys  # noqa: PLC0415
 
     require_keys(settings, site_keys(settings))
-
-
-def _listener(settings: Settings) -> socket.socket:
-    """Return a bound socket.
-
-    asyncio turns off Nagle's algorithm only if the socket's protocol is IPPROTO_TCP.
-    """
-    listener = socket.socket(_family(settings), socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # asyncio turns off Nagle's algorithm only if the socket's protocol is IPPROTO_TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind((settings.host, settings.port))
-    return listener
-
-
-def _family(settings: Settings) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-
-
-def _require_free_port(settings: Settings) -> None:
     try:
-        address = (settings.host, settings.port)
-        with socket.create_server(address, family=_family(settings)):
-            pass
+        listener.bind((settings.host, settings.port))
     except OSError as error:
+        listener.close()
         reason = error.strerror or os.strerror(error.errno or 0)
         message = (
             f"cannot listen on {settings.host}:{settings.port} ({reason}); choose a free port with "
             "--port (RAG_PORT), and an address of this machine as RAG_HOST"
         )
         raise ConfigError(message) from None
+    return listener

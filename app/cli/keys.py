@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Annotated
+
+from typer import Argument, Option
 
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.storage import open_index
+from app.cli.options import Books, Json
 from app.cli.output import print_json
 from app.cli.printing import remark
+from app.cli.running import command, group
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, InputError, StorageError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key
@@ -20,23 +24,41 @@ _MIN_ID = 4
 """Minimum digits of an id for `revoke`."""
 
 
-async def add(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Print the new key; only its hash is stored."""
-    kind = KeyKind.SECRET if arguments.secret else KeyKind.PUBLISHABLE
-    if arguments.secret and arguments.origin:
+commands = group()
+keys = group()
+commands.add_typer(keys, name="keys", help="Add, list or revoke keys that may use the API.")
+
+
+@command(keys)
+async def add(
+    settings: Settings,
+    origin: Annotated[
+        list[str] | None, Option(metavar="URL", help="A site that may use the key; repeatable.")
+    ] = None,
+    book: Books = None,
+    secret: Annotated[bool, Option("--secret", help="A secret key for a server.")] = False,
+    label: Annotated[str, Option(metavar="TEXT", help="A note for the list.")] = "",
+    json: Json = False,
+) -> None:
+    """Make a key and print it, this once; only its hash is stored.
+
+    A publishable key is for the pages of the sites that --origin names, --secret for servers.
+    """
+    kind = KeyKind.SECRET if secret else KeyKind.PUBLISHABLE
+    if secret and origin:
         message = "a secret key is not for browsers, so it has no origins: leave out --origin"
         raise InputError(message)
     text = new_key(kind, secrets.token_bytes(32))
     key = SiteKey(
         kind,
         digest_of(text),
-        tuple(dict.fromkeys(map(checked_origin, arguments.origin))),
-        tuple(dict.fromkeys(arguments.book)),
-        arguments.label,
+        tuple(dict.fromkeys(map(checked_origin, origin or ()))),
+        tuple(dict.fromkeys(book or ())),
+        label,
         datetime.now(UTC).isoformat(timespec="microseconds"),
     )
     site_keys(settings).add(key)
-    if arguments.json:
+    if json:
         print_json({**_shown(key), "key": text})
     else:
         remark(f"key {key.id}, shown only now:")
@@ -60,28 +82,35 @@ async def _warn_of_missing(books: Sequence[BookId], settings: Settings) -> None:
             remark(f"warning: {BookNotFound.among(book, known)}")
 
 
-async def listing(arguments: argparse.Namespace, settings: Settings) -> None:
-    keys = site_keys(settings).all()
-    if arguments.json:
-        print_json([_shown(key) for key in keys])
+@command(keys, "list")
+async def listing(settings: Settings, json: Json = False) -> None:
+    """List the keys: id, kind, origins, books and label."""
+    known = site_keys(settings).all()
+    if json:
+        print_json([_shown(key) for key in known])
         return
-    for key in keys:
+    for key in known:
         where = " ".join(key.origins) or "servers"
         books = " ".join(key.books) or "all books"
         print(f"{key.id}  {key.kind.name.lower():11}  {where}  {books}  {key.label}".rstrip())
-    if not keys:
-        remark("no keys: the API answers only this machine, unless `serve` has --open")
+    if not known:
+        remark("no keys: the API answers only this machine, unless RAG_OPEN=true")
 
 
-async def revoke(arguments: argparse.Namespace, settings: Settings) -> None:
-    keys = site_keys(settings)
-    enough = len(arguments.id) >= _MIN_ID
-    found = [one for one in keys.all() if enough and one.digest.startswith(arguments.id)]
+@command(keys)
+async def revoke(
+    settings: Settings,
+    id: Annotated[str, Argument(metavar="ID", help="The key's id in `keys list`.")],
+) -> None:
+    """Make a key invalid."""
+    known = site_keys(settings)
+    enough = len(id) >= _MIN_ID
+    found = [one for one in known.all() if enough and one.digest.startswith(id)]
     if len(found) != 1:
         count = f"{len(found)} keys have" if found else "no key has"
-        message = f"{count} the id {arguments.id!r}; see `textbook-rag keys list`"
+        message = f"{count} the id {id!r}; see `textbook-rag keys list`"
         raise InputError(message)
-    keys.remove(found[0])
+    known.remove(found[0])
     remark(f"key {found[0].id} is revoked: the next request with it is refused")
 
 

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from typing import Annotated, TypeAlias
 
-from pydantic import ValidationError
+from typer import Option
 
-from app.api.asking import ask_request
-from app.api.requests import ChatRequest
 from app.api.responses import answer_json, hit_json
-from app.bootstrap.application import application
+from app.cli.options import Books, Json, Question
 from app.cli.output import print_json
 from app.cli.printing import remark
+from app.cli.running import command, group, open_application
 from app.domain.answer import Answer, AnswerPassage, Citation
-from app.domain.errors import InputError
-from app.domain.reading_budget import read_json
+from app.domain.answering.exercises import Solutions
+from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.services.safe_paths import read_text
 from app.settings import Settings
 
+commands = group()
 
-async def search(arguments: argparse.Namespace, settings: Settings) -> None:
-    books = SearchFilter(books=tuple(arguments.book))
-    query = SearchQuery(arguments.question, k=arguments.k, mode=arguments.mode, filter=books)
-    async with application(settings) as app:
+Chunks: TypeAlias = Annotated[int, Option("--k", min=1, max=100, help="Chunks to retrieve.")]
+
+
+@command(commands)
+async def search(
+    settings: Settings, question: Question, book: Books = None, k: Chunks = 5, json: Json = False
+) -> None:
+    """Find passages: score, sections, link and beginning of each."""
+    query = SearchQuery(question, k=k, filter=SearchFilter(books=tuple(book or ())))
+    async with open_application(settings) as app:
         result = await app.retrieve.search(query)
-    if arguments.json:
+    if json:
         hits = [hit_json(hit) for hit in result.hits]
         print_json({"hits": hits, "degraded": list(result.degraded)})
         return
@@ -40,41 +43,27 @@ async def search(arguments: argparse.Namespace, settings: Settings) -> None:
         remark("nothing found")
 
 
-async def ask(arguments: argparse.Namespace, settings: Settings) -> None:
-    body = _checked(arguments)
-    request = replace(ask_request(body, arguments.book, settings), k=arguments.k)
-    async with application(settings) as app:
+@command(commands)
+async def ask(
+    settings: Settings,
+    question: Question,
+    book: Books = None,
+    k: Chunks = ANSWER_CHUNKS,
+    json: Json = False,
+) -> None:
+    """Answer a question with citations, as for a reader who asks from no page."""
+    request = AskRequest(
+        question.strip(),
+        filter=SearchFilter(books=tuple(book or ())),
+        k=k,
+        solutions=Solutions(settings.solutions),
+    )
+    async with open_application(settings) as app:
         answer = await app.answer.answer(request)
-    if arguments.json:
+    if json:
         print_json(answer_json(answer, settings.public_url))
     else:
         _print_answer(answer)
-
-
-def _checked(arguments: argparse.Namespace) -> ChatRequest:
-    """Return the question as a request of the API, validated. Raises InputError."""
-    fields = {
-        "question": arguments.question,
-        "page_url": arguments.page,
-        "scope": arguments.scope,
-        "selection": {"text": arguments.selection} if arguments.selection else None,
-        "solutions": arguments.solutions,
-        "history": _history(arguments.history) if arguments.history else [],
-    }
-    try:
-        return ChatRequest.model_validate(fields)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        message = f"{where}: {first['msg']}" if where else first["msg"]
-        raise InputError(
-            message.replace("Value error, ", "").replace("page_url", "--page")
-        ) from None
-
-
-def _history(path: Path) -> object:
-    expected = "write an array of {role, content} objects"
-    return read_json(read_text(path), str(path), expected=expected)
 
 
 def _print_answer(answer: Answer) -> None:

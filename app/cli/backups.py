@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument
 
 from app.bootstrap.storage import backing_up, restoring
-from app.cli.output import confirmed, duration, phases, print_json, remark_each
+from app.cli.options import SomeBooks, Yes
+from app.cli.output import duration, phases, remark_each
 from app.cli.printing import remark
+from app.cli.running import command, group
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.services.backup import BackedUp, Restored
 from app.settings import Settings
 
+commands = group()
 
-async def backup(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Write a backup; exit code 1 if damaged data was left out."""
-    path: Path = arguments.file
-    if path.exists() and not arguments.force:
-        message = f"{path}: exists already; choose another name, or add --force"
+
+@command(commands)
+async def backup(
+    settings: Settings,
+    file: Annotated[Path, Argument(metavar="FILE", help="The backup; it appears when complete.")],
+) -> int:
+    """Write all books and local state into a new file; exit code 1 if damage was left out."""
+    if file.exists():
+        message = f"{file}: exists already; choose another name, or delete it first"
         raise InputError(message)
     started = time.perf_counter()
-    async with backing_up(settings, path) as use_case:
-        with phases(quiet=arguments.quiet) as shown:
+    async with backing_up(settings, file) as use_case:
+        with phases() as shown:
             done = await use_case.run(shown)
-    if arguments.json:
-        print_json(asdict(done))
-    else:
-        _print_backed_up(path, done, time.perf_counter() - started)
+    _print_backed_up(file, done, time.perf_counter() - started)
     remark_each("damaged", done.faults)
     return 1 if done.faults else 0
 
@@ -46,21 +52,26 @@ def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
         print(f"  with {', '.join(done.state)}")
 
 
-async def restore(arguments: argparse.Namespace, settings: Settings) -> int:
-    """Restore a backup; exit code 1 if the user declines."""
-    async with restoring(settings, arguments.file) as use_case:
-        books = list(dict.fromkeys(arguments.books or use_case.backup.books))
-        state = () if arguments.books else use_case.backup.state
-        replaced = await use_case.replaced(books)
-        if replaced and not arguments.yes and not _may_replace(replaced):
+@command(commands)
+async def restore(
+    settings: Settings,
+    file: Annotated[Path, Argument(metavar="FILE", help="A file written by `backup`.")],
+    books: SomeBooks = None,
+    yes: Yes = False,
+) -> int:
+    """Restore books, and local state that is missing if none is named; it asks to replace a book.
+
+    Without a terminal it needs --yes to replace one. Exit code 1 if you decline.
+    """
+    async with restoring(settings, file) as use_case:
+        chosen = list(dict.fromkeys(books or use_case.backup.books))
+        replaced = await use_case.replaced(chosen)
+        if replaced and not yes and not _may_replace(replaced):
             remark("nothing restored")
             return 1
-        with phases(quiet=arguments.quiet) as shown:
-            done = await use_case.run(books, state, shown)
-    if arguments.json:
-        print_json(asdict(done))
-    else:
-        _print_restored(done, settings)
+        with phases() as shown:
+            done = await use_case.run(chosen, () if books else use_case.backup.state, shown)
+    _print_restored(done, settings)
     return 0
 
 
@@ -70,7 +81,7 @@ def _may_replace(books: Sequence[BookId]) -> bool:
     if not sys.stdin.isatty():
         message = f"already in the index: {names}; add --yes to replace them from the backup"
         raise InputError(message)
-    return confirmed(f"Replace {names} and their paragraph ids from the backup?")
+    return typer.confirm(f"Replace {names} and their paragraph ids from the backup?", err=True)
 
 
 def _print_restored(done: Restored, settings: Settings) -> None:

@@ -1,0 +1,136 @@
+"""Commands on indexed books: books, remove, rollback, verify."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from app.bootstrap.book_pages import book_pages
+from app.bootstrap.storage import open_index
+from app.bootstrap.verification import verifying
+from app.cli.options import IndexedBook, Json, SomeBooks, Yes
+from app.cli.output import print_json
+from app.cli.printing import remark, searched_place
+from app.cli.running import command, group
+from app.domain.book_id import BookId
+from app.domain.errors import NO_BOOKS, BookNotFound
+from app.services.ports import BookCatalogue, BookManifest
+from app.services.verify import Verified
+from app.settings import Settings
+
+_NAMED_FAULTS = 5
+
+commands = group()
+
+
+@asynccontextmanager
+async def naming_the_books(index: BookCatalogue, book: BookId) -> AsyncIterator[None]:
+    """Add the ids of the indexed books to the message of a BookNotFound from this block."""
+    try:
+        yield
+    except BookNotFound as error:
+        raise BookNotFound.among(book, [*await index.books()]) from error
+
+
+async def with_editions(index: BookCatalogue, book: BookId) -> list[BookId]:
+    """Return the book and its other editions; for the id of an edition, only that id."""
+    others = [one for one in await index.books() if one.name == book != one]
+    return [book, *others]
+
+
+@command(commands)
+async def books(settings: Settings, json: Json = False) -> None:
+    """List the indexed books: id, title, edition, version, chunks, model, time and size."""
+    async with open_index(settings) as index:
+        manifests, damaged = (await index.books()).named(), await index.damaged()
+    for book, damage in damaged.items():
+        remark(f"{book} is damaged: {damage.reason}")
+    if json:
+        print_json([asdict(manifest) for manifest in manifests])
+        return
+    for manifest in manifests:
+        print(_line(manifest))
+    if not manifests and not damaged:
+        remark(f"{NO_BOOKS}; {searched_place(settings)}")
+
+
+def _line(manifest: BookManifest) -> str:
+    edition = " ".join(filter(None, (manifest.version, manifest.locale)))
+    size = f"  {manifest.size_bytes / 1e6:.1f} MB" if manifest.size_bytes else ""
+    return (
+        f"{manifest.book}  {manifest.title}  {edition and f'edition {edition}  '}"
+        f"version {manifest.book_version}  "
+        f"{manifest.chunks} chunks  {manifest.model} ({manifest.dimension})  "
+        f"{manifest.created_at}{size}"
+    )
+
+
+@command(commands)
+async def remove(settings: Settings, book: IndexedBook, yes: Yes = False) -> int:
+    """Remove a book and its editions from the index; on a terminal it asks.
+
+    The ids of its paragraphs are kept for its next ingest.
+    """
+    question = f"Remove {book} from the index? Its paragraph ids are kept."
+    if sys.stdin.isatty() and not yes and not typer.confirm(question, err=True):
+        remark("nothing removed")
+        return 1
+    async with open_index(settings) as index, naming_the_books(index, book):
+        for one in await with_editions(index, book):
+            await index.remove(one)
+            book_pages(settings).remove(one)
+    print(f"removed {book}")
+    return 0
+
+
+@command(commands)
+async def rollback(settings: Settings, book: IndexedBook) -> None:
+    """Switch readers to the book's previous generation; a second rollback switches back."""
+    async with open_index(settings) as index, naming_the_books(index, book):
+        manifest = await index.rollback(book)
+    print(
+        f"{manifest.book} is back to generation {manifest.generation}, version "
+        f"{manifest.book_version} of {manifest.created_at}; the same command undoes this"
+    )
+
+
+@command(commands)
+async def verify(
+    settings: Settings,
+    books: SomeBooks = None,
+    full: Annotated[bool, Option("--full", help="Read every point of a Qdrant server.")] = False,
+    repair: Annotated[bool, Option("--repair", help="Go back before the damage.")] = False,
+    json: Json = False,
+) -> int:
+    """Check everything that is stored; exit code 1 if something is damaged.
+
+    --repair goes back from a damaged generation to the previous one.
+    """
+    async with verifying(settings) as use_case:
+        found = await use_case.run(books or [], repair=repair, full=full)
+    for one in found:
+        if json:
+            print_json({**asdict(one), "sound": one.sound})
+        else:
+            _print_verified(one)
+    damaged = [one for one in found if not one.sound]
+    if any(one.part == "index" for one in damaged) and not json:
+        remark(
+            "`textbook-rag ingest BOOK_DIR` writes the index anew from the cache; `textbook-rag "
+            "verify --repair` goes back to the previous generation"
+        )
+    return 1 if damaged else 0
+
+
+def _print_verified(one: Verified) -> None:
+    name = f"{one.book} {one.part}".strip()
+    print(f"{name}: {'damaged' if one.faults else 'sound'}")
+    for line in (*one.faults[:_NAMED_FAULTS], one.repaired):
+        if line:
+            print(f"  {line}")

@@ -1,0 +1,115 @@
+"""`eval`: measures on questions with known answers, and compares with an earlier measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from app.bootstrap.evaluation import read_questions
+from app.cli.eval_compare import (
+    difference_json,
+    differences_of,
+    differences_table,
+    read_measurement,
+    require_same,
+)
+from app.cli.eval_report import measurement_json, report_lines
+from app.cli.options import Json, OneBook
+from app.cli.output import phases, print_json, remark_each
+from app.cli.printing import remark
+from app.cli.running import command, group, open_application
+from app.domain.book_id import BookId
+from app.domain.errors import InputError
+from app.domain.evaluation.gold_question import Question, fingerprint
+from app.domain.evaluation.measurement import Measure
+from app.services.evaluate import Evaluation, EvaluationRequest
+from app.settings import Settings
+
+commands = group()
+
+
+@command(commands, "eval")
+async def evaluate(
+    settings: Settings,
+    questions: Annotated[Path, Argument(metavar="QUESTIONS.jsonl", help="With known answers.")],
+    book: OneBook = None,
+    k: Annotated[
+        int | None, Option(min=1, max=100, help="Chunks to retrieve (5; for answers 8).")
+    ] = None,
+    helpful: Annotated[bool, Option("--helpful", help="Measure answers and refusals.")] = False,
+    calibrate: Annotated[bool, Option("--calibrate", help="Measure thresholds alone.")] = False,
+    compare: Annotated[
+        Path | None, Option(metavar="BEFORE.json", help="An earlier output of --json.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure retrieval, answers or answerability on questions with known answers.
+
+    A search is measured as readers get it: with the models that the settings name. --helpful
+    measures the content, citations and refusals of answers, --calibrate the scores by which
+    questions are refused, without answers. --compare adds the differences, with their intervals.
+    """
+    of = _measure(helpful=helpful, calibrate=calibrate)
+    request = EvaluationRequest(book=book, k=k or 0, of=of)
+    before = read_measurement(compare) if compare else None
+    asked = _questions_on(book, questions)
+    async with open_application(settings) as app:
+        run: Mapping[str, str | int] = {
+            "of": request.of,
+            "questions": fingerprint(asked),
+            "book": book or "",
+            "k": request.chunks,
+            "embedder": app.embedder.model,
+            "generator": app.generator.model,
+        }
+        if before:
+            require_same(before, run, [one.id for one in asked], f"{compare} and this measurement")
+        with phases() as shown, shown.phase("ask", len(asked), "questions") as advance:
+            found = await app.evaluate.run(asked, request, advance)
+    if request.of is Measure.ANSWERABILITY and found.refusal() is None:
+        message = f"{questions}: calibration needs answerable and unanswerable questions"
+        raise InputError(message)
+    _warn_of(found.missing)
+    measured = measurement_json(found, run)
+    differences = differences_of(before, measured) if before else {}
+    if json:
+        compared = {"compared": {name: difference_json(one) for name, one in differences.items()}}
+        print_json(measured | (compared if before else {}))
+    else:
+        _print(found)
+        if before:
+            print(f"\n{differences_table(differences)}")
+
+
+def _measure(*, helpful: bool, calibrate: bool) -> Measure:
+    if helpful and calibrate:
+        message = "eval: give --helpful or --calibrate, not both"
+        raise InputError(message)
+    if helpful:
+        return Measure.HELPFUL
+    return Measure.ANSWERABILITY if calibrate else Measure.RETRIEVAL
+
+
+def _questions_on(book: BookId | None, path: Path) -> Sequence[Question]:
+    """Return the questions about the book, and those that name none."""
+    chosen = [one for one in read_questions(path) if None in (book, one.book) or book == one.book]
+    if not chosen:
+        message = f"{path}: no question for this book"
+        raise InputError(message)
+    return chosen
+
+
+def _warn_of(missing: Sequence[str]) -> None:
+    remark_each("warning: a gold passage's file is not in the index", missing)
+    if missing:
+        remark("gold files are relative to the ingested folder; are these questions for this book?")
+
+
+def _print(found: Evaluation) -> None:
+    for line in report_lines(found):
+        print(line)
+    if found.request.of is Measure.RETRIEVAL:
+        remark("a hit is a place of the book that was found, not an answer: see --helpful")

@@ -1,0 +1,207 @@
+"""The command `ingest`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from app.bootstrap.books import requests_by_edition, site_remarks
+from app.bootstrap.uploads import import_ledger
+from app.cli.options import Json, OneBook, Site, Source, Strategy
+from app.cli.output import (
+    JsonProgress,
+    duration,
+    errors_as_json,
+    phases,
+    print_json,
+    remark_each,
+)
+from app.cli.printing import remark
+from app.cli.reading import source_request
+from app.cli.running import command, group, open_application
+from app.domain.book_id import BookId
+from app.domain.document import BlockKind
+from app.domain.edition import ONLY, Edition
+from app.domain.errors import InputError
+from app.domain.urls import checked_base_url
+from app.services.ingest import IngestReport, IngestRequest
+from app.services.phases import Phases
+from app.services.ports import BookStore
+from app.settings import Settings
+
+commands = group()
+
+
+def kinds(text: str) -> frozenset[BlockKind]:
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        # Short names of the specification are accepted too.
+        return frozenset(
+            BlockKind.GLOSSARY_ENTRY if name == "glossary" else BlockKind(name) for name in names
+        )
+    except ValueError:
+        message = f"unknown kind in {text!r}; kinds are {', '.join(BlockKind)}"
+        raise InputError(message) from None
+
+
+@command(commands)
+async def ingest(
+    settings: Settings,
+    source: Source,
+    book: OneBook = None,
+    site: Site = None,
+    base_url: Annotated[
+        str, Option(parser=checked_base_url, metavar="URL", help="Where the site is served.")
+    ] = "",
+    strategy: Strategy = "",
+    exclude_kinds: Annotated[
+        frozenset[BlockKind] | None,
+        Option(parser=kinds, metavar="KIND,...", help="Leave out these blocks, such as exercise."),
+    ] = None,
+    ledger: Annotated[
+        Path | None, Option(metavar="FILE", help="Paragraph ids of `links BOOK --as ledger`.")
+    ] = None,
+    allow_private: Annotated[
+        bool, Option("--allow-private", help="Fetch from this machine or a private network.")
+    ] = False,
+    skip_refused: Annotated[
+        bool, Option("--skip-refused", help="Leave out files that cannot be read, with a warning.")
+    ] = False,
+    force: Annotated[bool, Option("--force", help="Write it again if nothing changed.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print changes and their cost.")] = False,
+    json: Json = False,
+) -> None:
+    """Bring the index up to date with a book's folder of pages, or with a site.
+
+    Without --book the folder's name is the book's. --book ID@VERSION ingests the folder as this
+    version, served at <base URL>/VERSION (mike). Files that cannot be read are those over the
+    reading budget, those not UTF-8, and broken notebooks.
+
+    With --json, where stderr is no terminal, progress and a final error are JSON lines on stderr.
+    """
+    request = await source_request(settings, source, allow_private=allow_private)
+    request = replace(
+        request,
+        book=book.name if book else request.book,
+        site=site,
+        base_url=base_url or request.base_url,
+        strategy=strategy or request.strategy,
+        exclude_kinds=exclude_kinds or frozenset(),
+        skip_refused=skip_refused,
+        edition=_edition(book),
+        dry_run=dry_run,
+        force=force,
+    )
+    if ledger and not book:
+        message = "--ledger needs --book ID, the book whose ids they are"
+        raise InputError(message)
+    if ledger and book and not dry_run:
+        await import_ledger(settings, book, ledger)
+    if json and not sys.stderr.isatty():
+        with errors_as_json():
+            reports = await _ingest(settings, request, lambda: nullcontext(Phases(JsonProgress())))
+    else:
+        reports = await _ingest(settings, request, phases)
+    if json:
+        print_json(_report_json(reports))
+    else:
+        for report in reports:
+            print("\n".join(_summary(report)))
+
+
+def _edition(book: BookId | None) -> Edition:
+    """Return the edition that the id names."""
+    if book is None or book == book.name:
+        return ONLY
+    return Edition.named(book.version, book.locale)
+
+
+async def _ingest(
+    settings: Settings,
+    request: IngestRequest,
+    progress: Callable[[], AbstractContextManager[Phases]],
+) -> list[IngestReport]:
+    """Ingest all editions of the folder, or the one that is asked for; the default one first."""
+    requests = requests_by_edition(request)
+    reports = []
+    async with open_application(settings, request.strategy) as app:
+        for line in site_remarks(request):
+            remark(line)
+        remark(f"embedder: {app.embedder.model}, {app.embedder.dimension} dimensions")
+        for one in requests:
+            with progress() as shown:
+                reports.append(await app.ingest.run(one, shown))
+            _remark_on(reports[-1])
+        if not request.dry_run and request.edition == ONLY:
+            await _remove_other_editions(app.index, [BookId(one.book) for one in reports])
+    return reports
+
+
+async def _remove_other_editions(index: BookStore, kept: Sequence[BookId]) -> None:
+    """Remove the editions of the book that the ingested folder no longer has.
+
+    A folder with one edition removes nothing. With one version in several locales, editions of
+    other versions stay, because each version is then ingested from its own folder.
+    """
+    versions = {book.version for book in kept}
+    if len(kept) > 1:
+        for book in await index.books():
+            gone = book.name == kept[0] and book not in kept
+            if gone and (len(versions) > 1 or book.version in versions):
+                await index.remove(book)
+                remark(f"removed {book}: the site no longer has this edition")
+
+
+def _remark_on(report: IngestReport) -> None:
+    remark_each("damaged, written anew", report.faults)
+    remark_each("warning", report.warnings)
+    remark_each("not in the table of contents, left out", report.orphans)
+
+
+def _report_json(reports: Sequence[IngestReport]) -> dict[str, object]:
+    """Return the report of the default edition; of several, all are its `editions`."""
+    found = [asdict(one) for one in reports]
+    return found[0] | ({"editions": found} if found[1:] else {})
+
+
+def _summary(report: IngestReport) -> Iterator[str]:
+    size = f"{report.files:,} files, {report.chunks:,} chunks"
+    yield f"{report.book}, version {report.book_version}: {size}"
+    yield f"  blocks    {_counts(report.blocks)}"
+    if report.excluded:
+        yield f"  left out  {_counts(report.excluded)} as asked"
+    if report.unchanged:
+        yield "  unchanged: nothing embedded, nothing written"
+    else:
+        yield from _work(report)
+    yield f"  warnings  {len(report.warnings):,}; {duration(report.seconds)}"
+
+
+def _counts(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in numbers.items())
+
+
+def _work(report: IngestReport) -> Iterator[str]:
+    verb = "would be" if report.dry_run else "were"
+    changed = f"{report.changed:,} changed, {report.removed:,} removed"
+    yield f"  chunks    {report.added:,} {verb} added, {changed}"
+    yield f"  vectors   {report.embedded:,} {verb} embedded, {report.reused:,} reused"
+    if report.embedded:
+        yield f"  cost      {_cost(report)}"
+    if not report.dry_run:
+        yield f"  published as generation {report.generation}"
+
+
+def _cost(report: IngestReport) -> str:
+    """Return tokens, those that the provider billed if it says so, time and price."""
+    billed = report.billed_tokens
+    tokens = f"{billed:,} tokens billed" if billed else f"{report.tokens:,} tokens"
+    limit = f", {duration(60 * report.minutes)} at the rate limit" if report.minutes else ""
+    price = "price unknown: set RAG_PRICES" if report.usd is None else f"${report.usd:.4f}"
+    return f"{tokens}, {report.batches:,} batches{limit}, {price}"

@@ -1,0 +1,133 @@
+"""Commands on the question log: report, forget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated
+
+from typer import Option
+
+from app.api.report_formats import gap_issues, report_csv, report_html, report_json
+from app.bootstrap.question_logging import reports
+from app.cli.options import IndexedBook, Json, OneBook
+from app.cli.output import print_json
+from app.cli.printing import remark
+from app.cli.running import command, group
+from app.domain.book_id import BookId
+from app.domain.errors import InputError
+from app.domain.owner_report import OwnerReport
+from app.services.question_log import Selected
+from app.services.report_questions import ReportQuestions, evaluation_question
+from app.settings import Settings
+
+_AGO = re.compile(r"(\d{1,5})([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_SHOWN = 10
+"""Maximum questions of each list."""
+
+commands = group()
+
+
+class Form(StrEnum):
+    TEXT = "text"
+    HTML = "html"
+    CSV = "csv"
+    ISSUES = "issues"
+    QUESTIONS = "questions"
+
+
+_RENDERED = {Form.HTML: report_html, Form.CSV: report_csv, Form.ISSUES: gap_issues}
+
+
+def moment(text: str) -> datetime:
+    """Parse a time: `30d`, `12h` or `4w` ago, or ISO 8601, in UTC if it has no time zone."""
+    if ago := _AGO.fullmatch(text.strip()):
+        try:
+            return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        except OverflowError:
+            return datetime.fromtimestamp(0, UTC)
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        message = f"{text!r} is not a time: write 30d, 12h, 4w or 2026-01-31"
+        raise InputError(message) from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+@command(commands)
+async def report(
+    settings: Settings,
+    book: IndexedBook,
+    since: Annotated[str, Option(metavar="TIME", help="30d, 12h, 4w or a date.")] = "30d",
+    form: Annotated[
+        Form,
+        Option("--as", help="issues: a text for each gap; questions: in the format of `eval`."),
+    ] = Form.TEXT,
+    json: Json = False,
+) -> None:
+    """Print what readers ask a book, from the question log: questions without an answer, and most.
+
+    --as html and --json also have paragraphs, chapters, and the latency and cost of each day.
+    """
+    start = moment(since)
+    async with reports(settings) as use_case:
+        if form is Form.QUESTIONS:
+            await _print_questions(book, start, use_case)
+            return
+        found = await use_case.run(book, start)
+    if not found.questions and not settings.question_log_days:
+        remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
+    if json:
+        print(report_json(found))
+    elif form is Form.TEXT:
+        print("\n".join(_lines(found)))
+    else:
+        print(_RENDERED[form](found), end="")
+
+
+async def _print_questions(book: BookId, since: datetime, use_case: ReportQuestions) -> None:
+    language = await use_case.language(book)
+    for one in await use_case.answers(book, since):
+        if one.question:
+            record = asdict(evaluation_question(one, language))
+            record["lang"] = record.pop("language")
+            print_json({name: value for name, value in record.items() if value not in ("", ())})
+
+
+def _lines(found: OwnerReport) -> Iterator[str]:
+    yield f"{found.book}: {found.questions} questions since {found.since:%Y-%m-%d}"
+    yield f"{found.up} helped, {found.down} did not; {found.usd:.4f} US dollars"
+    for title, clusters in (("Gaps", found.gaps), ("Asked most", found.most_asked)):
+        if clusters:
+            yield f"\n{title}: times asked, not answered, rated down"
+        for one in clusters[:_SHOWN]:
+            nearest = one.nearest.section if one.nearest else "-"
+            yield f"  {one.asked:4} {one.not_answered:4} {one.down:4}  {one.question}"
+            yield f"{'':19}nearest: {nearest}"
+
+
+@command(commands)
+async def forget(
+    settings: Settings,
+    book: OneBook = None,
+    before: Annotated[str, Option(metavar="TIME", help="30d, a date, or 0d for all.")] = "",
+    containing: Annotated[str, Option(metavar="TEXT", help="In any case.")] = "",
+    answer: Annotated[list[str] | None, Option(metavar="ID", help="Repeatable.")] = None,
+) -> None:
+    """Delete logged answers and their feedback: those that all given options choose."""
+    if not (book or before or containing or answer):
+        message = "name what to forget: --book, --before (0d: all), --containing or --answer"
+        raise InputError(message)
+    selected = Selected(
+        book=book,
+        before=moment(before) if before else None,
+        containing=containing,
+        ids=tuple(answer or ()),
+    )
+    async with reports(settings) as use_case:
+        count = await use_case.store.delete(selected)
+    remark(f"{count} logged questions were deleted")

@@ -1,0 +1,127 @@
+"""Commands that read a book and print it: blocks, chunks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from app.bootstrap.books import (
+    book_at,
+    chunk_book,
+    chunk_report,
+    fetched,
+    read_identified,
+    strategy_of,
+)
+from app.cli.options import Json, Site, Source, Strategy
+from app.cli.output import phases, print_json, remark_each
+from app.cli.running import command, group, open_application
+from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import StrategyName
+from app.domain.document import Block, Book
+from app.services.ingest import IngestRequest
+from app.services.phases import ignore
+from app.settings import Settings
+
+commands = group()
+
+
+async def source_request(
+    settings: Settings, source: str, *, allow_private: bool = False
+) -> IngestRequest:
+    """Return a request for a folder or file, or for a site, whose pages are fetched first."""
+    folder, book, base_url = Path(source), None, ""
+    if "://" in source:
+        book = book_at(source)
+        with phases() as shown, shown.phase("fetch", unit="pages") as advance:
+            folder, base_url = await fetched(
+                source, settings, allow_private=allow_private, progress=lambda *_: advance(1)
+            )
+    return IngestRequest(
+        folder=folder,
+        book=book,
+        base_url=base_url,
+        strategy=strategy_of(folder),
+    )
+
+
+@command(commands)
+async def blocks(
+    settings: Settings,
+    source: Source,
+    site: Site = None,
+    coverage: Annotated[bool, Option("--coverage", help="Add the covered share.")] = False,
+    json: Json = False,
+) -> None:
+    """Print a book's blocks, one JSON object a line, with or without --json."""
+    del json
+    request = replace(await source_request(settings, source), site=site)
+    book = await _read(request, settings)
+    for block in book.blocks():
+        print_json(_block(block))
+    if coverage:
+        unread = [
+            {"file": document.file, "words": list(document.unread)}
+            for document in book.documents
+            if document.unread
+        ]
+        print_json({"coverage": book.coverage, "unread": unread})
+
+
+async def _read(request: IngestRequest, settings: Settings) -> Book:
+    book = await read_identified(request, settings)
+    remark_each("warning", book.warnings)
+    return book
+
+
+_BLOCK_FIELDS = "kind text file start end paragraph_id heading_path anchor url".split()
+_OPTIONAL_FIELDS = "level language title terms image".split()
+
+
+def _block(block: Block) -> dict[str, object]:
+    fields = {name: getattr(block, name) for name in _BLOCK_FIELDS}
+    return fields | {name: value for name in _OPTIONAL_FIELDS if (value := getattr(block, name))}
+
+
+@command(commands)
+async def chunks(
+    settings: Settings,
+    source: Source,
+    site: Site = None,
+    strategy: Strategy = "",
+    report: Annotated[bool, Option("--report", help="Sizes and broken blocks instead.")] = False,
+    json: Json = False,
+) -> None:
+    """Print a book's chunks, one JSON object a line, with or without --json."""
+    del json
+    request = await source_request(settings, source)
+    request = replace(request, site=site, strategy=strategy or request.strategy)
+    book = await _read(request, settings)
+    made = await _chunk(book, request, settings)
+    if report:
+        print_json(asdict(chunk_report(book, list(made), request)))
+        return
+    for chunk in made:
+        print_json({name: getattr(chunk, name) for name in _CHUNK_FIELDS})
+
+
+async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:
+    """Chunk the book lazily; for the strategy `semantic`, all at once with an embedder."""
+    of_documents = (document.settings.get("rag_strategy") for document in book.documents)
+    # Late chunking needs a model only to embed, not to cut the text.
+    if StrategyName.SEMANTIC not in {request.strategy, *of_documents}:
+        return chunk_book(book, request, embeds_tokens=True)
+    async with open_application(settings, request.strategy) as app:
+        return await asyncio.to_thread(lambda: [*app.ingest.chunk_book(book, request, ignore)])
+
+
+_CHUNK_FIELDS = """
+    chunk_id text_content token_count overlap_start overlap_end paragraph_id paragraph_ids
+    content_type chapter section file spans deep_link_url book_version book chunk_index heading_path
+    language
+""".split()

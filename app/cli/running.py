@@ -1,0 +1,117 @@
+"""Runs a command in an event loop, with the settings and the log of the process."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import resource
+import sys
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
+
+import typer
+
+from app.bootstrap.logs import logging_to
+from app.cli.printing import PrintableOutput, remark, searched_place
+from app.domain.errors import NO_BOOKS, ConfigError, InputError, RagError
+from app.domain.surrogates import is_well_formed
+from app.services.safe_paths import shown_name
+from app.settings import Settings, read_settings, unknown_variables
+
+if TYPE_CHECKING:
+    from app.bootstrap.application import Application
+
+Command: TypeAlias = Callable[..., Coroutine[None, None, int | None]]
+"""`command(settings, **options)` returns the exit code; None is 0."""
+
+_MEMORY = 2 * 10**9
+"""Bytes of address space: a server with the sample book uses 1.7 GB, most of it not in memory."""
+
+
+def group() -> typer.Typer:
+    return typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+def command(
+    group: typer.Typer, name: str | None = None, *, server: bool = False
+) -> Callable[[Command], Command]:
+    """Add a function to the group; all its parameters but the settings are options.
+
+    A `server` logs its events; other commands log only warnings and errors.
+    """
+
+    def add(function: Command) -> Command:
+        _, *options = inspect.signature(function, eval_str=True).parameters.values()
+
+        def run(**given: object) -> int:
+            return _run(function, given, server=server)
+
+        run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+        run.__doc__ = function.__doc__
+        group.command(name or function.__name__)(run)
+        return function
+
+    return add
+
+
+def open_application(
+    settings: Settings, strategy: str | None = None
+) -> AbstractAsyncContextManager[Application]:
+    # The import takes half a second, which a command's help and its completion do without.
+    from app.bootstrap.application import application  # noqa: PLC0415
+
+    return application(settings, strategy)
+
+
+def _run(function: Command, given: dict[str, Any], *, server: bool) -> int:
+    _require_text(given.values())
+    _require_memory()
+    settings = _settings()
+    shown = cast("TextIO", PrintableOutput(sys.stdout))
+    with redirect_stdout(shown), logging_to(sys.stderr, settings, server=server):
+        code = asyncio.run(_with_place(function(settings, **given), settings))
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    return code or 0
+
+
+async def _with_place(running: Coroutine[None, None, int | None], settings: Settings) -> int | None:
+    try:
+        return await running
+    except RagError as error:
+        if NO_BOOKS in str(error):
+            error.add_note(searched_place(settings))
+        raise
+
+
+def _require_text(values: Iterable[object]) -> None:
+    """Raise InputError for a text argument that is not UTF-8; file names may be any bytes."""
+    for value in values:
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(one, str) and not is_well_formed(one) and not Path(one).exists():
+                message = f"{shown_name(one)}: not UTF-8"
+                raise InputError(message)
+
+
+def _require_memory() -> None:
+    """ConfigError if the process may map too little memory.
+
+    The index's engine then aborts, hangs, or leaves files half written when it opens a book.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _MEMORY:
+        message = (
+            f"not enough memory: the process may map {limit / 1e9:.1f} GB (`ulimit -v`), but it "
+            f"needs {_MEMORY / 1e9:.0f} GB and the size of the index"
+        )
+        raise ConfigError(message)
+
+
+def _settings() -> Settings:
+    settings = read_settings()
+    for name, similar in unknown_variables().items():
+        hint = f"did you mean {similar}?" if similar else "see .env.example"
+        remark(f"textbook-rag: warning: {name} is not a setting; {hint}")
+    return settings
