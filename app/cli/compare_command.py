@@ -64,13 +64,11 @@ async def _row(
     with TemporaryDirectory() as home:
         temporary = settings.model_copy(update={"home": Path(home)})
         async with application(temporary, embedded_for) as app:
-            started = process_time()
-            chunks = await asyncio.to_thread(
-                lambda: [*app.ingest.chunk_book(book, request, ignore)]
-            )
+            ingest, started = app.ingest, process_time()
+            chunks = await asyncio.to_thread(lambda: [*ingest.chunk_book(book, request, ignore)])
             seconds = process_time() - started
-            ingest = replace(app.ingest, read_book=lambda *_: book, chunk_book=lambda *_: chunks)
-            await ingest.run(request, phases)
+            known = replace(ingest, read_book=lambda *_: book, chunk_book=lambda *_: chunks)
+            await known.run(request, phases)
             asked = EvaluationRequest(book=book.id)
             with phases.phase(request.strategy, len(questions), "questions") as advance:
                 scores = (await app.evaluate.run(questions, asked, advance)).summary()

@@ -127,7 +127,8 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
     from app.bootstrap.application import application  # noqa: PLC0415
 
     async with application(settings, request.strategy) as app:
-        return await asyncio.to_thread(lambda: [*app.ingest.chunk_book(book, request, ignore)])
+        ingest = app.ingest
+        return await asyncio.to_thread(lambda: [*ingest.chunk_book(book, request, ignore)])
 
 
 _CHUNK_FIELDS = """

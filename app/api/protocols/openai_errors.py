@@ -30,10 +30,13 @@ class ErrorBody(BaseModel):
     error: OpenAIError
 
 
+_CONTENT = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
+
+
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the `responses` of a route with these errors and those of every route."""
     return {
-        status: {"description": about["description"], "model": ErrorBody}
+        status: {"description": about["description"], "content": _CONTENT}
         for status, about in problems(*statuses).items()
     }
 
