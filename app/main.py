@@ -20,13 +20,16 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fastapi import FastAPI
+from pydantic.json_schema import models_json_schema
 
 from app.api import admin_pages, admin_routes, feedback, limits, metrics, problems, routes, security
 from app.api.asking import Shutdown
 from app.api.book_pages import BOOK_PAGE_ROUTES
 from app.api.docs import docs_routes
+from app.api.events import DeltaEvent, SourcesEvent, StartEvent
 from app.api.limits import Capacity, FairQueue, RateLimit
 from app.api.pages import HOME_ROUTES
+from app.api.problems import ErrorEvent, Problem
 from app.api.protocols import mount
 from app.api.pseudonyms import Pseudonyms
 from app.api.widget import widget_routes
@@ -131,12 +134,20 @@ def _set_state(app: FastAPI, settings: Settings) -> None:
     )
 
 
+_UNRETURNED = (Problem, StartEvent, SourcesEvent, DeltaEvent, ErrorEvent)
+"""What is in the description but no route's response model: problems, events."""
+
+
 def _extend_description(app: FastAPI) -> None:
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
         document = generate()
-        routes.add_unreturned_schemas(document.setdefault("components", {}))
+        _, found = models_json_schema(
+            [(one, "serialization") for one in _UNRETURNED],
+            ref_template="#/components/schemas/{model}",
+        )
+        document["components"]["schemas"].update(found["$defs"])
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it

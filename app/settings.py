@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from dotenv import dotenv_values
 from pydantic import (
     AfterValidator,
     AliasChoices,
@@ -74,6 +73,7 @@ SMALL_CONTEXT = 1_500
 """A model that reads no more tokens of paragraphs gets the short prompt: few rules, an example."""
 
 _ENV_FILE = ".env"
+_ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)\s*=", re.M)
 
 _TEST_VARIABLES = "RAG_TEST_"
 """Prefix of variables that only the tests read."""
@@ -240,7 +240,8 @@ def unknown_variables() -> Mapping[str, str]:
     misspelled one. Maps each to the setting with the most similar name, or "".
     """
     settings = {variable(field) for field in Settings.model_fields}
-    given = {name.upper() for name in [*os.environ, *dotenv_values(_ENV_FILE)]}
+    written = read_text(Path(_ENV_FILE)) if Path(_ENV_FILE).is_file() else ""
+    given = {name.upper() for name in [*os.environ, *_ASSIGNED.findall(written)]}
     return {
         name: next(iter(get_close_matches(name, settings, n=1, cutoff=0.8)), "")
         for name in sorted(given - settings)

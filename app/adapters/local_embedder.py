@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MODEL = "wordllama-l2-supercat-256"
 DIMENSION = 256
+_VOCABULARY = 32_000
 _WEIGHTS = "weights/l2_supercat_256.safetensors"
 _TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 # Hash of both files, in this order, in wordllama 0.4.0.post1. Other weights give another vector
@@ -69,8 +70,7 @@ class LocalEmbedder:
     @classmethod
     def load(cls) -> LocalEmbedder:
         """Read the model from the installed wheel (about 0.3 s). ConfigError if that fails."""
-        import safetensors.numpy  # noqa: PLC0415 - only the process that embeds pays for these two
-        from tokenizers import Tokenizer  # noqa: PLC0415
+        from tokenizers import Tokenizer  # noqa: PLC0415 - only the process that embeds pays
 
         folder = _package_folder()
         weights = _read(folder / _WEIGHTS)
@@ -78,7 +78,9 @@ class LocalEmbedder:
         if hashlib.sha256(weights + tokenizer).hexdigest() != _SHA256:
             message = f"{folder}: not the model {MODEL}; install wordllama 0.4.0.post1 again"
             raise ConfigError(message)
-        vectors = safetensors.numpy.load(weights)["embedding.weight"].astype(np.float32)
+        # The file is a header and one array, and its hash says that it is this one.
+        array = np.frombuffer(weights[-_VOCABULARY * DIMENSION * 2 :], np.float16)
+        vectors = array.reshape(_VOCABULARY, DIMENSION).astype(np.float32)
         return cls(vectors, Tokenizer.from_buffer(tokenizer))
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:

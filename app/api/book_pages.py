@@ -5,16 +5,15 @@ from __future__ import annotations
 import mimetypes
 from itertools import groupby
 from operator import attrgetter
-from posixpath import splitext
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from app.api.pages import TEMPLATES, shows_widget
+from app.api.pages import shows_widget, template
 from app.bootstrap.application import Application
-from app.bootstrap.book_pages import IMAGE_SUFFIXES, BookContents, PageEntry
+from app.bootstrap.book_pages import BookContents, PageEntry
 from app.domain.book_id import BookId, is_book_id
 
 _IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
@@ -31,7 +30,7 @@ def show(request: Request) -> Response:
         raise HTTPException(404, f"this server has no pages of a book {book!r}")
     if not name:
         return RedirectResponse(contents.pages[0].url)
-    if splitext(name)[1].lower() in IMAGE_SUFFIXES:
+    if (mimetypes.guess_type(name)[0] or "").startswith("image/"):
         return _image(rag.pages.read(BookId(book), name), name)
     current = next((one for one in contents.pages if one.name == name), None)
     article = rag.pages.read(BookId(book), name) if current else None
@@ -56,7 +55,7 @@ def _page(
 ) -> str:
     pages = contents.pages
     at = pages.index(current) if current else 0
-    return TEMPLATES.get_template("page.html").render(
+    return template("page.html").render(
         id=book,
         book=contents,
         chapters=[(name, list(group)) for name, group in groupby(pages, attrgetter("chapter"))],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
@@ -18,13 +19,22 @@ from app.bootstrap.key_store import SqliteSiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
 
+if TYPE_CHECKING:
+    from jinja2 import Template
+
 WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
-TEMPLATES = Environment(
-    loader=FileSystemLoader(WIDGET_FOLDER),
-    autoescape=True,
-    undefined=StrictUndefined,
-    keep_trailing_newline=True,
-)
+
+
+@cache
+def template(name: str) -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - 0.05 s
+
+    return Environment(
+        loader=FileSystemLoader(WIDGET_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    ).get_template(name)
 
 
 class WholeFiles(StaticFiles):
@@ -40,8 +50,9 @@ class WholeFiles(StaticFiles):
 
 def books_page(found: BooksBody, *, widget: bool = True) -> str:
     """Return the page as HTML, with the chat widget if `widget` is set and there is a book."""
-    template = TEMPLATES.get_template("books.html")
-    return template.render(books=found.books, damaged=found.quarantined, widget=widget)
+    return template("books.html").render(
+        books=found.books, damaged=found.quarantined, widget=widget
+    )
 
 
 async def home(request: Request) -> Response:

@@ -7,15 +7,14 @@ from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic.json_schema import models_json_schema
 
 from app.api.asking import answered, streamed, while_connected
 from app.api.book_list import BooksBody
-from app.api.events import MEDIA_TYPE, ChatEvents, DeltaEvent, SourcesEvent, StartEvent
+from app.api.events import MEDIA_TYPE, ChatEvents
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_place, capacity_of, client_place
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
-from app.api.problems import ErrorEvent, Problem, Refused, title_of
+from app.api.problems import Refused, title_of
 from app.api.readiness import HealthBody, ReadyBody
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
@@ -266,13 +265,3 @@ async def cite(
         nearest = {"Link": f'<{encoded_url(target.url)}>; rel="alternate"'} if target.url else None
         raise Refused(410, "paragraph_gone", detail, nearest)
     return RedirectResponse(encoded_url(target.url), status_code=302)
-
-
-def add_unreturned_schemas(components: dict[str, dict[str, object]]) -> None:
-    """Add schemas to the OpenAPI document that are no route's response model: problems, events."""
-    models = (Problem, StartEvent, SourcesEvent, DeltaEvent, ErrorEvent)
-    _, definitions = models_json_schema(
-        [(model, "serialization") for model in models],
-        ref_template="#/components/schemas/{model}",
-    )
-    components.setdefault("schemas", {}).update(definitions["$defs"])

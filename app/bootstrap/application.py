@@ -8,19 +8,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.e5_embedder import E5Embedder
-from app.adapters.fingerprints import FileLastRunStore
-from app.adapters.minilm_embedder import MiniLmEmbedder
-from app.adapters.question_file import has_facts
 from app.adapters.sentences import split_sentences
-from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
-from app.bootstrap.book_pages import BookPages, book_pages, store_pages
-from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_fingerprint
+from app.bootstrap.book_pages import BookPages, book_pages
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.providers import (
     LanguageModel,
@@ -31,7 +27,6 @@ from app.bootstrap.providers import (
     pick_embedder,
     pick_language_model,
     pick_paragraph_scorer,
-    tariff_of,
 )
 from app.bootstrap.question_logging import question_log, question_reports
 from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
@@ -46,18 +41,15 @@ from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.cognates import FindCognates
 from app.services.consultation import ConsultBook
-from app.services.evaluate import Evaluate
 from app.services.feature_reranker import FeatureReranker
 from app.services.gc_control import frozen_heap
 from app.services.generators import ExtractiveGenerator, Generator, ParagraphScorer
-from app.services.ingest import IngestBook
-from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
 from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.page_suggestions import SuggestForPage
 from app.services.paragraphs import CiteParagraph, ReadParagraph
-from app.services.ports import BookStore, Embedder, Reranker
+from app.services.ports import BookStore, Reranker
 from app.services.question_log import QuestionLog, Selected
 from app.services.quote_links import LinkQuotes
 from app.services.report_questions import ReportQuestions
@@ -68,20 +60,22 @@ from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 from app.settings import Settings
 
+if TYPE_CHECKING:
+    from app.services.evaluate import Evaluate
+    from app.services.ingest import IngestBook
+
 
 @dataclass(frozen=True, slots=True)
 class Application:
     """The use cases, and the state that the entry points report."""
 
     settings: Settings
-    embedder: Embedder
+    embedder: OwnEmbedder
     index: BookStore
     ledgers: SqliteLedgers
     cite: CiteParagraph
-    ingest: IngestBook
     retrieve: Retrieve
     answer: AnswerQuestion
-    evaluate: Evaluate
     glossary: LookUpTerms
     suggestions: SuggestForPage
     describe: DescribeBook
@@ -94,6 +88,20 @@ class Application:
     """Checks the connection to the model server; None if there is none."""
     reports: ReportQuestions | None = None
     """None if the question log is off."""
+
+    @property
+    def ingest(self) -> IngestBook:
+        from app.bootstrap.ingesting import ingest_book  # noqa: PLC0415 - servers do not ingest
+
+        return ingest_book(self.settings, self.embedder, self.index, self.ledgers)
+
+    @property
+    def evaluate(self) -> Evaluate:
+        from app.adapters.question_file import has_facts  # noqa: PLC0415 - nor evaluate
+        from app.services.evaluate import Evaluate  # noqa: PLC0415
+
+        budget = self.settings.context_tokens
+        return Evaluate(self.retrieve, self.answer, has_facts, time.perf_counter, budget)
 
     async def model_fault(self) -> str:
         """Return why the model is unavailable, so that answers are extractive; "" without fault."""
@@ -211,12 +219,8 @@ async def application(
             index=index,
             ledgers=ledgers,
             cite=cite,
-            ingest=_ingest(parts, ledgers),
             retrieve=retrieve,
             answer=answer,
-            evaluate=Evaluate(
-                retrieve, answer, has_facts, time.perf_counter, settings.context_tokens
-            ),
             glossary=answer.chapters.glossary,
             suggestions=SuggestForPage(index, retrieve.analysis.lexical),
             describe=DescribeBook(index),
@@ -285,30 +289,4 @@ def _answer(
         links=LinkQuotes(index),
         count_tokens=parts.count_tokens,
         question_log=parts.log,
-    )
-
-
-def _ingest(parts: _Parts, ledgers: SqliteLedgers) -> IngestBook:
-    settings, embedder = parts.settings, parts.embedder
-    return IngestBook(
-        read_book=read_source,
-        chunk_book=partial(
-            chunk_book,
-            embed=embed_from_thread(embedder),
-            embeds_tokens=isinstance(embedder, MiniLmEmbedder),
-            longest_text=embedder.limits.tokens_per_text,
-        ),
-        embedder=embedder,
-        context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,
-        cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
-        ledgers=ledgers,
-        sparse=parts.sparse,
-        index=parts.index,
-        last_runs=FileLastRunStore(settings.home / "runs"),
-        count_tokens=parts.count_tokens,
-        hash_source=partial(source_fingerprint, state=settings.home),
-        store_pages=partial(store_pages, book_pages(settings)),
-        tariff=tariff_of(settings, embedder),
-        encoder=f"{parts.sparse.fingerprint} {LEXICAL_FINGERPRINT}",
-        billed=lambda: embedder.billed_tokens,
     )

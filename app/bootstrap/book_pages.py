@@ -1,22 +1,25 @@
-"""The pages of books without a site of their own, which `serve` shows at `/pages/BOOK`."""
+"""The pages of books without a site of their own, which `serve` shows at `/pages/BOOK`.
+
+What reads books is imported where it is used: a server does not need it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from app.adapters.book_pages import BookContents, BookPages, PageEntry
-from app.adapters.reading.book import book_id_of, detected_site
-from app.adapters.reading.rendered_pages import IMAGE_SUFFIXES, rendered_pages
-from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.errors import BookError
-from app.services.ingest import IngestRequest
 from app.settings import Settings
 
-__all__ = ["IMAGE_SUFFIXES", "BookContents", "BookPages", "PageEntry"]
+if TYPE_CHECKING:
+    from app.services.ingest import IngestRequest
+
+__all__ = ["BookContents", "BookPages", "PageEntry"]
 
 _IMAGE = 10_000_000
 """Bytes of an image; a larger one is not shown."""
@@ -35,6 +38,8 @@ def address_of(book: BookId) -> str:
 
 def own_address(request: IngestRequest) -> str:
     """Return the path of the pages that `serve` will show; "" if the book has its own site."""
+    from app.adapters.reading.book import book_id_of, detected_site  # noqa: PLC0415 - see above
+
     folder = request.folder
     if not folder.is_dir() or detected_site(folder, request.site)[0] != Site.PLAIN:
         return ""
@@ -47,6 +52,8 @@ def store_pages(store: BookPages, book: Book, folder: Path) -> None:
     if book.base_url != address_of(book.id):
         store.remove(book.id)
         return
+    from app.adapters.reading.rendered_pages import rendered_pages  # noqa: PLC0415
+
     made = rendered_pages(book)
     pages = [_entry(one, book) for one in book.documents]
     articles = {
@@ -70,6 +77,8 @@ def _entry(document: Document, book: Book) -> PageEntry:
 
 def _images(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     """Yield the images that lie in the folder and are not too large."""
+    from app.adapters.reading.source_files import SourceFiles  # noqa: PLC0415
+
     files, left = SourceFiles(folder), _IMAGES
     for name in names:
         try:

@@ -68,7 +68,7 @@ class OncePerSecond(logging.Filter):
 
 
 class LineFormatter(logging.Formatter):
-    """Formats a record as one JSON object or, `as_json` false, as `time level event name=value …`.
+    """Formats a record as a JSON object or as `time [level] event name=value ...`.
 
     `secrets` are masked.
     """
@@ -107,7 +107,7 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 def _readable(time: str, level: str, event: str, request_id: str, **fields: object) -> str:
     shown = {**({"request_id": request_id} if request_id else {}), **fields}
     told = "".join(f" {name}={one}" for name, one in shown.items())
-    return f"{time} {level:<8}{event}{told}"
+    return f"{time} [{level}] {event}{told}"
 
 
 def _described(trace: TracebackException, error: BaseException) -> Iterator[str]:

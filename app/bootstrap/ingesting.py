@@ -1,0 +1,47 @@
+"""Builds the use case that ingests. A server does without: it imports all that reads books."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from app.adapters.bm25 import Bm25Encoder
+from app.adapters.fingerprints import FileLastRunStore
+from app.adapters.minilm_embedder import MiniLmEmbedder
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
+from app.adapters.sqlite.ledgers import SqliteLedgers
+from app.adapters.tokens import token_counter
+from app.bootstrap.book_pages import book_pages, store_pages
+from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_fingerprint
+from app.bootstrap.providers import OwnEmbedder, tariff_of
+from app.services.ingest import IngestBook
+from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
+from app.services.ports import BookStore
+from app.settings import Settings
+
+
+def ingest_book(
+    settings: Settings, embedder: OwnEmbedder, index: BookStore, ledgers: SqliteLedgers
+) -> IngestBook:
+    sparse = Bm25Encoder()
+    return IngestBook(
+        read_book=read_source,
+        chunk_book=partial(
+            chunk_book,
+            embed=embed_from_thread(embedder),
+            embeds_tokens=isinstance(embedder, MiniLmEmbedder),
+            longest_text=embedder.limits.tokens_per_text,
+        ),
+        embedder=embedder,
+        context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,
+        cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
+        ledgers=ledgers,
+        sparse=sparse,
+        index=index,
+        last_runs=FileLastRunStore(settings.home / "runs"),
+        count_tokens=token_counter(),
+        hash_source=partial(source_fingerprint, state=settings.home),
+        store_pages=partial(store_pages, book_pages(settings)),
+        tariff=tariff_of(settings, embedder),
+        encoder=f"{sparse.fingerprint} {LEXICAL_FINGERPRINT}",
+        billed=lambda: embedder.billed_tokens,
+    )
