@@ -22,7 +22,6 @@ from app.domain.errors import (
     ProviderError,
     ProviderUnavailable,
 )
-from app.domain.generated_text.received_text import joined
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     MAX_ANSWER_TOKENS,
@@ -34,6 +33,7 @@ from app.domain.prompts import (
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
+from app.domain.surrogates import well_formed
 from app.services.generators import (
     GeneratedEnd,
     GeneratedText,
@@ -257,7 +257,7 @@ class _Answer:
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         if error := event.get("error"):
             said = text_of(error, "message") or (error if isinstance(error, str) else "")
-            logger.warning("openai.generation_failed", extra={"error": joined(said[:300])})
+            logger.warning("openai.generation_failed", extra={"error": well_formed(said[:300])})
             message = "the model server could not answer: the generation failed"
             raise ProviderError(message)
         if usage := event.get("usage"):

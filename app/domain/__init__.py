@@ -1,13 +1,13 @@
 """Pure domain: standard library only, no I/O, clock, environment or framework.
 
 - a book: `document`, `book_id`, `edition`, `notebooks`, `reading_budget`, `glossary`,
-  `abbreviations`, `llms_text`
+  `llms_text`
 - ids of paragraphs: `identity`, `ledger`, `ledger_matching`, `ledger_renewal`
 - links to paragraphs: `links`, `page_links`, `page_text`, `urls`
 - chunks: `chunking`; search: `retrieval`, `search_text`
 - answers: `answer`, `answering`, `prompts`, `generated_text`
 - words and texts: `terms`, `languages`, `english`, `word_count`, `script_scale`,
-  `fences_and_tables`, `surrogates`, `printable`
+  `fences_and_tables`, `surrogates`, `printable`, `invisible_characters`
 - the question log: `logged_answer`, `owner_report`, `personal_data`
 - `evaluation`; `errors`; `cost`; `site_key`; `percentile`; `fast_dataclass`
 """

@@ -6,11 +6,11 @@ documents only, never into a system prompt. Every system prompt states that they
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import ProviderError
+from app.domain.invisible_characters import without_invisible
 from app.domain.retrieval.query import Turn
 
 NO_ANSWER = "NOT_IN_BOOK"
@@ -83,14 +83,6 @@ MAX_ANSWER_TOKENS = 1_000
 MAX_QUESTION_TOKENS = 200
 """Limit on the model's output for a rewritten question."""
 
-# Characters that a model reads but a person does not see: zero-width and direction marks, the tag
-# block (hidden ASCII), controls other than tab and line feed. Joiners (U+200C, U+200D) stay:
-# Persian, Indic scripts and emoji need them.
-_INVISIBLE = re.compile(
-    "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad\U000e0000-\U000e007f"
-    "\x00-\x08\x0b-\x1f\x7f-\x9f]"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
@@ -102,7 +94,7 @@ class ChatMessage:
 
 def visible(text: str) -> str:
     """Remove invisible characters, which can hide instructions from people."""
-    return _INVISIBLE.sub("", text.replace("\r\n", "\n"))
+    return without_invisible(text.replace("\r\n", "\n"))
 
 
 def answer_messages(system: str, question: str, history: Sequence[Turn]) -> tuple[ChatMessage, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.abbreviations import short_words, written_out
 from app.domain.answer import Confidence
 from app.domain.answering.answerability import RefusalPolicy, answerability
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
@@ -100,8 +99,7 @@ class ConsultBook:
 
         `scope` as `located` returns it; by default it is looked up.
 
-        Misspelled words are corrected before the search. Without a model, a question that would not
-        be answered is searched once more with its abbreviations expanded.
+        Misspelled words are corrected before the search.
         """
         if scope is None:
             scope = await scope_of(self.places.index, request.filter, request.page_url)
@@ -112,9 +110,6 @@ class ConsultBook:
         read = replace(read, unknown=unknown)
         if spelled != request.question:
             read = replace(read, searched_for=spelled)
-        rephrases = not self.refusal_policy.model and read.hits
-        if rephrases and self._confidence(read) is not Confidence.ANSWERED:
-            read = await self._with_expanded_abbreviations(read)
         read = replace(read, confidence=self._confidence(read))
         refused = read.confidence is Confidence.NOT_IN_BOOK
         return read if refused else await self._with_context(read)
@@ -186,23 +181,6 @@ class ConsultBook:
             score=max(map(answerability, support)),
             named=bool(request.history) or self.scorer.names(analysis.features, found.hits),
         )
-
-    async def _with_expanded_abbreviations(self, read: Consultation) -> Consultation:
-        """Search again with expanded abbreviations; return `read` with the new score if better.
-
-        The context remains that of the original question, since the book uses the short form after
-        the definition.
-        """
-        question, texts = read.request.question, [hit.chunk.text_content for hit in read.hits]
-        short = [one for one in short_words(question) if read.analysis.features.terms(one)]
-        expanded = written_out(question, short, texts)
-        if expanded == question:
-            return read
-        other = await self._search(replace(read.request, question=expanded), read.scope)
-        better = (other.named, other.score) > (read.named, read.score)
-        if better and self._confidence(other) is not self._confidence(read):
-            return replace(read, score=other.score, named=other.named)
-        return read
 
     async def _with_context(self, read: Consultation) -> Consultation:
         """Rank the hits for the answer and assemble their paragraphs."""

@@ -107,14 +107,6 @@ def test_empty_or_oversized_question_is_an_error_before_any_search(question: str
     assert world.retriever.asked == []
 
 
-def test_only_what_the_reader_wrote_counts_as_the_questions_length() -> None:
-    """An abbreviation is written out where the book introduces it; that makes it longer."""
-    world = World((passage("Reciprocal rank fusion (RRF) merges lists of ranks.", "p-rrf"),))
-    question = "Championship RRF?".ljust(4_000, "?")
-    ask(world.answering(refusal_threshold=1.0), question)
-    assert "Reciprocal rank fusion" in world.retriever.asked[-1].question
-
-
 def test_the_filter_reaches_retrieval() -> None:
     world = World((LIGHT,))
     scope = SearchFilter(books=(BookId("book"),), files=("page.md",))

@@ -15,7 +15,7 @@ import aiohttp
 import httpx
 
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected, ProviderUnavailable
-from app.domain.generated_text.received_text import joined
+from app.domain.surrogates import well_formed
 from app.services.provider_stream import refused_call, text_of
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def refusal(
 def _message_of(body: object) -> str:
     """The provider's message on one line, at most 300 characters."""
     said = text_of(body, "message") or text_of(body, "detail") or text_of(body)
-    words = " ".join(joined(said or "no reason given").split())
+    words = " ".join(well_formed(said or "no reason given").split())
     return words if len(words) <= 300 else words[:300] + "..."
 
 

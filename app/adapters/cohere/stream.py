@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from app.domain.answer import Usage
 from app.domain.errors import ProviderError, ProviderUnavailable
-from app.domain.generated_text.received_text import joined
 from app.domain.prompts import visible
 from app.domain.retrieval.query import ContextPassage
+from app.domain.surrogates import well_formed
 from app.services.generators import (
     GeneratedCitation,
     GeneratedText,
@@ -107,7 +107,7 @@ class ChatReader:
         if not paragraphs or start is None or end is None:
             return
         block = _offset(citation, "content_index") or 0
-        words = joined(text_of(citation, "text"))
+        words = well_formed(text_of(citation, "text"))
         self._received.append(_ReceivedCitation(block, start, end, words, paragraphs))
 
     def _cited_paragraphs(self, sources: object) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ class ChatReader:
             message = "Cohere could not answer: the generation took too long"
             raise ProviderUnavailable(message)
         if reason.startswith("ERROR"):
-            error = joined(text_of(delta, "error")[:300])
+            error = well_formed(text_of(delta, "error")[:300])
             logger.warning("cohere.generation_failed", extra={"error": error})
             message = "Cohere could not answer: the generation failed"
             raise ProviderError(message)

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, replace
 
 from app.domain.answer import Answer, Citation
+from app.domain.generated_text.fences import closes, fence_run
 from app.domain.printable import printable
 
-_FENCE = re.compile(r"[ \t]*(?:[-*+>][ \t]+)?(`{3,}|~{3,})(.*)")
 _WORD = re.compile(r"\w")
 _LINK = re.compile(r"[ \n]?\[\d{1,4}\]\([^()\s]*\)")
 
@@ -80,7 +80,7 @@ class LinkedText:
             return
         if fence:
             self.text += f"\n{fence}"
-        if _FENCE.fullmatch(self.text.rpartition("\n")[2]):
+        if fence_run(self.text.rpartition("\n")[2]):
             self.text += "\n"  # a link on the line of the fence would become part of the fence
         for citation in self._waiting:
             self.text += " " if self.text[-1:].strip() else ""
@@ -113,12 +113,11 @@ def without_links(text: str) -> str:
 
 
 def _open_fence(text: str) -> str:
-    """Return the opening fence if the text ends inside a code block, else ""."""
-    fence = ""
+    """Return the back-ticks or tildes of the code block in which the text ends, else ""."""
+    run = ""
     for line in text.split("\n"):
-        found = _FENCE.fullmatch(line)
-        if found and not fence:
-            fence = found[1]
-        elif found and found[1].startswith(fence) and not found[2].strip():
-            fence = ""
-    return fence
+        if not run:
+            run = fence_run(line)
+        elif closes(run, line):
+            run = ""
+    return run

@@ -56,8 +56,8 @@ class RefusalPolicy:
     answer_threshold: float = ANSWER_THRESHOLD
     """At or above it: answered. Between the two: uncertain."""
     model: bool = False
-    """Whether a model writes the answer. If so, abbreviations are not expanded, and a question in
-    an unrecognised language is not refused by its score."""
+    """Whether a model writes the answer. If so, a question in an unrecognised language is not
+    refused by its score."""
 
     def confidence(
         self, answerability: float, *, other_language: bool = False, named: bool = True

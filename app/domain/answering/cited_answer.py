@@ -20,10 +20,10 @@ from app.domain.answering.verification import CitationList, Quote, Verifier
 from app.domain.document import Span
 from app.domain.generated_text.citation_markers import Marked, without_markers
 from app.domain.generated_text.fences import LINE_MARK
-from app.domain.generated_text.invisible_characters import without_invisible
 from app.domain.generated_text.link_policy import LinkPolicy
 from app.domain.generated_text.prompt_guard import PromptGuard
 from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, Unit
+from app.domain.invisible_characters import without_invisible
 from app.domain.terms import words
 
 _LONGEST_CLAIM = 2 * UNIT_CHARS

@@ -11,7 +11,7 @@ from app.domain.answering.notices import SECTION_QUESTION, TERM_QUESTION, in_lan
 from app.domain.answering.objectives import names_objectives
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.generated_text.invisible_characters import without_invisible
+from app.domain.invisible_characters import without_invisible
 from app.domain.retrieval.query import Hit
 from app.domain.terms import Terms
 

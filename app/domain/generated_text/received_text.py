@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from app.domain.surrogates import well_formed
+
 MAX_CHARACTERS = 32_000
 """Limit on the text of one answer, whatever `max_tokens` the server was asked for."""
 
@@ -52,12 +54,12 @@ class ReceivedText:
         delta = self._half + delta
         half = _HIGH_SURROGATE.search(delta)
         self._half = half[0] if half else ""
-        return self._shown(self._held + joined(delta.removesuffix(self._half)), _BEGINNING)
+        return self._shown(self._held + well_formed(delta.removesuffix(self._half)), _BEGINNING)
 
     def close(self) -> str:
         """Return the text that was held back."""
         self.restarted = False
-        rest = self._held + joined(self._half)
+        rest = self._held + well_formed(self._half)
         if self._doubtful is not None:
             self._reasoning = False
             rest = self._doubtful + rest
@@ -99,10 +101,3 @@ class ReceivedText:
         shown = text[: max(self._left, 0)]
         self._left -= len(text)
         return shown
-
-
-def joined(text: str) -> str:
-    """Join pairs of surrogates; replace lone ones by U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

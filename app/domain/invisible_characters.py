@@ -1,4 +1,4 @@
-"""Removes invisible characters from a generated answer.
+"""Removes invisible characters from a prompt or a generated answer.
 
 They hide text from people, or split an address so that no filter recognises it. The joiners U+200C
 and U+200D stay where they change how letters or emoji are drawn; tag characters stay in a
