@@ -24,7 +24,7 @@ _EXPONENT = re.compile(r"[+\u2212-]?[0-9]+")
 MAX_TERM_WORDS = 6
 """A longer emphasised phrase is not a term."""
 UNKNOWN = "x-unknown"
-"""Empty element for a place that only the site's generator can resolve."""
+"""Element for a place that only the site's generator can resolve, with what is known of it."""
 _BLOCKISH = frozenset("p div li td th dd dt section article figure h1 h2 h3 h4 h5 h6 pre".split())
 
 
@@ -82,6 +82,8 @@ class _Reading:
             self._picture(element)
         elif tag == "input":
             self._checkbox(element)
+        elif tag == UNKNOWN and element.text:
+            self._shown(element.text)
         elif tag == UNKNOWN or self._tree.has("footnote_mark", element):
             self._out.append(GAP)
         elif tag == "sup" and self._is_exponent(element):

@@ -12,6 +12,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
+from markdown_it.utils import EnvType
 from mdit_py_plugins.container import container_plugin
 
 _CONTAINER = re.compile(
@@ -30,20 +31,24 @@ _INDENT = 4
 def containers_plugin(md: MarkdownIt) -> None:
     """Render containers as elements that the builder of blocks knows."""
 
-    def render(_: object, tokens: Sequence[Token], index: int, *_rest: object) -> str:
+    def render(
+        _: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType
+    ) -> str:
         token = tokens[index]
         found = _CONTAINER.match(token.info)
         name = found["name"].lower() if found else ""
         if token.nesting < 0:
             return f"</{_element(name)}>\n"
         title = ((found["label"] or found["title"] or "") if found else "").strip()
-        return _opening(name, md.renderInline(title) if title else "", token)
+        return _opening(name, md.renderInline(title, env) if title else "", token)
 
-    def render_block(_: object, tokens: Sequence[Token], index: int, *_rest: object) -> str:
+    def render_block(
+        _: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType
+    ) -> str:
         token = tokens[index]
         if not token.info:
             return f"<div{RendererHTML.renderAttrs(token)}>\n"
-        return _opening(token.tag, md.renderInline(token.info), token)
+        return _opening(token.tag, md.renderInline(token.info, env), token)
 
     container_plugin(
         md, "any", validate=lambda params, *_: bool(_CONTAINER.match(params)), render=render

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 
@@ -25,6 +27,9 @@ _TRANSPARENT = frozenset(
 )
 _ELEMENTS = {"dropdown": "details", "epigraph": "blockquote", "pull-quote": "blockquote"}
 _DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
+_LEFT_OUT = "-"
+_OF_LIST_TABLE = {("ul", 1): "table", ("li", 1): "tr", ("ul", 2): _LEFT_OUT, ("li", 2): "td"}
+"""Tag and depth of an element of a list of lists -> the tag of its table's element."""
 _DEPTH = 12
 """Deepest nesting of directives."""
 
@@ -38,6 +43,12 @@ class Directive:
     body: str
     line: int
     options: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def header_rows(self) -> int:
+        """Rows of a table that are its header."""
+        given = self.options.get("header-rows", "")
+        return int(given) if given.isdecimal() and len(given) < 4 else 0
 
 
 def directives_plugin(md: MarkdownIt) -> None:
@@ -93,9 +104,14 @@ def _tokens(one: Directive, token: Token, state: StateCore, depth: int) -> list[
         return []
     if one.name == "glossary":
         return _nested(_glossary(one.body), one.line, state, depth)
-    if one.name == "csv-table":
+    if one.name == "csv-table" and not {"file", "url"}.isdisjoint(one.options):
         state.env["unknown"].append((one.line, f"{{{one.name}}} {one.argument}"))
-    inside = _nested(one.body, one.line, state, depth)
+    if one.name == "csv-table":
+        inside = [_html(_csv_table(one, state))]
+    else:
+        inside = _nested(one.body, one.line, state, depth)
+    if one.name == "list-table":
+        inside = list(_list_table(inside, one.header_rows))
     if one.name in _FIGURES:
         return [_html(f"<figure{_id(one)}>{_image(one)}<figcaption>", token), *inside,
                 _html("</figcaption></figure>")]  # fmt: skip
@@ -116,6 +132,35 @@ def _glossary(body: str) -> str:
     return _DEFINITION.sub(r"\g<term>\n: ", body)
 
 
+def _csv_table(one: Directive, state: StateCore) -> str:
+    """Return the table of lines of comma-separated cells."""
+    header = one.options.get("header")
+    lines = [*([header] if header else []), *one.body.splitlines()]
+    html = ""
+    try:
+        rows = list(csv.reader(lines, skipinitialspace=True))
+    except csv.Error:  # a cell of over 131,072 characters
+        return ""
+    for number, cells in enumerate(rows):
+        tag = "th" if number < max(one.header_rows, bool(header)) else "td"
+        shown = (state.md.renderInline(cell, state.env) for cell in cells)
+        html += f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in shown)}</tr>"
+    return f"<table>{html}</table>"
+
+
+def _list_table(tokens: list[Token], header_rows: int) -> Iterator[Token]:
+    """Yield the table whose rows are the items of a list, and whose cells are those of theirs."""
+    depth = rows = 0
+    for token in tokens:
+        depth += token.type == "bullet_list_open"
+        tag = _OF_LIST_TABLE.get((token.tag, depth), token.tag)
+        depth -= token.type == "bullet_list_close"
+        rows += (tag, token.nesting) == ("tr", 1)
+        if tag != _LEFT_OUT:
+            token.tag = "th" if tag == "td" and rows <= header_rows else tag
+            yield token
+
+
 def _html(content: str, of: Token | None = None) -> Token:
     token = Token("html_block", "", 0, content=content)
     token.map = of.map if of is not None else None
@@ -133,7 +178,7 @@ def _image(one: Directive) -> str:
 
 
 def _opening(one: Directive, state: StateCore) -> str:
-    title = state.md.renderInline(one.argument) if one.argument else ""
+    title = state.md.renderInline(one.argument, state.env) if one.argument else ""
     if one.name == "tab-item":
         return f'<tabs><tabitem label="{escape(one.argument)}">'
     if one.name in _ELEMENTS:

@@ -18,6 +18,7 @@ from markdown_it.utils import EnvType
 from mdit_py_plugins.admon import admon_plugin
 from mdit_py_plugins.amsmath import amsmath_block, amsmath_plugin
 from mdit_py_plugins.attrs import attrs_block_plugin, attrs_plugin
+from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.gfm import gfm_plugin
@@ -55,6 +56,8 @@ _INCLUDE = {
 }
 """Includes that are left in a listing, and the files that they name."""
 _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
+_AQUASCOPE = re.compile(r"`[\[({][^`\n]*[\])}]`|^#(?![!\[]).*\n?", re.MULTILINE)
+"""In a drawn listing of mdbook-aquascope: marks of places, and lines that it hides."""
 
 
 @dataclass(slots=True)
@@ -151,10 +154,10 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
     if jsx or site is Site.DOCUSAURUS:
         md.disable("code")  # MDX has no indented code
     if site is Site.MYST:
-        md.use(myst_block_plugin).use(myst_role_plugin)
+        md.use(myst_block_plugin).use(myst_role_plugin).use(colon_fence_plugin)
     else:
-        md.use(admon_plugin)
-    md.use(containers_plugin).use(directives_plugin)
+        md.use(admon_plugin).use(containers_plugin)
+    md.use(directives_plugin)
     md.block.ruler.before("table", "budget", _within_budget)
     for name, rule in _RULES.items():
         md.add_render_rule(name, _method(rule))
@@ -190,6 +193,8 @@ def _fence(tokens: Sequence[Token], index: int, _options: object, env: EnvType) 
     code = token.content
     if language == "rust" and env.get("site") is Site.MDBOOK:
         code = _HIDDEN_RUST.sub("", code)
+    if language == "aquascope":
+        language, code = "rust", _AQUASCOPE.sub("", code)
     if env.get("site") is Site.DOCUSAURUS and "highlight-" in code:
         code = _HIGHLIGHT.sub("", code)
     code = _with_missing_files(code, token, env)
@@ -247,6 +252,7 @@ def _role(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -
 
 _RULES: dict[str, Callable[..., str]] = {
     "fence": _fence,
+    "colon_fence": _fence,
     "code_block": _fence,
     "math_inline": _formula(False),
     "math_inline_double": _formula(True),

@@ -25,12 +25,21 @@ _EXPRESSION = re.compile(r"\{[^{}\n]{0,400}\}")
 _BLANK = re.compile(r"\{\s*(['\"`])\s*\1\s*\}")
 _LINE = re.compile(
     r"(?:\{\{[^{}]*\}\}|\{%.*%\}|-{1,2}8<-{1,2} .*|\{[#:/@](?:if|else|each|key|await|html)\b.*\}"
-    r"|\[TOC\]|\[\[toc\]\]|\^)\s*$",
+    r"|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^)\s*$",
     re.IGNORECASE,
 )
-_SILENT = re.compile(r"\{[#:/@]|\[\[?toc|\^|\{% *(?:raw|endraw|comment|endcomment)", re.IGNORECASE)
+_SILENT = re.compile(
+    r"\{[#:/@]|\*|\[\[?toc|\^|\{% *(?:raw|endraw|comment|endcomment)", re.IGNORECASE
+)
 """Lines that are left out without being counted."""
-_BEGINS = frozenset("{-[^")
+_BEGINS = frozenset("{-[^*")
+_DECORATED = re.compile(
+    r"(?P<mark>==|\^\^)(?=\S)[^=^\n]{1,400}(?<=\S)(?P=mark)|(?P<keys>\+\+)[a-z0-9\"][\w+\"-]{0,80}\+\+"
+)
+"""PyMdown's marked and inserted text, and keys."""
+_MARKERS = re.compile(r"(?:@[A-Z]\w{0,40}(?:\[\w{0,40}\])?\{[^{}\n]{1,80}\})+")
+"""Markers of mdBook's preprocessors, such as mdbook-aquascope's permissions."""
+_MARKER = re.compile(r"\{([^{}]*)\}")
 _MODULE = re.compile(r"(?:import|export)\s[^\n]*")
 
 
@@ -40,6 +49,7 @@ def unresolved_plugin(md: MarkdownIt) -> None:
     )
     md.block.ruler.before("fence", "module", _module)
     md.inline.ruler.before("escape", "unresolved", _inline)
+    md.inline.ruler.before("escape", "decorated", _decorated)
     md.add_render_rule(UNRESOLVED, lambda _renderer, *arguments: _shown(*arguments))
 
 
@@ -47,7 +57,8 @@ def _shown(tokens: Sequence[Token], index: int, *_: object) -> str:
     """Render what is left out of a line: nothing, a gap, or the id that it gives to the block."""
     token = tokens[index]
     if token.meta["unknown"]:
-        return f"<{UNKNOWN}></{UNKNOWN}>"
+        named = ", ".join(_MARKER.findall(token.content)) if token.content[0] == "@" else ""
+        return f"<{UNKNOWN}>{escape(named)}</{UNKNOWN}>"
     ident = _ID.search(token.content) if token.content.startswith("{:") else None
     return f'<span id="{escape(ident[1])}"></span>' if ident else ""
 
@@ -78,14 +89,30 @@ def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
+def _decorated(state: StateInline, silent: bool) -> bool:
+    """Read what stands between two marks of PyMdown, without the marks."""
+    source, at = state.src, state.pos
+    if source[at] not in "=^+" or state.env["site"] not in (Site.MKDOCS, Site.PLAIN):
+        return False
+    found = _DECORATED.match(source, at, state.posMax)
+    if found is None or (found["keys"] and at and source[at - 1].isalnum()):
+        return False
+    if not silent:
+        end, state.pos, state.posMax = state.posMax, at + 2, found.end() - 2
+        state.md.inline.tokenize(state)
+        state.posMax = end
+    state.pos = found.end()
+    return True
+
+
 def _inline(state: StateInline, silent: bool) -> bool:
     source, at = state.src, state.pos
-    if source[at] != "{":
+    if source[at] not in "{@" or (source[at] == "@" and state.env["site"] is not Site.MDBOOK):
         return False
     found = _COMMENT.match(source, at) or _ATTRIBUTES.match(source, at)
     unknown = None
     if found is None:
-        unknown = found = _MUSTACHE.match(source, at)
+        unknown = found = _MUSTACHE.match(source, at) or _MARKERS.match(source, at)
     is_mdx = state.env.get("site") is Site.DOCUSAURUS
     if found is None and is_mdx and (found := _BLANK.match(source, at)) and not silent:
         state.pending += " "
