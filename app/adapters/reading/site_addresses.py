@@ -101,7 +101,8 @@ def site_addresses(pages: Sequence[PageFacts], sitemap: Sequence[str], base_url:
     """
     by_path = _files_by_path([page.file for page in pages])
     given = f"{checked_base_url(base_url).rstrip('/')}/" if base_url else ""
-    built = _by_canonical(pages) or _by_sitemap(sitemap, by_path)
+    named = (page.canonical for page in pages if page.canonical.startswith("http"))
+    built = _base_of(named, by_path) or _base_of(sitemap, by_path)
     if not (given or built):
         given = "/"  # links are paths
     part = given.removeprefix(built) if built and given.startswith(built) else ""
@@ -123,29 +124,14 @@ def _files_by_path(files: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _by_canonical(pages: Iterable[PageFacts]) -> str:
-    votes: Counter[str] = Counter()
-    for page in pages:
-        canonical = unquote(page.canonical)
-        if not canonical.startswith(("http://", "https://")):
-            continue
-        for path in paths_of(page.file):
-            if path and canonical.endswith(f"/{path}"):
-                votes[canonical[: -len(path)]] += 1
-                break
-            if not path:
-                votes[f"{canonical.rstrip('/')}/"] += 1
-    return encoded_url(votes.most_common(1)[0][0]) if votes else ""
-
-
-def _by_sitemap(sitemap: Sequence[str], by_path: Mapping[str, str]) -> str:
-    """Return the URL below which most of the sitemap's pages are files of the folder."""
-    parts = min(sitemap, key=len, default="").split("/")
+def _base_of(urls: Iterable[str], by_path: Mapping[str, str]) -> str:
+    """Return the URL below which most of these pages are files of the folder; "" if none is."""
     hits: Counter[str] = Counter()
-    for count in range(3, len(parts) + 1):
-        base = "/".join(parts[:count]).rstrip("/") + "/"
-        below = (f"{url}/" if f"{url}/" == base else url for url in sitemap)
-        paths = (unquote(url.removeprefix(base)) for url in below if url.startswith(base))
-        hits[base] = sum(path in by_path for path in paths)
-    best, count = max(hits.items(), key=lambda one: one[1], default=("", 0))
-    return encoded_url(best) if count else ""
+    for one in urls:
+        url = f"{one.rstrip('/')}/"
+        slash = url.find("/", url.find("://") + 3)
+        while slash >= 0:
+            if unquote(one[slash + 1 :]) in by_path:
+                hits[url[: slash + 1]] += 1
+            slash = url.find("/", slash + 1)
+    return encoded_url(max(hits, key=lambda one: hits[one], default=""))

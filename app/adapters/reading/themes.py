@@ -7,6 +7,7 @@ import tomllib
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -43,6 +44,9 @@ class Theme:
         """Return the elements below `root` that the selectors of `key` match, in page order."""
         selectors = self.selectors.get(key)
         return list(_compiled(", ".join(selectors))(root)) if selectors else []
+
+    def is_marked(self, root: HtmlElement) -> bool:
+        return bool(self.marker) and bool(_compiled(self.marker)(root))
 
     def content(self, root: HtmlElement) -> HtmlElement | None:
         """Return the page's main element, by the first selector that finds one with content."""
@@ -142,8 +146,14 @@ def theme_of(root: HtmlElement) -> Theme:
 
     Of several, the first whose content is on the page.
     """
+    without_content = []
+    for theme in chain(_named(root), (one for one in _themes() if one.is_marked(root))):
+        if _with_content(theme.own_content, root) is not None:
+            return theme
+        without_content.append(theme)
+    return next(iter(without_content), fallback())
+
+
+def _named(root: HtmlElement) -> list[Theme]:
     names = root.xpath("//meta[translate(@name, 'G', 'g')='generator']/@content")
-    found = [one for one in _themes() if names and one.generator and one.generator.search(names[0])]
-    found += [one for one in _themes() if one.marker and _compiled(one.marker)(root)]
-    has_content = (one for one in found if _with_content(one.own_content, root) is not None)
-    return next(has_content, found[0] if found else fallback())
+    return [one for one in _themes() if names and one.generator and one.generator.search(names[0])]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from posixpath import join, normpath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.markdown.contents import summary_entries, yaml_entries
@@ -58,6 +58,19 @@ class Recognised(NamedTuple):
     reason: str
 
 
+def _index_first(name: str) -> list[tuple[float, str]]:
+    """Sort key: by folders, numbers before the names as numbers, a folder's index first."""
+    parts = PurePosixPath(name).with_suffix("").parts
+    keys = [(_leading(one), one.lower()) for one in parts]
+    is_index = parts[-1].lower() in ("index", "readme", "intro")
+    return [*keys[:-1], (-1.0, "")] if is_index else keys
+
+
+def _leading(name: str) -> float:
+    found = re.match(r"\d{1,6}", name)
+    return float(found.group()) if found else math.inf
+
+
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """What a generator's configuration says."""
@@ -73,7 +86,7 @@ class _Facts:
     """A page's file below `folder` -> its path below the base URL."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Other names of pages, such as Docusaurus's ids -> their files below `folder`."""
-    order: Callable[[str], Any] = str
+    order: Callable[[str], list[tuple[float, str]]] = _index_first
 
 
 def open_sources(
@@ -217,7 +230,6 @@ def _mkdocs(files: SourceFiles, config: str) -> _Facts:
         language,
         str(settings.get("site_url") or ""),
         path_of,
-        order=_index_first,
     )
 
 
@@ -231,7 +243,6 @@ def _myst(files: SourceFiles, config: str) -> _Facts:
         str(project.get("title") or book.get("title") or ""),
         base_url=_address(book),
         path_of=_bare_path if config == "myst.yml" else _html_path,
-        order=_index_first,
     )
 
 
@@ -245,8 +256,8 @@ def _plain(files: SourceFiles, config: str) -> _Facts:
     book = _settings(files, "_config.yml")
     entries = list(summary_entries(files.settings(summary))) if summary else None
     folder = summary.rpartition("/")[0]
-    return _Facts(folder, entries, str(book.get("title") or ""), base_url=_address(book),
-                  path_of=_html_path, order=_index_first)  # fmt: skip
+    title = str(book.get("title") or "")
+    return _Facts(folder, entries, title, base_url=_address(book), path_of=_html_path)
 
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
@@ -268,17 +279,19 @@ def _docusaurus(files: SourceFiles, config: str) -> _Facts:
     text = files.settings(config) if config else ""
     folder = normpath(join(root, _literal(text, "path") or "docs"))
     folder = folder if files.has_folder(folder) else ("docs" if files.has_folder("docs") else "")
-    docs = [_doc(files, folder, name) for name in page_names(files, folder)]
+    docs = {name: front_matter_of(files, join(folder, name)) for name in page_names(files, folder)}
     sidebars = join(root, "sidebars.json")
-    entries = _sidebar_entries(files, sidebars) if files.has(sidebars) else None
     base = f"{_literal(text, 'url').rstrip('/')}/{_literal(text, 'baseUrl').strip('/')}".rstrip("/")
     route = _literal(text, "routeBasePath") if "routeBasePath" in text else "docs" if text else ""
-    paths = {doc.name: f"{route.strip('/')}/{doc.path}" for doc in docs}
-    order = {doc.name: doc.order for doc in docs}
     return _Facts(
-        folder, entries, _literal(text, "title"), "", base, lambda name: paths[name],
-        {doc.ident: doc.name for doc in docs}, lambda name: order[name],
-    )  # fmt: skip
+        folder,
+        _sidebar_entries(files, sidebars) if files.has(sidebars) else None,
+        _literal(text, "title"),
+        base_url=base,
+        path_of=lambda name: f"{route.strip('/')}/{_doc_path(name, docs[name])}",
+        names={_doc_id(name, front): name for name, front in docs.items()},
+        order=lambda name: _doc_order(name, docs[name]),
+    )
 
 
 def _literal(text: str, key: str) -> str:
@@ -287,36 +300,27 @@ def _literal(text: str, key: str) -> str:
     return found["value"] if found else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Doc:
-    name: str
-    ident: str
-    path: str
-    order: tuple[object, ...]
+def _doc_id(name: str, front: Mapping[str, object]) -> str:
+    """Return the id: the path without number prefixes, whose end front matter may name."""
+    *above, last = (_NUMBER.sub("", one) for one in PurePosixPath(name).with_suffix("").parts)
+    return "/".join([*above, str(front.get("id") or last)])
 
 
-def _doc(files: SourceFiles, folder: str, name: str) -> _Doc:
-    """Return a doc's id, path and place: without number prefixes, unless front matter says so."""
-    front = front_matter_of(files, join(folder, name))
-    *above, last = PurePosixPath(name).with_suffix("").parts
-    clean = [_NUMBER.sub("", one) for one in above]
-    stem = _NUMBER.sub("", last)
-    slug, own = str(front.get("slug") or ""), str(front.get("id") or stem)
+def _doc_path(name: str, front: Mapping[str, object]) -> str:
+    """Return the path: its slug from the root, its folder for an index, else like its id."""
+    above, slash, own = _doc_id(name, front).rpartition("/")
+    *folders, last = PurePosixPath(name).with_suffix("").parts
+    slug = str(front.get("slug") or "")
     if slug.startswith("/"):
-        path = slug.lstrip("/")
-    elif not slug and (stem.lower() in ("index", "readme") or (above and last == above[-1])):
-        path = "".join(f"{one}/" for one in clean)
-    else:
-        path = "/".join([*clean, slug or own])
+        return slug.lstrip("/")
+    is_index = _NUMBER.sub("", last).lower() in ("index", "readme") or last in folders[-1:]
+    return f"{above}{slash}{'' if is_index and not slug else slug or own}"
+
+
+def _doc_order(name: str, front: Mapping[str, object]) -> list[tuple[float, str]]:
     position = front.get("sidebar_position")
-    number = float(position) if isinstance(position, (int, float)) else _number(last)
-    ranks = [(_number(one), one) for one in above]
-    return _Doc(name, "/".join([*clean, own]), path, (*(x for r in ranks for x in r), number, last))
-
-
-def _number(name: str) -> float:
-    found = re.match(r"\d+", name)
-    return float(found.group()) if found and _NUMBER.match(name) else math.inf
+    *above, last = _index_first(name)
+    return [*above, (float(position), last[1]) if isinstance(position, int | float) else last]
 
 
 def _sidebar_entries(files: SourceFiles, file: str) -> list[Entry]:
@@ -328,19 +332,6 @@ def _sidebar_entries(files: SourceFiles, file: str) -> list[Entry]:
         raise BookError(f"is not JSON: {error}", file) from error
 
 
-def _index_first(name: str) -> list[tuple[float, str]]:
-    """Sort key: by folders, numbers before the names as numbers, a folder's index first."""
-    parts = PurePosixPath(name).with_suffix("").parts
-    keys = [(_leading(one), one.lower()) for one in parts]
-    is_index = parts[-1].lower() in ("index", "readme", "intro")
-    return [*keys[:-1], (-1.0, "")] if is_index else keys
-
-
-def _leading(name: str) -> float:
-    found = re.match(r"\d{1,6}", name)
-    return float(found.group()) if found else math.inf
-
-
 def _table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
     value = table.get(key)
     return value if isinstance(value, Mapping) else {}
@@ -350,8 +341,7 @@ _CONFIGS: dict[Site, tuple[str, ...]] = {
     Site.DOCUSAURUS: tuple(
         f"{folder}{name}"
         for folder in ("", "website/")
-        for name in ("site.json", "docusaurus.config.js", "docusaurus.config.ts",
-                     "docusaurus.config.mjs", "docusaurus.config.cjs")
+        for name in ("site.json", *(f"docusaurus.config.{one}" for one in ("js", "ts", "mjs", "cjs")))
     ),
     Site.MDBOOK: ("book.toml",),
     Site.MKDOCS: ("mkdocs.yml", "mkdocs.yaml"),
