@@ -341,7 +341,7 @@ _CONFIGS: dict[Site, tuple[str, ...]] = {
     Site.DOCUSAURUS: tuple(
         f"{folder}{name}"
         for folder in ("", "website/")
-        for name in ("site.json", *(f"docusaurus.config.{one}" for one in ("js", "ts", "mjs", "cjs")))
+        for name in ("site.json", *map("docusaurus.config.{}".format, ("js", "ts", "mjs", "cjs")))
     ),
     Site.MDBOOK: ("book.toml",),
     Site.MKDOCS: ("mkdocs.yml", "mkdocs.yaml"),
