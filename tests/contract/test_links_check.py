@@ -141,7 +141,7 @@ def test_links_of_a_built_site_land_on_it(run: Run, tmp_path: Path) -> None:
         "An empty text",
         "Default:,-A",
         "A list of owls",
-        "from owls import barn",
+        "owls import barn",
         "",
         "",
     ]
