@@ -19,7 +19,8 @@ from app.bootstrap.books import (
     strategy_of,
 )
 from app.cli.options import Json, Site, Source, Strategy
-from app.cli.output import phases, print_json, remark_each
+from app.cli.output import print_json, remark_each
+from app.cli.progress import phases
 from app.cli.running import command, group, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
