@@ -48,10 +48,7 @@ def runner(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
             for name, value in environment.items():
                 patch.setenv(name, value)
             capsys.readouterr()
-            try:
-                code = main([str(argument) for argument in arguments])
-            except SystemExit as stop:  # argparse leaves by itself
-                code = int(stop.code or 0)
+            code = main([str(argument) for argument in arguments])
             out, err = capsys.readouterr()
         return Result(code, out, err)
 

@@ -14,15 +14,9 @@ from typer import Option
 from app.bootstrap.books import requests_by_edition, site_remarks
 from app.bootstrap.uploads import import_ledger
 from app.cli.options import Json, OneBook, Site, Source, Strategy
-from app.cli.output import (
-    JsonProgress,
-    duration,
-    errors_as_json,
-    phases,
-    print_json,
-    remark_each,
-)
+from app.cli.output import duration, print_json, remark_each
 from app.cli.printing import remark
+from app.cli.progress import JsonProgress, errors_as_json, phases
 from app.cli.reading import source_request
 from app.cli.running import command, group, open_application
 from app.domain.book_id import BookId

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 from typer import Option
@@ -19,7 +20,8 @@ from app.bootstrap.books import (
     strategy_of,
 )
 from app.cli.options import Json, Site, Source, Strategy
-from app.cli.output import phases, print_json, remark_each
+from app.cli.output import duration, print_json, remark_each
+from app.cli.printing import remark
 from app.cli.running import command, group, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
@@ -27,6 +29,9 @@ from app.domain.document import Block, Book
 from app.services.ingest import IngestRequest
 from app.services.phases import ignore
 from app.settings import Settings
+
+_SAID_EVERY = 5.0
+"""Seconds between two lines of progress."""
 
 commands = group()
 
@@ -38,16 +43,27 @@ async def source_request(
     folder, book, base_url = Path(source), None, ""
     if "://" in source:
         book = book_at(source)
-        with phases() as shown, shown.phase("fetch", unit="pages") as advance:
-            folder, base_url = await fetched(
-                source, settings, allow_private=allow_private, progress=lambda *_: advance(1)
-            )
+        folder, base_url = await fetched(
+            source, settings, allow_private=allow_private, progress=_said_from_time_to_time()
+        )
     return IngestRequest(
         folder=folder,
         book=book,
         base_url=base_url,
         strategy=strategy_of(folder),
     )
+
+
+def _said_from_time_to_time() -> Callable[[int, int, float], None]:
+    said = monotonic()
+
+    def say(done: int, known: int, seconds_left: float) -> None:
+        nonlocal said
+        if monotonic() - said >= _SAID_EVERY:
+            said = monotonic()
+            remark(f"fetched {done:,} of {known:,} pages, about {duration(seconds_left)} left")
+
+    return say
 
 
 @command(commands)

@@ -19,8 +19,8 @@ from app.bootstrap.books import sample_request
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.storage import storage_warnings
 from app.cli.options import Port
-from app.cli.output import phases
 from app.cli.printing import remark
+from app.cli.progress import phases
 from app.cli.running import command, group, open_application
 from app.cli.workers import end_with_parent, require_server, run_workers
 from app.domain.chunking.config import StrategyName

@@ -101,6 +101,28 @@ def test_every_command_explains_itself_and_its_options_stand_in_the_table(name: 
             assert f"`{option}" in row[0] or option == "--json"
 
 
+OPTIONS = {
+    name: {one for parameter in LEAVES[name].params for one in parameter.opts} for name in LEAVES
+}
+DOCUMENTS = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "specs").rglob("*.md"),
+    ROOT / "tests/attacks/README.md",
+]
+in_every_document = pytest.mark.parametrize(
+    "document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT))
+)
+
+
+@in_every_document
+def test_every_command_line_that_a_document_shows_is_understood(document: Path) -> None:
+    shown = re.findall(
+        r"(?:^|`)textbook-rag ((?:keys )?[a-z]+)([^`\n#]*)", document.read_text("utf-8"), re.M
+    )
+    for name, arguments in shown:
+        assert {*re.findall(r"(?<!\S)--[a-z-]+", arguments)} <= OPTIONS[name], name
+
+
 ERROR_CLASSES = [
     value
     for value in vars(errors).values()
@@ -118,16 +140,7 @@ def test_every_error_code_stands_in_the_table_with_its_exit_code_and_status(
     assert row[2] == str(status_of(error.__new__(error)).status)
 
 
-DOCUMENTS = [
-    *ROOT.glob("*.md"),
-    *(ROOT / "specs").rglob("*.md"),
-    ROOT / "tests/attacks/README.md",
-]
-
-
-@pytest.mark.parametrize(
-    "document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT))
-)
+@in_every_document
 def test_every_path_that_a_document_names_is_there(document: Path) -> None:
     named = re.findall(
         r"`((?:app|tests|scripts|specs)/[\w./-]*\w)", document.read_text(encoding="utf-8")

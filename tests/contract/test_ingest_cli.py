@@ -11,7 +11,8 @@ import pytest
 from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.edge import EdgeIndex
-from app.cli.output import ProgressLines, duration, remark_each
+from app.cli.output import duration, remark_each
+from app.cli.progress import ProgressLines
 from app.domain.book_id import BookId
 from tests.command_line import Run
 from tests.ingesting import edit, make_book

@@ -139,7 +139,7 @@ def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
     book = make_book(tmp_path / "lamps", 1)
     run("ingest", book)
     edit(book / "page0.md", "Page0 part0", "Newer words")
-    for file, advice in (("ledger/lamps.sqlite", "import"), ("embeddings.sqlite", "delete")):
+    for file, advice in (("ledger/lamps.sqlite", "--ledger FILE"), ("embeddings.sqlite", "delete")):
         path = home / "state" / file
         kept = path.read_bytes()
         path.write_bytes(content)
