@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from app.domain.book_id import BookId
 from app.domain.errors import ProviderError
 from app.domain.retrieval.context_assembly import assemble, edge_passages
-from app.domain.retrieval.fusion import DENSE_WEIGHT, Fused, Fusion, fuse
+from app.domain.retrieval.fusion import Fused, fuse
 from app.domain.retrieval.query import (
     Candidates,
     ContextPassage,
@@ -54,8 +54,6 @@ class Retrieve:
     count_tokens: Callable[[str], int]
     feature_reranker: FeatureReranker | None = None
     """None: the fused order is kept. Only a hybrid search has a second stage."""
-    fusion: Fusion = Fusion.WEIGHTED
-    dense_weight: float = DENSE_WEIGHT
 
     async def search(self, query: SearchQuery, page_url: str = "") -> RetrievalResult:
         """Return up to `query.k` hits, best first, of the editions of the reader's page.
@@ -105,7 +103,7 @@ class Retrieve:
                     of_books = replace(asked.query.filter, books=books)
                     found.append(await self.index.search(asked.dense, sparse, limit, of_books))
             best = Candidates.best(found, limit)
-            return fuse(best, self.fusion, self.dense_weight)[:wanted]
+            return fuse(best)[:wanted]
 
     async def _search_and_rescore(
         self, asked: AnalysedQuery, reranker: Reranker | None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.book_id import BookId
-from app.domain.retrieval.fusion import RRF_K, Fusion, fuse
+from app.domain.retrieval.fusion import fuse
 from app.domain.retrieval.query import Candidates, ScoredId
 
 
@@ -17,17 +17,15 @@ def scored(**scores: float) -> tuple[ScoredId, ...]:
     return tuple(ScoredId(BookId("book"), chunk, score) for chunk, score in scores.items())
 
 
-def ranking(
-    candidates: Candidates, method: Fusion, weight: float = 0.5
-) -> list[tuple[str, object]]:
-    return [(one.chunk_id, pytest.approx(one.score)) for one in fuse(candidates, method, weight)]
+def ranking(candidates: Candidates, weight: float = 0.5) -> list[tuple[str, object]]:
+    return [(one.chunk_id, pytest.approx(one.score)) for one in fuse(candidates, weight)]
 
 
 BOTH = Candidates(dense=scored(a=0.9, b=0.7, c=0.5), sparse=scored(c=20.0, a=10.0, d=5.0))
 
 
 def test_weighted_is_minmax_of_dense_plus_share_of_the_best_sparse_score() -> None:
-    assert ranking(BOTH, Fusion.WEIGHTED) == [
+    assert ranking(BOTH) == [
         ("a", 0.5 * 1.0 + 0.5 * 0.5),
         ("c", 0.5 * 0.0 + 0.5 * 1.0),
         ("b", 0.5 * 0.5),
@@ -35,33 +33,16 @@ def test_weighted_is_minmax_of_dense_plus_share_of_the_best_sparse_score() -> No
     ]
 
 
-def test_rrf_uses_ranks_only_and_gives_1_to_the_first_of_both() -> None:
-    first_in_both = Candidates(dense=scored(a=0.9, b=0.1), sparse=scored(a=3.0, c=2.9))
-    second = 0.5 * (RRF_K + 1) / (RRF_K + 2)
-    assert ranking(first_in_both, Fusion.RRF) == [("a", 1.0), ("b", second), ("c", second)]
-
-
-def test_dbsf_puts_the_mean_of_a_list_at_one_half() -> None:
-    only_dense = Candidates(dense=scored(a=3.0, b=2.0, c=1.0))
-    assert ranking(only_dense, Fusion.DBSF) == [("a", 0.5 + 1 / 6), ("b", 0.5), ("c", 0.5 - 1 / 6)]
-
-
-def test_dbsf_of_equal_scores_is_one_half_each() -> None:
-    assert ranking(Candidates(sparse=scored(a=2.0, b=2.0)), Fusion.DBSF) == [("a", 0.5), ("b", 0.5)]
-
-
-@pytest.mark.parametrize("method", Fusion)
-def test_weight_1_ranks_by_dense_alone_and_weight_0_by_sparse_alone(method: Fusion) -> None:
-    dense_first = [chunk for chunk, _ in ranking(BOTH, method, 1.0)]
-    sparse_first = [chunk for chunk, _ in ranking(BOTH, method, 0.0)]
+def test_weight_1_ranks_by_dense_alone_and_weight_0_by_sparse_alone() -> None:
+    dense_first = [chunk for chunk, _ in ranking(BOTH, 1.0)]
+    sparse_first = [chunk for chunk, _ in ranking(BOTH, 0.0)]
     assert dense_first[:2] == ["a", "b"]
     assert sparse_first[:2] == ["c", "a"]
 
 
-@pytest.mark.parametrize("method", [Fusion.WEIGHTED, Fusion.RRF])
-def test_a_list_that_is_empty_leaves_all_weight_to_the_other(method: Fusion) -> None:
-    assert ranking(Candidates(sparse=scored(a=7.0)), method) == [("a", 1.0)]
-    assert ranking(Candidates(dense=scored(a=0.3)), method) == [("a", 1.0)]
+def test_a_list_that_is_empty_leaves_all_weight_to_the_other() -> None:
+    assert ranking(Candidates(sparse=scored(a=7.0))) == [("a", 1.0)]
+    assert ranking(Candidates(dense=scored(a=0.3))) == [("a", 1.0)]
 
 
 def test_raw_scores_are_kept_and_none_where_a_list_does_not_hold_the_chunk() -> None:
@@ -85,20 +66,20 @@ _lists = st.dictionaries(_ids, st.floats(-1, 50, allow_nan=False), max_size=8).m
 )
 
 
-@given(_lists, _lists, st.sampled_from(Fusion), st.floats(0, 1))
+@given(_lists, _lists, st.floats(0, 1))
 def test_every_candidate_appears_once_with_a_score_from_0_to_1_in_descending_order(
-    dense: tuple[ScoredId, ...], sparse: tuple[ScoredId, ...], method: Fusion, weight: float
+    dense: tuple[ScoredId, ...], sparse: tuple[ScoredId, ...], weight: float
 ) -> None:
-    fused = fuse(Candidates(dense, sparse), method, weight)
+    fused = fuse(Candidates(dense, sparse), weight)
     ids = [one.chunk_id for one in fused]
     assert sorted(ids) == sorted({one.chunk_id for one in dense + sparse})
     assert all(math.isfinite(one.score) and -1e-9 <= one.score <= 1 + 1e-9 for one in fused)
     assert [one.score for one in fused] == sorted((one.score for one in fused), reverse=True)
 
 
-@given(_lists, _lists, st.sampled_from(Fusion))
+@given(_lists, _lists)
 def test_ties_are_broken_by_id_so_the_same_candidates_give_the_same_order(
-    dense: tuple[ScoredId, ...], sparse: tuple[ScoredId, ...], method: Fusion
+    dense: tuple[ScoredId, ...], sparse: tuple[ScoredId, ...]
 ) -> None:
-    fused = fuse(Candidates(dense, sparse), method)
+    fused = fuse(Candidates(dense, sparse))
     assert fused == sorted(fused, key=lambda one: (-one.score, one.chunk_id))
