@@ -330,6 +330,7 @@ def test_a_single_page_is_a_site_at_its_canonical_or_given_address(tmp_path: Pat
     urls = [one.url for given in ("", BASE) for one in only(path, given).pages]
     assert urls == [f"{BASE}owls.html", BASE]
     assert (only(path).title, only(path).language) == ("Owls", "de")
+    assert [one.text for one in read_book(path).blocks()] == ["Owls."]
 
 
 def test_what_is_left_out_is_named_and_first_what_an_owner_may_miss(tmp_path: Path) -> None:

@@ -13,14 +13,13 @@ from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.page_facts import PageFacts, read_facts
 from app.adapters.reading.site_addresses import Addresses, read_sitemaps, site_addresses
 from app.adapters.reading.site_editions import Root, find_editions
+from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.table_of_contents import Listed, TableOfContents
 from app.adapters.reading.themes import UNKNOWN
 from app.domain.document import SourceWarning
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError, FileRefused
-from app.domain.reading_budget import check_size
 from app.domain.urls import encoded_url
-from app.services.safe_paths import file_inside
 
 PAGE_BYTES = 50_000_000
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
@@ -42,7 +41,7 @@ _FURNITURE = {
 class SitePages:
     """The pages of one edition of a site, in reading order."""
 
-    folder: Path
+    files: SourceFiles
     title: str
     base_url: str
     """The address of the edition, without a slash at its end."""
@@ -67,7 +66,7 @@ class SitePages:
         ]
 
     def read(self, page: PageInfo) -> bytes:
-        return _read(self.folder, page.file)
+        return self.files.data(page.file, PAGE_BYTES)
 
 
 def counted(pages: Sequence[str]) -> str:
@@ -88,7 +87,8 @@ def open_site_folder(
     if folder.is_file():
         return (_single_page(folder, base_url),)
     left_out: dict[str, list[str]] = defaultdict(list, {UNLISTED: []})
-    every = [*_facts(folder, left_out, skip_refused=skip_refused)]
+    source = SourceFiles(folder)
+    every = [*_facts(source, left_out, skip_refused=skip_refused)]
     if not every:
         message = "no built pages found: give the folder that holds the site's HTML files"
         raise BookError(message, str(folder))
@@ -99,7 +99,7 @@ def open_site_folder(
     sites: list[SitePages] = []
     for root, (edition, pages) in find_editions(inside, addresses).items():
         files = {page.file: page for page in pages}
-        site = _site(folder, files, root, edition, addresses)
+        site = _site(source, files, root, edition, addresses)
         for reason, names in site.left_out.items() if not sites or not site.pages else ():
             left_out[reason] += names
         sites += [site] if site.pages else []
@@ -111,19 +111,20 @@ def open_site_folder(
 
 
 def _single_page(path: Path, base_url: str) -> SitePages:
-    page = read_facts(_read(path.parent, path.name), path.name)
+    files = SourceFiles(path.parent)
+    page = read_facts(files.data(path.name, PAGE_BYTES), path.name)
     own = page.canonical if page.canonical.startswith(("http://", "https://")) else ""
     url = encoded_url(base_url or own)
     info = PageInfo(page.file, url, language=page.language, theme=page.theme)
-    return SitePages(path.parent, site_title([page]), url, page.language, ONLY, (info,), {})
+    return SitePages(files, site_title([page]), url, page.language, ONLY, (info,), {})
 
 
 def _facts(
-    folder: Path, left_out: Mapping[str, list[str]], *, skip_refused: bool
+    files: SourceFiles, left_out: Mapping[str, list[str]], *, skip_refused: bool
 ) -> Iterator[PageFacts]:
-    for file in _html_files(folder):
+    for file in _html_files(files.root):
         try:
-            yield read_facts(_read(folder, file), file)
+            yield read_facts(files.data(file, PAGE_BYTES), file)
         except FileRefused:
             if not skip_refused:
                 raise
@@ -148,17 +149,8 @@ def _sort_key(name: str) -> tuple[bool, str]:
     return not name.startswith("index."), re.sub(r"\d+", lambda number: number[0].zfill(9), name)
 
 
-def _read(folder: Path, file: str) -> bytes:
-    try:
-        path = file_inside(folder.resolve(), file)
-        check_size(path.stat().st_size, PAGE_BYTES, file)
-        return path.read_bytes()
-    except OSError as error:
-        raise BookError(f"cannot be read: {error.strerror}", file) from error
-
-
 def _site(
-    folder: Path,
+    source: SourceFiles,
     files: Mapping[str, PageFacts],
     root: Root,
     edition: Edition,
@@ -191,7 +183,7 @@ def _site(
         reasons.setdefault(reason, []).append(file)
     languages = Counter(page.language for page in pages if page.language)
     return SitePages(
-        folder,
+        source,
         site_title([files[page.file] for page in pages]),
         addresses.url_of_folder(root.folder or addresses.part),
         max(languages, key=lambda one: languages[one], default=""),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import yaml
 
 from app.domain.errors import BookError, FileRefused
@@ -62,37 +60,27 @@ class _Lenient(yaml.SafeLoader):
 _Lenient.add_multi_constructor("", lambda *_: None)
 
 
-@dataclass(slots=True)
-class _Collection:
-    anchor: str | None
-    nodes: int = 1
-
-
 def _count(text: str, file: str, first_line: int) -> None:
     """Count nodes and depth from the event stream, before any object is built."""
-    # By anchor; the entry of None is never read, because every alias has an anchor.
-    anchored: dict[str | None, int] = {}
-    # The first entry is the document itself.
-    opened = [_Collection(None)]
+    anchored: dict[str | None, int] = {}  # Anchor -> nodes of what it names; an alias has one.
+    anchors: list[str | None] = [None]  # Of the open collections, outermost first: the document.
+    nodes = [1]
     for event in yaml.parse(text, Loader=LOADER):
-        nodes = 0
+        added = 0
         if isinstance(event, yaml.AliasEvent):
-            # A recursive alias is refused or cut by the loader.
-            nodes = anchored.get(event.anchor, 1)
+            added = anchored.get(event.anchor, 1)  # the loader refuses or cuts a recursive alias
         elif isinstance(event, yaml.ScalarEvent):
-            nodes = anchored[event.anchor] = 1
+            added = anchored[event.anchor] = 1
         elif isinstance(event, yaml.CollectionStartEvent):
-            opened.append(_Collection(event.anchor))
+            anchors.append(event.anchor)
+            nodes.append(1)
         elif isinstance(event, yaml.CollectionEndEvent):
-            closed = opened.pop()
-            nodes = anchored[closed.anchor] = closed.nodes
-        opened[-1].nodes += nodes
+            added = anchored[anchors.pop()] = nodes.pop()
+        nodes[-1] += added
         line = first_line + (event.start_mark.line if event.start_mark else 0)
-        if opened[-1].nodes > BUDGET.nodes:
-            message = (
-                f"over {BUDGET.nodes:,} YAML values, aliases and merges written out: use fewer"
-            )
-            raise FileRefused(message, file, line)
-        if len(opened) > BUDGET.depth:
+        if nodes[-1] > BUDGET.nodes:
+            written_out = "YAML values, aliases and merges written out"
+            raise FileRefused(f"over {BUDGET.nodes:,} {written_out}: use fewer", file, line)
+        if len(nodes) > BUDGET.depth:
             message = f"lists and tables over {BUDGET.depth} deep in YAML: nest fewer"
             raise FileRefused(message, file, line)

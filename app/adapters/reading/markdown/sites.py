@@ -59,11 +59,14 @@ class Recognised(NamedTuple):
 
 
 def _index_first(name: str) -> list[tuple[float, str]]:
-    """Sort key: by folders, numbers before the names as numbers, a folder's index first."""
-    parts = PurePosixPath(name).with_suffix("").parts
-    keys = [(_leading(one), one.lower()) for one in parts]
-    is_index = parts[-1].lower() in ("index", "readme", "intro")
-    return [*keys[:-1], (-1.0, "")] if is_index else keys
+    """Sort key: by folders and numbers, a folder's index first."""
+    *above, last = _by_numbers(name)
+    return [*above, (-1.0, "") if last[1] in ("index", "readme", "intro") else last]
+
+
+def _by_numbers(name: str) -> list[tuple[float, str]]:
+    """Sort key: by folders, numbers before the names as numbers."""
+    return [(_leading(one), one.lower()) for one in PurePosixPath(name).with_suffix("").parts]
 
 
 def _leading(name: str) -> float:
@@ -319,7 +322,7 @@ def _doc_path(name: str, front: Mapping[str, object]) -> str:
 
 def _doc_order(name: str, front: Mapping[str, object]) -> list[tuple[float, str]]:
     position = front.get("sidebar_position")
-    *above, last = _index_first(name)
+    *above, last = _by_numbers(name)
     return [*above, (float(position), last[1]) if isinstance(position, int | float) else last]
 
 
