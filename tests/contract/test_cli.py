@@ -124,7 +124,7 @@ def test_a_model_that_refuses_the_account_leaves_the_books_own_words_and_the_rea
     answer = asked.json()
     assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
     (line,) = asked.err.splitlines()
-    assert " error   answer.generator_failed" in line
+    assert "[error] answer.generator_failed" in line
     assert f"error=provider_auth status={status}" in line
 
 
