@@ -61,7 +61,7 @@ class LocalEmbedder:
     limits = EmbedderLimits(texts_per_call=_BATCH)
     billed_tokens = 0
 
-    def __init__(self, token_vectors: NDArray[np.float32], tokenizer: Tokenizer) -> None:
+    def __init__(self, token_vectors: NDArray[np.float16], tokenizer: Tokenizer) -> None:
         """`token_vectors` has the shape (vocabulary size, 256)."""
         self._token_vectors = token_vectors
         self._tokens = _Tokens(tokenizer)
@@ -78,9 +78,11 @@ class LocalEmbedder:
         if hashlib.sha256(weights + tokenizer).hexdigest() != _SHA256:
             message = f"{folder}: not the model {MODEL}; install wordllama 0.4.0.post1 again"
             raise ConfigError(message)
-        # The file is a header and one array, and its hash says that it is this one.
-        array = np.frombuffer(weights[-_VOCABULARY * DIMENSION * 2 :], np.float16)
-        vectors = array.reshape(_VOCABULARY, DIMENSION).astype(np.float32)
+        # The file is a header and one array, as its hash says. It stays on disk: 16 MB less memory
+        # than read, and 32 MB less than converted.
+        shape = (_VOCABULARY, DIMENSION)
+        header = len(weights) - 2 * _VOCABULARY * DIMENSION
+        vectors = np.memmap(folder / _WEIGHTS, np.float16, "r", header, shape)
         return cls(vectors, Tokenizer.from_buffer(tokenizer))
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
@@ -109,7 +111,7 @@ class LocalEmbedder:
         """Mean of the tokens' vectors, length 1; zeros if there are no tokens."""
         if not ids:
             return array("f", bytes(4 * DIMENSION))
-        vectors = self._token_vectors.take(np.frombuffer(ids, np.int64), axis=0)
+        vectors = self._token_vectors.take(np.frombuffer(ids, np.int64), axis=0).astype(np.float32)
         mean = np.add.reduce(vectors) / np.float32(len(vectors))
         length = float(np.sqrt(mean.dot(mean))) or 1.0
         return array("f", (mean / np.float32(length)).tobytes())

@@ -133,7 +133,8 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
     if StrategyName.SEMANTIC not in {request.strategy, *of_documents}:
         return chunk_book(book, request, embeds_tokens=True)
     async with open_application(settings) as app:
-        return await asyncio.to_thread(lambda: [*app.ingest.chunk_book(book, request, ignore)])
+        ingest = app.ingest
+        return await asyncio.to_thread(lambda: [*ingest.chunk_book(book, request, ignore)])
 
 
 _CHUNK_FIELDS = """

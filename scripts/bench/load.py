@@ -13,7 +13,7 @@ Servers in their own processes, client and double on the same machine:
   request, memory;
 - the same at half of the highest rate (open loop: arrivals do not wait), and with `--ingest` while
   another process ingests that book repeatedly, as a second process of the same RAG_HOME, with the
-  priority that the server gives it (`app.bootstrap.low_priority`).
+  priority that the server gives it (`give_way`).
 
 The machine's 15-minute load is printed: other programs make every figure except CPU time worse.
 """
@@ -39,6 +39,7 @@ from load_client import Connection, Reply
 from serving import ROOT, Server, free_port, head, memory_of, request_when_up, server
 
 from app.adapters.question_file import read_questions
+from app.bootstrap.ingest_process import give_way
 from app.domain.percentile import percentile
 from tests.openai_double import OpenAIDouble, quote_sources
 
@@ -194,10 +195,12 @@ def ingest(home: Path, book: Path | None) -> subprocess.Popen[bytes]:
     if book is not None:
         arguments = ["ingest", str(book), "--base-url", "https://book.example", "--force"]
     env = {**os.environ, **LIFTED, "RAG_HOME": str(home), "PYTHONPATH": str(ROOT)}
-    start = ["app.bootstrap.low_priority", "19", "app.cli"] if book else ["app.cli"]
-    command = [sys.executable, "-m", *start, *arguments]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command, env=env, cwd=ROOT, **quiet)  # type: ignore[call-overload,no-any-return]
+    command = [sys.executable, "-m", "app.cli", *arguments]
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, env=env, cwd=ROOT, stdout=quiet, stderr=quiet)
+    if book:
+        give_way(process.pid)
+    return process
 
 
 def only_book(home: Path) -> str:
