@@ -7,6 +7,7 @@ import { units, type Chip, type Range } from "../answer/spans";
 import type { Target } from "../links";
 import { t, type TextKey } from "../texts";
 import { failedSteps, isCut, type Citation, type Passage, type Turn } from "../turn";
+import { Figures } from "./figures";
 import { Icon } from "./icons";
 import type { Store } from "./store";
 import { citationTarget, passageTarget, sourceTarget } from "./targets";
@@ -50,6 +51,7 @@ export function TurnView({ store, turn, last }: { store: Store; turn: Turn; last
       <div class={classes("tbr-reply", !turn.done && "tbr-pending", turn.confidence === "uncertain" && "tbr-uncertain", turn.mode === "refused" && "tbr-refused")}>
         <Captions turn={turn} />
         {turn.passages.length ? <Passages store={store} turn={turn} /> : <Text store={store} turn={turn} />}
+        {!turn.passages.length && <Figures store={store} figures={turn.figures} />}
         {unsupported && <p class="tbr-note">{t("unsupported")}</p>}
         {isCut(turn) && <p class="tbr-note">{t("truncated")}</p>}
         {failed.length > 0 && <p class="tbr-note">{t("degraded", { steps: failed.join(", ") })}</p>}
@@ -135,13 +137,16 @@ export function PassageView({ store, passage, answer = "" }: { store: Store; pas
   const at = (point: number) => shown.at(unit(point));
   const ranges = passage.marks.map(([from, to]) => ({ from: at(from), to: at(to), className: "tbr-mark" }));
   const target = passageTarget(passage);
+  // The text is the caption or the alternative text of its figure, which has it already.
+  const captioned = passage.figures?.some(({ caption, alt }) => (caption || alt) === passage.text);
   return (
     <div class="tbr-passage">
       <div class="tbr-passage-head">
         <Link store={store} target={target} answer={answer} class="tbr-section">{passage.heading_path.join(" › ")}</Link>
         <Share store={store} permalink={passage.permalink} />
       </div>
-      <div dir="auto">{renderMarkdown(shown.text, { ranges, chips: [], chip: () => <Fragment />, link: (address, label) => answerLink(store, emptySources, address, label) })}</div>
+      <Figures store={store} figures={passage.figures} />
+      {!captioned && <div dir="auto">{renderMarkdown(shown.text, { ranges, chips: [], chip: () => <Fragment />, link: (address, label) => answerLink(store, emptySources, address, label) })}</div>}
     </div>
   );
 }
