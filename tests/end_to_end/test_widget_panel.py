@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -388,15 +389,38 @@ def test_an_answer_is_copied_with_the_addresses_of_its_sources(browser: Browser,
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
     citation = {"index": 1, "start": 0, "end": 4, "paragraph_id": "p-1", "url": "/docs/a"}
-    citation |= {"permalink": f"/cite/p-1?book={BOOK}", "title": "Owls", "heading_path": []}
+    citation |= {"permalink": f"/cite/p-1?book={BOOK}", "title": "Ears"}
+    citation |= {"heading_path": ["Owls [1]", "Ears"]}
     citation |= {"quote": "q", "prefix": "", "suffix": ""}
     restore(page, site + PAGE, [turn("Who?", answer="Owls.", citations=[citation])], BOOK)
     page.get_by_role("button", name="Copy with sources").click()
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == f"Who?\n\nOwls.\n\n[1] Owls: {site}/cite/p-1?book={BOOK}"
+    link = f"{site}/cite/p-1?book={BOOK}"
+    assert copied == f"**Who?**\n\nOwls [\\[1\\]]({link}).\n\n1. [Owls \\[1\\] › Ears]({link})"
     page.get_by_role("button", name="Copy the permanent link").click()
     assert page.evaluate("navigator.clipboard.readText()") == f"{site}/cite/p-1?book={BOOK}"
     context.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "note", "target"),
+    [
+        ("https://other.example/a", "opens in a new tab", "_blank"),
+        ("/docs/a", "^((?!new tab).)*$", None),
+    ],
+)
+def test_a_citation_names_its_place_and_says_when_it_opens_a_tab(
+    page: Page, site: str, url: str, note: str, target: str | None
+) -> None:
+    citation = {"index": 1, "start": 0, "end": 4, "paragraph_id": "p-1", "url": url}
+    citation |= {"permalink": "/cite/p-1", "title": "Ears", "heading_path": ["Owls", "Ears"]}
+    citation |= {"quote": "q", "prefix": "", "suffix": ""}
+    restore(page, site + PAGE, [turn("Who?", answer="Owls.", citations=[citation])], BOOK)
+    links = page.get_by_role("link", name="Owls › Ears").filter(visible=True)
+    expect(links).to_have_count(2)
+    for link in links.all():
+        expect(link).to_have_accessible_name(re.compile(note))
+        assert link.get_attribute("target") == target
 
 
 def test_thumbs_send_a_rating_and_a_reason_where_the_server_takes_them(

@@ -78,6 +78,11 @@ export function targetHref(config: Config, target: Pick<Target, "id" | "url">): 
   return url.href;
 }
 
+/** Whether the address is on another site. */
+export function isElsewhere(href: string): boolean {
+  return new URL(href).origin !== location.origin;
+}
+
 /** Whether the address is on the page that is open. */
 export function isThisPage(href: string): boolean {
   try {

@@ -3,7 +3,7 @@ import { Api, Refusal, type Suggestions, type Term } from "../api";
 import type { Config } from "../config";
 import { docked } from "../dock";
 import { forget, land } from "../landing/land";
-import { isThisPage, targetHref, type Target } from "../links";
+import { imageUrl, isElsewhere, isThisPage, targetHref, type Target } from "../links";
 import { keepTarget, Session } from "../session";
 import { t } from "../texts";
 import { apply, isCut, newTurn, type Question, type Rating, type Turn } from "../turn";
@@ -204,6 +204,11 @@ export class Store {
     return link.startsWith("/") ? this.config.api + link : link;
   }
 
+  /** Return the absolute form of a permalink or of an image's address. */
+  absolute(link: string): string {
+    return link.startsWith("/cite/") ? this.permalink(link) : imageUrl(this.config, link) || link;
+  }
+
   href(target: Pick<Target, "id" | "url">): string {
     return targetHref(this.config, target);
   }
@@ -216,6 +221,7 @@ export class Store {
     this.session.save();
     const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
     if (!plain) return;
+    if (isElsewhere(this.href(target))) return;
     if (!docked()) this.setOpen(false);
     if (!isThisPage(this.href(target))) return;
     event.preventDefault();
