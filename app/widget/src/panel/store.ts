@@ -1,5 +1,6 @@
 // The panel's state and what can be done in it.
 import { Api, Refusal, type Suggestions, type Term } from "../api";
+import { CardBox, type Card } from "../cards";
 import type { Config } from "../config";
 import { docked } from "../dock";
 import { forget, land } from "../landing/land";
@@ -36,7 +37,10 @@ export class Store {
   term: { term: Term; box: DOMRect } | null = null;
   /** Open or close with the focus; the panel sets it. */
   onToggle: (open: boolean) => void = (open) => this.setOpen(open);
+  /** Cards that the quiz is to begin with. */
+  deck: Card[] = [];
   readonly api: Api;
+  readonly cards: CardBox;
   private readonly session: Session;
   private readonly listeners = new Set<() => void>();
   private suggested: { page: string; found: Promise<Suggestions> } | null = null;
@@ -44,6 +48,7 @@ export class Store {
 
   constructor(readonly config: Config) {
     this.api = new Api(config);
+    this.cards = new CardBox(config.book);
     this.session = new Session(
       config.book,
       () => ({ open: this.open, turns: this.turns }),
