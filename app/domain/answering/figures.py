@@ -30,7 +30,7 @@ _POINTING = re.compile(
     r"|zeichnung|skizze)\b"
     r"|\b(?:la|le|cette|ce)\s(?:figure|schéma|diagramme|image|graphique|illustration)\b"
     r"|\b(?:la|el|esta|este|siguiente)\s(?:figura|diagrama|imagen|gráfico|ilustración)\b"
-    r"|[下上如此该这該這次の]图|[下上如此該這のの]圖|[下上の]図|चित्र|الشكل|الصورة|شکل|تصویر",
+    r"|[下上如此该这]图|[下上如此該這]圖|[下上の]図|चित्र|الشكل|الصورة|شکل|تصویر",
     re.IGNORECASE,
 )
 _ASKING = re.compile(
@@ -60,6 +60,8 @@ class PageFigure:
     """Ids of the paragraphs before and after it; empty if one is missing."""
     around: str
     """The headings above it and the text beside it."""
+    in_solution: bool
+    """Whether it is part of a solution, which is shown only on request."""
 
     @property
     def figure(self) -> AnswerFigure:
@@ -72,6 +74,8 @@ class PageFigure:
 
     def is_brought_by(self, shown: Collection[str]) -> bool:
         """Whether these paragraphs include or refer to it, or stand on both sides of it."""
+        if self.in_solution:
+            return self.figure.paragraph_id in shown
         between = bool(self.beside) and self.beside.issubset(shown)
         return between or not self.bringing.isdisjoint(shown)
 
@@ -113,6 +117,7 @@ def _placed(figure: Figure, paragraphs: Sequence[Passage], at: int, book: BookId
         frozenset(one.paragraph_id for one in bringing),
         frozenset(one.paragraph_id for one in beside) if before and after else frozenset(),
         "\n".join([*own.heading_path, *(one.text for one in beside)]),
+        own.kind is BlockKind.SOLUTION,
     )
 
 
@@ -131,6 +136,7 @@ def asked_figure(
     """
     if not asks_for_figure(question):
         return None
+    figures = [one for one in figures if not one.in_solution]
     numbers = _numbers(question)
     if numbered := [one for one in figures if one.number in numbers]:
         return numbered[0]
