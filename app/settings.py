@@ -23,7 +23,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
 from app.domain.cost import Price
-from app.domain.errors import ConfigError
+from app.domain.errors import ConfigError, InputError
+from app.domain.site_key import checked_origin
 from app.domain.urls import is_web_address
 from app.services.safe_paths import read_text
 
@@ -57,6 +58,13 @@ def _web_address(text: str) -> str:
         message = "not an http or https address such as https://host.example:8000/v1"
         raise ValueError(message)
     return text.rstrip("/")
+
+
+def _origins(text: str) -> str:
+    try:
+        return ",".join(checked_origin(one) for one in text.split(",") if one.strip())
+    except InputError as error:
+        raise ValueError(str(error)) from None
 
 
 def _folder(path: Path) -> Path:
@@ -159,6 +167,8 @@ class Settings(BaseSettings):
     """Public address of the server, for permanent links in answers; empty: paths."""
     allowed_origins: str = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
+    image_origins: Annotated[str, AfterValidator(_origins)] = ""
+    """Comma-separated origins of the books' images besides those of the books' sites."""
     open: bool = False
     """Whether everybody may use the API without a key. If false, and while there are no keys, only
     this machine may use it."""

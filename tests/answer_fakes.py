@@ -41,6 +41,7 @@ from app.services.page_locator import PageLocator
 from app.services.ports import VectorIndex
 from app.services.quote_links import LinkQuotes
 from app.services.retrieve import RetrievalResult, Retrieve
+from app.services.show_figures import ShowFigures
 from app.services.vocabulary import BookVocabulary
 from tests.retrieval_fakes import (
     FakeEmbedder,
@@ -211,6 +212,7 @@ def answering_over(
         extractive=extractive,
         split_sentences=split_sentences,
         links=LinkQuotes(index),
+        figures=ShowFigures(index),
         count_tokens=lambda text: len(text.split()),
     )
 

@@ -13,11 +13,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from app.api.book_list import BooksBody
+from app.api.security import page_policy
 from app.bootstrap.application import Application
 from app.bootstrap.book_pages import address_of
 from app.bootstrap.key_store import SqliteSiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
+from app.domain.urls import origin_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -61,7 +63,11 @@ async def home(request: Request) -> Response:
     book = found.books[0] if len(found.books) == 1 and not found.quarantined else None
     if book and book.base_url == address_of(BookId(book.id)):
         return RedirectResponse(book.base_url)
-    return HTMLResponse(books_page(found, widget=shows_widget(request)))
+    # The widget shows figures of all books here.
+    others = request.app.state.application.settings.image_origins.split(",")
+    origins = (origin_of(one.base_url) for one in found.books)
+    headers = {"Content-Security-Policy": page_policy([*origins, *others])}
+    return HTMLResponse(books_page(found, widget=shows_widget(request)), headers=headers)
 
 
 def shows_widget(request: Request) -> bool:

@@ -81,6 +81,18 @@ class CitationBody(Body):
     ]
 
 
+class FigureBody(Body):
+    """An image of the book, at an address that was found when the book was read."""
+
+    url: Annotated[
+        str, Field(description="The image: absolute, or a path from the root of the book's host.")
+    ]
+    alt: Annotated[str, Field(description="The text that stands for the image.")]
+    caption: Annotated[str, Field(description='Its caption in the book; "" if it has none.')]
+    paragraph_id: str
+    page_url: Annotated[str, Field(description="Opens the book's site at the figure.")]
+
+
 class PassageBody(Body):
     """Adjoining paragraphs of the book, shown whole, with the sentences that answer."""
 
@@ -94,6 +106,10 @@ class PassageBody(Body):
     marks: Annotated[
         list[tuple[int, int]],
         Field(description="The sentences that answer: half-open code-point spans of `text`."),
+    ]
+    figures: Annotated[
+        list[FigureBody],
+        Field(description="The figures of these paragraphs and those that they refer to."),
     ]
 
 
@@ -159,8 +175,10 @@ _ANSWER_EXAMPLE: dict[str, JsonValue] = {
             "url": f"{_PAGE}:~:text=A%20document%20is%20the%20unit",
             "permalink": _PERMALINK_EXAMPLE,
             "marks": [[0, 94]],
+            "figures": [],
         }
     ],
+    "figures": [],
     "sources": [
         {
             "paragraph_id": "p-8v4x1q0mhz",
@@ -208,6 +226,13 @@ class AnswerBody(Body):
             description="In an extractive answer: at most three, best first; `answer` consists of "
             "their marked sentences, below a notice if uncertain. In a chapter's summary or a "
             "quiz: its parts, without marks. Empty in a generated answer and in a refusal."
+        ),
+    ]
+    figures: Annotated[
+        list[FigureBody],
+        Field(
+            description="At most three: the one that was asked for, then those of the passages or "
+            "of the cited paragraphs."
         ),
     ]
     sources: list[SourceBody]

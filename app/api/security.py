@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -48,10 +48,6 @@ _DRAINED_BYTES = 2**20
 API_DOCS_PATH = "/v1/docs"
 
 _API_POLICY = "default-src 'none'; frame-ancestors 'none'"
-_PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 # Swagger UI sets inline styles.
 _SWAGGER_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -69,10 +65,20 @@ _WIDGET = re.compile(r"/widget[./].*")
 _UPLOAD = re.compile(r"/v1/admin/books/[^/]+/ingest")
 
 
-def content_policy(path: str, content_type: str) -> str:
+def page_policy(image_origins: Iterable[str]) -> str:
+    """Return the policy of a page of this server, with images of its own and of these origins."""
+    images = " ".join(dict.fromkeys(["'self'", "data:", *filter(None, image_origins)]))
+    return (
+        f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def content_policy(path: str, content_type: str, image_origins: Iterable[str] = ()) -> str:
     if path.startswith(API_DOCS_PATH):
         return _SWAGGER_POLICY
-    return _PAGE_POLICY if content_type.startswith("text/html") else _API_POLICY
+    is_page = content_type.startswith("text/html")
+    return page_policy(image_origins) if is_page else _API_POLICY
 
 
 class SecurityHeaders:
@@ -82,8 +88,9 @@ class SecurityHeaders:
     without `Connection: close` the client would send its next request there and lose it.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, image_origins: Sequence[str] = ()) -> None:
         self._app = app
+        self._image_origins = image_origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         unread = scope["type"] == "http" and _has_body(Headers(scope=scope))
@@ -97,7 +104,9 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                policy = content_policy(scope["path"], headers.get("content-type", ""))
+                policy = content_policy(
+                    scope["path"], headers.get("content-type", ""), self._image_origins
+                )
                 headers.setdefault("Content-Security-Policy", policy)
                 stored = not scope["path"].startswith(_NOT_STORED)
                 # A copy of a page or of the widget may be out of date after any restart.
@@ -279,6 +288,6 @@ def install(
     app.add_middleware(Door, checks=checks)
     app.add_middleware(RecordedRequests, metrics=metrics, traces=traces)
     app.add_middleware(SiteOrigins, keys=keys, allow_origins=origins)
-    app.add_middleware(SecurityHeaders)
+    app.add_middleware(SecurityHeaders, image_origins=settings.image_origins.split(","))
     trusted = trusted_proxies(settings.trusted_proxies)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=trusted)

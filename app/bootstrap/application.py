@@ -55,6 +55,7 @@ from app.services.quote_links import LinkQuotes
 from app.services.report_questions import ReportQuestions
 from app.services.resilience import CircuitBreaker
 from app.services.retrieve import Retrieve
+from app.services.show_figures import ShowFigures
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
@@ -287,6 +288,7 @@ def _answer(
         extractive=extractive,
         split_sentences=sentences,
         links=LinkQuotes(index),
+        figures=ShowFigures(index, settings.image_origins.split(",")),
         count_tokens=parts.count_tokens,
         question_log=parts.log,
     )

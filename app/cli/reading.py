@@ -96,11 +96,13 @@ async def _read(request: IngestRequest, settings: Settings) -> Book:
 
 
 _BLOCK_FIELDS = "kind text file start end paragraph_id heading_path anchor url".split()
-_OPTIONAL_FIELDS = "level language title terms image".split()
+_OPTIONAL_FIELDS = "level language title terms".split()
 
 
 def _block(block: Block) -> dict[str, object]:
     fields = {name: getattr(block, name) for name in _BLOCK_FIELDS}
+    if block.figure:
+        fields["figure"] = asdict(block.figure)
     return fields | {name: value for name in _OPTIONAL_FIELDS if (value := getattr(block, name))}
 
 

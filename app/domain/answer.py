@@ -64,6 +64,24 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerFigure:
+    """An image of the book that an answer shows."""
+
+    url: str
+    """Address of the image: absolute, or a path from the root of the book's host."""
+    alt: str
+    caption: str
+    paragraph_id: str
+    page_url: str
+    """Deep link to the figure on its page."""
+
+    @property
+    def title(self) -> str:
+        """What stands for the image where it is not shown."""
+        return self.caption or self.alt
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerPassage:
     """Adjacent paragraphs of the book, shown whole."""
 
@@ -78,6 +96,8 @@ class AnswerPassage:
     book: BookId
     marks: tuple[Span, ...] = ()
     """Half-open code-point spans of `text`: the sentences that answer, in order."""
+    figures: tuple[AnswerFigure, ...] = ()
+    """The figures in these paragraphs and those that they refer to."""
 
     @property
     def permalink(self) -> str:
@@ -127,6 +147,9 @@ class Answer:
     passages: tuple[AnswerPassage, ...] = ()
     """At most three passages of an extractive answer, best first; or the parts of a chapter's
     summary or of a quiz."""
+    figures: tuple[AnswerFigure, ...] = ()
+    """The figure that was asked for, then those of the passages or of the cited paragraphs; at most
+    three."""
     sources: tuple[Source, ...] = ()
     """Paragraphs of the context; in a refusal, the nearest sections."""
     degraded: tuple[str, ...] = ()

@@ -51,6 +51,16 @@ class Site(StrEnum):
 
 
 @fast_dataclass(frozen=True, slots=True)
+class Figure:
+    """An image of the book and the texts that stand for it."""
+
+    url: str
+    """Absolute, or a path from the root of the book's host."""
+    alt: str = ""
+    caption: str = ""
+
+
+@fast_dataclass(frozen=True, slots=True)
 class Part:
     """A part of a block. A block too large for a chunk is split between its parts.
 
@@ -104,8 +114,8 @@ class Block:
     runs: str = ""
     """The inline text of the page, with RUN_BOUNDARY at each change of mark-up, formula and
     footnote. A text fragment may quote from one run only."""
-    image: str = ""
-    """Address of the image of a figure, as the page has it; "" if none."""
+    figure: Figure | None = None
+    """The first image that stands alone in the block."""
 
     @property
     def unfenced_text(self) -> str:

@@ -78,6 +78,11 @@ def full_text(title: str, chunks: Sequence[Chunk]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def page_text(chunks: Sequence[Chunk]) -> str:
+    """Return a page as Markdown; `chunks` are all of the page."""
+    return "\n\n".join(_whole_page([one for _, one in paragraphs_of(chunks)], top=1)) + "\n"
+
+
 def _page(first: Chunk, about: str) -> PageSummary:
     title = first.heading_path[0] if first.heading_path else first.section or first.file
     return PageSummary(title, _without_fragment(first.deep_link_url), about)
@@ -97,7 +102,8 @@ def _section(name: str, pages: Sequence[PageSummary]) -> list[str]:
     return [f"## {_line(name)}", "", *items, ""]
 
 
-def _whole_page(passages: Sequence[Passage]) -> Iterator[str]:
+def _whole_page(passages: Sequence[Passage], top: int = 2) -> Iterator[str]:
+    """Yield the headings, the page's title at level `top`, and the paragraphs."""
     path: tuple[str, ...] = ()
     for at, passage in enumerate(passages):
         if passage.kind is BlockKind.HEADING:  # its title may equal that of the previous section
@@ -105,7 +111,7 @@ def _whole_page(passages: Sequence[Passage]) -> Iterator[str]:
         pairs = zip(path, passage.heading_path, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         path = passage.heading_path
-        for depth, heading in enumerate(path[same:], same + 2):
+        for depth, heading in enumerate(path[same:], same + top):
             yield f"{'#' * min(depth, 6)} {_line(heading)}"
         if at == 0 and passage.url:
             yield f"Source: {_without_fragment(passage.url)}"

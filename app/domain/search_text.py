@@ -75,6 +75,8 @@ _PHRASES = {
             |where can i (?:find|read|learn)(?: (?:more|something))?(?: about)?
             |according to (?:the|this) (?:book|chapter|text|author)
             |my (?:prof|professor|teacher) (?:asked|asks|says)(?: us)?:
+            |(?:is there )?(?:the|an?|any) (?:diagram|figure|picture|illustration|drawing|sketch
+            |photo) (?:of|for|showing|about)
             |in (?:simple|plain|easy) (?:words|terms|language|english)|in short
         """,
         closing=r"""
@@ -82,6 +84,7 @@ _PHRASES = {
             |at all|anyway
             |or something|briefly|in (?:brief|short|detail)|in a nutshell|eli5|any idea
             |any help|like (?:i'?m|i am) (?:five|5|a child|a kid|a beginner)(?: years? old)?
+            |looks? like
             |in (?:simple|simpler|plain|easy) (?:words|terms|language|english)|in layman'?s terms
             |in (?:your|my|other|your own|my own) words|what is it|what'?s that|what does it mean
             |i (?:do not|don'?t) (?:get|understand)(?: it| this| that)?
@@ -101,6 +104,8 @@ _PHRASES = {
             |ich (?:verstehe|weiß|kapiere|checke) nicht
             |(?:ich )?(?:möchte|will) (?:wissen|verstehen)
             |(?:sag|erklär|erkläre|zeig|gib|hilf) mir|keine ahnung
+            |(?:gibt es )?(?:das|die|eine?) (?:diagramm|abbildung|bild|zeichnung|skizze|grafik)
+            (?: (?:von|zu|zum|zur))
         """,
         closing=r"""
             bitte|danke|noch ?mal|noch einmal|und warum|erklären|beschreiben|einfach erklärt
@@ -123,6 +128,7 @@ _PHRASES = {
             |(?:quiero|quisiera|me gustaría) (?:saber|entender)
             |(?:ayúdame|ayuda) (?:con|a entender)|(?:dime|explícame|muéstrame|dame)
             |[qk] (?:es|son|significa)|[xp]q
+            |(?:el|la|una?) (?:diagrama|figura|imagen|ilustración|dibujo) (?:de|del)
             |(?:dónde|en qué capítulo)(?: se)? (?:habla|explica)(?: el libro)?(?: de)?
         """,
         closing=r"""
@@ -146,6 +152,7 @@ _PHRASES = {
             |(?:j'aimerais|je veux|je voudrais) (?:savoir|comprendre)
             |(?:dis|explique|montre|donne|dites|expliquez|montrez|donnez)-moi|aide-moi à comprendre
             |c koi|(?:ça|que) veut dire(?: quoi)?|pk
+            |(?:le|la|une?) (?:schéma|figure|diagramme|illustration|dessin) (?:de|du|des)
             |(?:où|dans quel chapitre)(?: est-ce que)?(?: le livre| on) (?:parle|explique)(?: de)?
         """,
         closing=r"""

@@ -29,6 +29,12 @@ def encoded_path(path: str) -> str:
     return encoded_url(path).replace("?", "%3F").replace("#", "%23")
 
 
+def origin_of(url: str) -> str:
+    """Return scheme and host of a URL, such as `https://book.example`; "" of a path."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower() if parts.netloc else ""
+
+
 def with_anchor(url: str, anchor: str) -> str:
     """Return the URL of an element on the page; of the page itself if `anchor` is empty."""
     return f"{url}#{encoded_url(anchor).replace('#', '%23')}" if anchor else url

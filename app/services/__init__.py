@@ -4,7 +4,7 @@
 - search: `analyse_question`, `lexical`, `similarity`, `cognates`, `term_upper_bounds`, `retrieve`,
   `feature_reranker`
 - answers: `answer_question`, `consultation`, `page_locator`, `vocabulary`, `answerability_scorer`,
-  `chapter_requests`, `generators`, `written_answer`, `quote_links`
+  `chapter_requests`, `generators`, `written_answer`, `quote_links`, `show_figures`
 - parts of a book: `paragraphs`, `book_text`, `page_glossary`, `page_suggestions`
 - calls to providers: `provider_calls`, `budget`, `resilience`, `provider_failures`,
   `provider_stream`, `prompt_speed`

@@ -54,6 +54,7 @@ from app.services.ports import BookList
 from app.services.question_log import QuestionLog
 from app.services.quote_links import LinkQuotes
 from app.services.recording import Recording, current, stage
+from app.services.show_figures import ShowFigures
 from app.services.written_answer import WrittenAnswer, finish_refusal, refuse, source_of
 
 _logger = logging.getLogger(__name__)
@@ -76,6 +77,7 @@ class AnswerQuestion:
     """Writes hints for exercises, which a model must not solve."""
     split_sentences: SplitSentences
     links: LinkQuotes
+    figures: ShowFigures
     count_tokens: Callable[[str], int]
     question_log: QuestionLog | None = None
     """The owner's log of readers' questions; None if it is off."""
@@ -154,6 +156,8 @@ class AnswerQuestion:
             async for event in events:
                 with stage("links"):
                     shown = await self.links.event(event, linked, read.scope.books)
+                    if isinstance(shown, Finished):
+                        shown = Finished(await self.figures.of(shown.answer, read))
                 yield _completed(shown, read)
 
     async def _consult(

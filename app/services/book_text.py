@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound
-from app.domain.llms_text import ChapterList, contents_of, full_text, short_text
+from app.domain.links import page_key
+from app.domain.llms_text import ChapterList, contents_of, full_text, page_text, short_text
 from app.domain.retrieval.query import SearchFilter
+from app.domain.urls import encoded_path
 from app.services.book_cache import BookCache
 from app.services.ports import BookManifest, VectorIndex
 
@@ -50,6 +52,16 @@ class DescribeBook:
             return await asyncio.to_thread(full_text, manifest.title, chunks)
 
         return await self._texts.get(manifest, make)
+
+    async def page_text(self, book: BookId, page: str) -> str:
+        """Return the Markdown of the page at a path below the book's address, without `.html`.
+
+        "" if the book has no such page. Raises BookNotFound.
+        """
+        root = (await self._manifest(book)).base_url.rstrip("/")
+        key = page_key(f"{root}/{encoded_path(page)}.html")
+        chunks = await self.index.matching(SearchFilter(books=(book,), pages=(key,)))
+        return page_text(chunks) if chunks else ""
 
     async def _manifest(self, book: BookId) -> BookManifest:
         manifest = (await self.index.books()).get(book)

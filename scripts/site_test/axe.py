@@ -38,6 +38,12 @@ def states(page: Page, address: str) -> Iterator[str]:
     _ask(page, "How is BM25 computed?")
     page.locator(".tbr-log math").first.wait_for()
     yield "answered"
+    _ask(page, "Show me the diagram of HNSW")
+    page.locator(".tbr-figure img").first.scroll_into_view_if_needed()
+    yield "figure"
+    page.get_by_role("button", name="Enlarge").first.click()
+    yield "enlarged"
+    page.keyboard.press("Escape")
     _ask(page, "Who won the football championship in Argentina in 1978?")
     yield "refused"
     page.get_by_role("tab", name="Find").click()
@@ -52,6 +58,11 @@ def states(page: Page, address: str) -> Iterator[str]:
     page.get_by_role("button", name="Show the answer").click()
     page.get_by_role("button", name="I knew it").wait_for()
     yield "quiz"
+    page.get_by_role("button", name="I knew it").click()
+    page.get_by_role("tab", name="Terms").click()
+    page.get_by_role("tab", name="Quiz").click()
+    page.get_by_role("button", name="Forget all cards").wait_for()
+    yield "cards"
 
 
 def violations(page: Page, axe: str) -> list[dict[str, Any]]:

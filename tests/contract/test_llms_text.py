@@ -100,6 +100,17 @@ def test_the_server_sends_what_the_command_prints(run: Run, book: Path) -> None:
             assert refused.json()["code"] == "book_not_allowed"
 
 
+def test_a_page_is_sent_as_markdown(book: Path) -> None:
+    with serving(offline_settings(book)) as address, httpx.Client(base_url=address) as client:
+        response = client.get("/v1/books/owls/pages/a.md")
+        assert response.headers["content-type"] == "text/markdown; charset=utf-8"
+        headings = [line for line in response.text.splitlines() if line.startswith("#")]
+        assert headings == ["# Owls [1] of # Europe", "## Flight", "## Flight"]
+        assert f"```python\n{CODE}\n```" in response.text
+        for path, code in (("owls/pages/no", "page_not_found"), ("bats/pages/a", "book_not_found")):
+            assert client.get(f"/v1/books/{path}.md").json()["code"] == code
+
+
 def test_an_unknown_book_is_named(run: Run, book: Path) -> None:
     refused = run("links", "bats", "--as", "llms")
     assert (refused.code, refused.out) == (2, "")

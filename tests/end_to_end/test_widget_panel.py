@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -169,6 +171,50 @@ def test_a_quiz_repeats_what_was_missed(page: Page, site: str) -> None:
         page.get_by_role("button", name="Show the answer").click()
         page.get_by_role("button", name=answer).click()
     expect(page.get_by_text(f"{count - 1} of {count} known at once")).to_be_visible()
+
+
+def test_terms_are_cards_that_come_again_by_the_day(page: Page, site: str) -> None:
+    page.clock.set_fixed_time("2026-03-01T12:00:00")
+    page.goto(site + PAGE)
+    open_by_shortcut(page)
+    page.get_by_role("tab", name="Terms").click()
+    terms = page.locator(".tbr-terms dt")
+    expect(terms.first).to_be_visible()
+    count = terms.count()
+    page.get_by_role("button", name="Learn them as cards").click()
+    for answer in ["Not yet"] + ["I knew it"] * count:
+        page.get_by_role("button", name="Show the answer").click()
+        page.get_by_role("button", name=answer).click()
+    expect(page.get_by_text(f"{count - 1} of {count} known at once")).to_be_visible()
+    page.get_by_role("tab", name="Terms").click()
+    expect(page.locator(".tbr-knew", has_text="to repeat")).to_have_count(1)
+    expect(page.locator(".tbr-knew", has_text="known")).to_have_count(count - 1)
+    for day, due in [("01", 1), ("02", count)]:
+        page.clock.set_fixed_time(f"2026-03-{day}T12:00:00")
+        page.reload()
+        page.get_by_role("tab", name="Quiz").click()
+        expect(page.get_by_role("button", name=f"Repeat what is due ({due})")).to_be_visible()
+    page.get_by_role("button", name="Repeat what is due").click()
+    page.get_by_role("button", name="Show the answer").click()
+    expect(page.get_by_role("link", name="Where it is defined")).to_be_visible()
+    page.get_by_role("tab", name="Ask").click()
+    page.get_by_role("tab", name="Quiz").click()
+    page.get_by_role("button", name="Forget all cards").click()
+    expect(page.get_by_role("button", name="Repeat what is due")).to_have_count(0)
+
+
+def test_cards_are_saved_for_anki(page: Page, site: str) -> None:
+    page.route("**/v1/glossary*", lambda route: route.fulfill(json={"terms": [
+        {"term": "=owl", "definition": 'A "bird",\nby night', "paragraph_id": "p-1",
+         "url": "/docs/a", "forms": []}]}))  # fmt: skip
+    page.goto(site + PAGE)
+    open_by_shortcut(page)
+    page.get_by_role("tab", name="Terms").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export for Anki (CSV)").click()
+    rows = list(csv.reader(download.value.path().read_text("utf-8").splitlines(keepends=True)))
+    assert rows[:2] == [["#separator:Comma"], ["#html:false"]]
+    assert rows[2:] == [[" =owl", 'A "bird",\nby night', "/docs/a"]]
 
 
 # --- a server that is busy or away ------------------------------------------------------------
@@ -388,15 +434,38 @@ def test_an_answer_is_copied_with_the_addresses_of_its_sources(browser: Browser,
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
     citation = {"index": 1, "start": 0, "end": 4, "paragraph_id": "p-1", "url": "/docs/a"}
-    citation |= {"permalink": f"/cite/p-1?book={BOOK}", "title": "Owls", "heading_path": []}
+    citation |= {"permalink": f"/cite/p-1?book={BOOK}", "title": "Ears"}
+    citation |= {"heading_path": ["Owls [1]", "Ears"]}
     citation |= {"quote": "q", "prefix": "", "suffix": ""}
     restore(page, site + PAGE, [turn("Who?", answer="Owls.", citations=[citation])], BOOK)
     page.get_by_role("button", name="Copy with sources").click()
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == f"Who?\n\nOwls.\n\n[1] Owls: {site}/cite/p-1?book={BOOK}"
+    link = f"{site}/cite/p-1?book={BOOK}"
+    assert copied == f"**Who?**\n\nOwls [\\[1\\]]({link}).\n\n1. [Owls \\[1\\] › Ears]({link})"
     page.get_by_role("button", name="Copy the permanent link").click()
     assert page.evaluate("navigator.clipboard.readText()") == f"{site}/cite/p-1?book={BOOK}"
     context.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "note", "target"),
+    [
+        ("https://other.example/a", "opens in a new tab", "_blank"),
+        ("/docs/a", "^((?!new tab).)*$", None),
+    ],
+)
+def test_a_citation_names_its_place_and_says_when_it_opens_a_tab(
+    page: Page, site: str, url: str, note: str, target: str | None
+) -> None:
+    citation = {"index": 1, "start": 0, "end": 4, "paragraph_id": "p-1", "url": url}
+    citation |= {"permalink": "/cite/p-1", "title": "Ears", "heading_path": ["Owls", "Ears"]}
+    citation |= {"quote": "q", "prefix": "", "suffix": ""}
+    restore(page, site + PAGE, [turn("Who?", answer="Owls.", citations=[citation])], BOOK)
+    links = page.get_by_role("link", name="Owls › Ears").filter(visible=True)
+    expect(links).to_have_count(2)
+    for link in links.all():
+        expect(link).to_have_accessible_name(re.compile(note))
+        assert link.get_attribute("target") == target
 
 
 def test_thumbs_send_a_rating_and_a_reason_where_the_server_takes_them(

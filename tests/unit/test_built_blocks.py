@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def shown(block: Block) -> str:
         "title": block.title,
         "anchor": block.anchor if block.level else "",
         "id": block.author_id,
-        "image": block.image,
+        "figure": block.figure and " | ".join(filter(None, astuple(block.figure))),
         "terms": ", ".join(block.terms),
     }
     notes = "".join(f" {name}={value}" for name, value in facts.items() if value)

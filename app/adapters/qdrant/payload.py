@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from operator import itemgetter
 from typing import Any
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
+from app.domain.document import BlockKind, Figure
 from app.domain.errors import IndexMismatch, IndexUnreadable, InputError, StorageError
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter, SparseVector
@@ -32,7 +32,7 @@ ORDER_FIELDS = ("position", "file", "chunk_index")
 _OPTIONAL_FIELDS = ("pooled_within", "chapter_number")
 """Left out of a payload if they are empty."""
 _CHUNK_FIELDS = tuple(one.name for one in fields(Chunk) if one.name not in _OPTIONAL_FIELDS)
-_PASSAGE_FIELDS = tuple(one.name for one in fields(Passage))
+_PASSAGE_FIELDS = tuple(one.name for one in fields(Passage) if one.name != "figure")
 
 
 def to_payload(chunk: Chunk) -> dict[str, object]:
@@ -45,7 +45,7 @@ def to_payload(chunk: Chunk) -> dict[str, object]:
         # As text: the embedded engine stores nested values slowly (3 microseconds a string), so
         # text halves the time of a write.
         "passages": json.dumps(
-            [{name: getattr(one, name) for name in _PASSAGE_FIELDS} for one in chunk.passages],
+            [_passage_payload(one) for one in chunk.passages],
             ensure_ascii=False,
         ),
         # Derived: the first for other programs that read the store, the others for filters.
@@ -80,12 +80,19 @@ def from_payload(payload: Mapping[str, Any] | None) -> Chunk:
         raise IndexUnreadable(message) from error
 
 
+def _passage_payload(passage: Passage) -> dict[str, object]:
+    payload = {name: getattr(passage, name) for name in _PASSAGE_FIELDS}
+    return payload | ({"figure": asdict(passage.figure)} if passage.figure else {})
+
+
 def _passage(payload: Mapping[str, Any]) -> Passage:
+    figure = payload.get("figure")
     values = {name: payload[name] for name in _PASSAGE_FIELDS}
     values |= {
         "kind": BlockKind(payload["kind"]),
         "heading_path": tuple(payload["heading_path"]),
         "terms": tuple(payload["terms"]),
+        "figure": Figure(**figure) if figure else None,
     }
     return Passage(**values)
 

@@ -16,7 +16,7 @@ from app.adapters.reading.listings import code_language, code_text, code_title
 from app.adapters.reading.lists import read_list
 from app.adapters.reading.tables import read_table
 from app.adapters.reading.tree import Tree
-from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Span
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Figure, Span
 from app.domain.errors import FileRefused
 
 SPAN = "data-span"
@@ -150,9 +150,11 @@ class _Blocks:
         found = inline(run, self._tree)
         if not found.text:
             return []
-        kind = BlockKind.PARAGRAPH
+        kind, figure = BlockKind.PARAGRAPH, None
         if not found.runs.strip(_NO_TEXT):
-            kind = BlockKind.FIGURE if found.image else _MATH.get(found.text[:2], kind)
+            kind = _MATH.get(found.text[:2], kind)
+            if found.image is not None:
+                kind, figure = BlockKind.FIGURE, Figure(found.image, found.text)
         ident = "" if element in self._holders and len(run) < len(element) else _own_id(element)
         inner = [one for one in run if not isinstance(one, str)]
         ident = ident or next(filter(None, map(_own_id, inner)), "")
@@ -162,7 +164,7 @@ class _Blocks:
         is_title = alone and self._tree.has("code_title", inner[0])
         return [
             Draft(kind, found.text, found.runs, span, terms=found.terms, element_id=ident,
-                  image=found.image, caption=is_title)
+                  figure=figure, caption=is_title)
         ]  # fmt: skip
 
     def _heading(self, element: HtmlElement) -> list[Draft]:
@@ -283,7 +285,8 @@ class _Blocks:
             draft = Draft(BlockKind.FIGURE, found.text, found.runs, terms=found.terms, caption=True)
             return _kept(draft)
         drafts = self.of(element)
-        images = next((one.image for one in drafts if one.image), "")
+        shown = next((one.figure for one in drafts if one.figure), None)
+        shown = shown or next((Figure(one.get("src") or "") for one in element.iter("img")), None)
         captions = [one for one in drafts if one.caption]
         rest = [one for one in drafts if not one.caption]
         if rest and all(one.kind in (BlockKind.CODE, BlockKind.TABLE) for one in rest):
@@ -292,7 +295,8 @@ class _Blocks:
             return [*captions, *rest]
         figure = compose(BlockKind.FIGURE, [*captions, *rest])
         figure.title = " ".join(one.text for one in captions)
-        figure.image, figure.element_id = images, _own_id(element)
+        figure.element_id = _own_id(element)
+        figure.figure = replace(shown, caption=figure.title) if shown else None
         return _kept(figure)
 
     def _whole(self, kind: BlockKind, element: HtmlElement) -> list[Draft]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app.adapters.reading.blocks import page_drafts
 from app.adapters.reading.documents import PageDraft, PageInfo, build_document, draft_page
+from app.adapters.reading.images import resolve_images
 from app.adapters.reading.markdown.includes import Expanded, expand
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.markdown.sites import (
@@ -187,6 +188,7 @@ class _Reading:
 
     def _built_page(self, info: PageInfo, html: bytes) -> PageDraft | None:
         root = parse(marked(html) if self._mark else html, info.file)
+        resolve_images(root, info.url)
         shown = shown_text(root)
         draft = self._page(info, page_tree(root, info.theme), "" if self._mark else None)
         if draft is None:
@@ -221,11 +223,19 @@ class _Reading:
             settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
         )
         self.warn_of_injections(source, page.file)
-        return self.rendered(info, rendered.html, source)
+        # Other generators move images when they build the site.
+        keeps_images = site.site in (Site.PLAIN, Site.MDBOOK)
+        return self.rendered(info, rendered.html, source, info.url * keeps_images, site.base_url)
 
-    def rendered(self, info: PageInfo, html: str, source: str) -> PageDraft | None:
-        """Return a page that is rendered from Markdown; None if it has no blocks."""
+    def rendered(
+        self, info: PageInfo, html: str, source: str, page_url: str = "", folder_url: str = ""
+    ) -> PageDraft | None:
+        """Return a page that is rendered from Markdown; None if it has no blocks.
+
+        `page_url` and `folder_url` as `resolve_images` takes them.
+        """
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
+        resolve_images(root, page_url, folder_url)
         page = self._page(info, page_tree(root, info.theme), source)
         return replace(page, html=html) if page is not None else None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.adapters.reading.drafts import GAP, NO_SPAN, Draft, DraftPart
+from app.adapters.reading.images import captioned
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Part, Span
@@ -109,7 +110,7 @@ def build_document(page: PageDraft, position: int, ids: Iterator[str], language:
 def _blocks(page: PageDraft, paragraph_ids: Iterator[str]) -> Iterator[Block]:
     sections = _Sections(page)
     at, span = 0, (0, 0)
-    for draft in page.drafts:
+    for number, draft in enumerate(page.drafts):
         sections.reach(draft)
         own = (at, at + len(draft.text))
         at = own[1] + len(GAP)
@@ -136,7 +137,7 @@ def _blocks(page: PageDraft, paragraph_ids: Iterator[str]) -> Iterator[Block]:
             author_id=_author_id(draft),
             element_id=draft.element_id if page.shown is not None else "",
             runs=draft.runs,
-            image=draft.image,
+            figure=captioned(page.drafts, number),
         )
 
 

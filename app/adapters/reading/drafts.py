@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.domain.document import RUN_BOUNDARY, BlockKind, Span
+from app.domain.document import RUN_BOUNDARY, BlockKind, Figure, Span
 from app.domain.fences_and_tables import fenced, with_rule
 
 NO_SPAN: Span = (-1, -1)
@@ -39,7 +39,7 @@ class Draft:
     terms: tuple[str, ...] = ()
     parts: Sequence[DraftPart] = ()
     element_id: str = ""
-    image: str = ""
+    figure: Figure | None = None
     signatures: tuple[tuple[str, str], ...] = ()
     """Name and id of each function or option that the block documents, the outermost first."""
     caption: bool = False
@@ -69,7 +69,7 @@ def compose(kind: BlockKind, drafts: Sequence[Draft], title: str = "") -> Draft:
         terms=tuple(dict.fromkeys(term for one in drafts for term in one.terms)),
         parts=parts,
         element_id=next((one.element_id for one in drafts if one.element_id), ""),
-        image=next((one.image for one in drafts if one.image), ""),
+        figure=next((one.figure for one in drafts if one.figure), None),
     )
 
 

@@ -36,8 +36,8 @@ class Inline:
     runs: str
     """`text` as a text fragment may quote it, see `Block.runs`."""
     terms: tuple[str, ...] = ()
-    image: str = ""
-    """Address of the first image, as it is written in the page."""
+    image: str | None = None
+    """Address of the first image; None if there is no image."""
 
     def __bool__(self) -> bool:
         return bool(self.text)
@@ -59,7 +59,8 @@ class _Reading:
         self._tree = tree
         self._out: list[str] = []
         self._terms: dict[str, None] = {}
-        self._image = self._last_picture = ""
+        self._image: str | None = None
+        self._last_picture = ""
 
     def text(self, text: str | None) -> None:
         if text:

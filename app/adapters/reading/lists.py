@@ -24,7 +24,7 @@ def read_list(
     parts: list[DraftPart] = []
     runs: list[str] = []
     terms: dict[str, None] = {}
-    image = ""
+    figure = None
     for marker, item in _items(element):
         drafts = inside(item)
         if not drafts:
@@ -33,7 +33,7 @@ def read_list(
         parts.append(DraftPart(BlockKind.LIST, _item_text(marker, drafts), own))
         runs += (one.runs for one in drafts)
         terms.update(dict.fromkeys(term for one in drafts for term in one.terms))
-        image = image or next((one.image for one in drafts if one.image), "")
+        figure = figure or next((one.figure for one in drafts if one.figure), None)
     return Draft(
         BlockKind.LIST,
         "\n".join(part.text for part in parts),
@@ -41,7 +41,7 @@ def read_list(
         NO_SPAN,
         terms=tuple(terms),
         parts=parts,
-        image=image,
+        figure=figure,
     )
 
 

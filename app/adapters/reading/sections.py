@@ -93,7 +93,8 @@ def _with_captions(drafts: Iterable[Draft]) -> list[Draft]:
         last = joined.pop() if joined else Draft(BlockKind.PARAGRAPH, "", "")
         if draft.caption and draft.kind is last.kind is BlockKind.FIGURE:
             figure = compose(BlockKind.FIGURE, [draft, last])
-            joined.append(replace(figure, title=draft.text))
+            shown = figure.figure and replace(figure.figure, caption=draft.text)
+            joined.append(replace(figure, title=draft.text, figure=shown))
         elif last.caption and (last.kind, draft.kind) == _LISTING:
             joined.append(replace(draft, title=draft.title or last.text.removesuffix(":")))
         else:

@@ -25,7 +25,16 @@ from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, Tex
 from app.domain.printable import printable
 
 _TEXT_ID = "answer"
-_ABOUT = ("mode", "confidence", "refused", "degraded", "exercise", "follow_ups", "searched_for")
+_ABOUT = (
+    "figures",
+    "mode",
+    "confidence",
+    "refused",
+    "degraded",
+    "exercise",
+    "follow_ups",
+    "searched_for",
+)
 _CITATION = {"index", "start", "end", "paragraph_id", "url", "permalink", "title", "quote", "book"}
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.answer import Answer, Citation
+from app.domain.answer import Answer, AnswerFigure, Citation
 from app.domain.generated_text.fences import closes, fence_run
 from app.domain.printable import printable
 
 _WORD = re.compile(r"\w")
+_FIGURES = re.compile(r"(?:\n\n\[[^\n]+\]\([^()\s]*\))+\s*\Z")
+_BRACKET = re.compile(r"[\[\]\\`<>!*_]")
+_MAX_TITLE = 300
 _LINK = re.compile(r"[ \n]?\[\d{1,4}\]\([^()\s]*\)")
 
 
@@ -69,9 +73,11 @@ class LinkedText:
             self._add_links()
         return self._unsent()
 
-    def close(self) -> Piece:
-        """Return the remaining links."""
+    def close(self, figures: Sequence[AnswerFigure] = ()) -> Piece:
+        """Return the remaining links, and below the text those of the figures."""
         self._add_links(closing=True)
+        for one in figures:
+            self.text += f"\n\n[{_label(one.title)}]({one.url})"
         return self._unsent()
 
     def _add_links(self, *, closing: bool = False) -> None:
@@ -103,13 +109,18 @@ def linked(answer: Answer) -> Piece:
         writer.cite(citation)
         at = max(at, citation.end)
     writer.write(answer.answer[at:])
-    writer.close()
+    writer.close(answer.figures)
     return Piece(writer.text, tuple(writer.links))
 
 
 def without_links(text: str) -> str:
     """Remove the links that `linked` has added to an answer."""
-    return _LINK.sub("", text)
+    return _LINK.sub("", _FIGURES.sub("", text))
+
+
+def _label(title: str) -> str:
+    text = " ".join(printable(title).split())[:_MAX_TITLE]
+    return _BRACKET.sub(r"\\\g<0>", text) or "Figure"
 
 
 def _open_fence(text: str) -> str:

@@ -1,16 +1,29 @@
-"""`llms.txt` and `llms-full.txt` of each book (https://llmstxt.org)."""
+"""`llms.txt` and `llms-full.txt` of each book (https://llmstxt.org), and its pages as Markdown."""
 
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from app.api.keys import BEARER, books_for
+from app.api.problems import Refused
 from app.api.requests import BookName
 from app.api.routes import Rag, problems
 from app.domain.printable import printable
+
+PagePath = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=2_000,
+        description="Path of the page below the book's address, without `.html`; `index` for the "
+        "address itself.",
+        examples=["01-why-search"],
+    ),
+]
 
 router = APIRouter(
     tags=["protocols"],
@@ -34,9 +47,19 @@ async def full(book: BookName, request: Request, rag: Rag) -> Response:
     return _text(request, await rag.describe.full_text(asked))
 
 
-def _text(request: Request, text: str) -> Response:
+@router.get("/v1/books/{book}/pages/{page:path}.md", summary="A page's text as Markdown")
+async def page(book: BookName, page: PagePath, request: Request, rag: Rag) -> Response:
+    """Every paragraph of the page once, below its headings."""
+    (asked,) = books_for(request, book)
+    text = await rag.describe.page_text(asked, page)
+    if not text:
+        raise Refused(404, "page_not_found", f"no such page in book {book!r}: {page!r}")
+    return _text(request, text, "text/markdown")
+
+
+def _text(request: Request, text: str, media_type: str = "text/plain") -> Response:
     content = printable(text).encode()
     headers = {"ETag": f'"{sha256(content).hexdigest()[:16]}"', "Cache-Control": "no-cache"}
     if headers["ETag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    return PlainTextResponse(content, headers=headers)
+    return PlainTextResponse(content, headers=headers, media_type=media_type)

@@ -177,7 +177,7 @@ class CompletionEvents:
             yield from self._end(event)
 
     def _end(self, event: Finished) -> Iterator[bytes]:
-        yield from self._piece(self._text.close())
+        yield from self._piece(self._text.close(event.answer.figures))
         yield self._frame({}, _finish_reason(event.answer))
         if self._with_usage:
             yield json_frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})

@@ -5,6 +5,7 @@
 - chapters and exercises on request: `chapters`, `chapter_answers`, `exercises`
 - extractive answers: `extraction_input`, `units`, `relevance`, `passages`, `extractive`,
   `passage_text`; what a text is: `announcements`, `bibliography`, `definitions`, `objectives`
+- figures: `figures`
 - citations: `cited_answer`, `verification`, `attribution`
 - phrases and suggestions: `notices`, `follow_ups`
 """

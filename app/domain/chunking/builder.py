@@ -114,6 +114,7 @@ class ChunkBuilder:
             offset=run[0].offset,
             lead=len(lead),
             trail=len(trail),
+            figure=block.figure,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import dropwhile
 
 from app.domain.book_id import BookId
-from app.domain.document import BlockKind, Span
+from app.domain.document import BlockKind, Figure, Span
 from app.domain.fast_dataclass import fast_dataclass
 
 
@@ -33,6 +33,8 @@ class Passage:
     """Characters repeated from earlier: a table's header, a fence's first line."""
     trail: int = 0
     """Characters of the line that closes a fence which goes on in another part."""
+    figure: Figure | None = None
+    """The paragraph's image."""
 
     @property
     def own_text(self) -> str:

@@ -65,12 +65,22 @@ export function localUrl(config: Config, address: string): URL | null {
   return url.protocol === "https:" || url.protocol === "http:" ? url : null;
 }
 
+/** Return the address of an image of the book, or "" if it has no web address; the server itself shows `/pages`. */
+export function imageUrl(config: Config, address: string): string {
+  return address.startsWith("/pages/") ? config.api + address : (localUrl(config, address)?.href ?? "");
+}
+
 /** Return the link to a target: its page with `?cite=`, or "" if it has no web address. */
 export function targetHref(config: Config, target: Pick<Target, "id" | "url">): string {
   const url = localUrl(config, target.url);
   if (!url) return "";
   if (target.id) url.searchParams.set("cite", target.id);
   return url.href;
+}
+
+/** Whether the address is on another site. */
+export function isElsewhere(href: string): boolean {
+  return new URL(href).origin !== location.origin;
 }
 
 /** Whether the address is on the page that is open. */

@@ -14,6 +14,15 @@ export interface Citation {
   suffix: string;
 }
 
+/** An image of the book; `url` is absolute or a path on the book's site. */
+export interface Figure {
+  url: string;
+  alt: string;
+  caption: string;
+  paragraph_id: string;
+  page_url: string;
+}
+
 export interface Passage {
   paragraph_ids: string[];
   text: string;
@@ -21,6 +30,8 @@ export interface Passage {
   url: string;
   permalink: string;
   marks: [number, number][];
+  /** Missing in what a widget of an earlier version kept for the session. */
+  figures?: Figure[];
 }
 
 export interface Source {
@@ -42,6 +53,7 @@ export interface Answer {
   confidence: string;
   citations: Citation[];
   passages: Passage[];
+  figures?: Figure[];
   sources: Source[];
   statements: Statement[];
   degraded: string[];
@@ -86,6 +98,7 @@ const empty = (): Answer => ({
   confidence: "",
   citations: [],
   passages: [],
+  figures: [],
   sources: [],
   statements: [],
   degraded: [],

@@ -4,9 +4,11 @@ import { useState } from "preact/hooks";
 import { renderMarkdown, type Annotations } from "../answer/markdown";
 import { indentLists } from "../answer/lists";
 import { units, type Chip, type Range } from "../answer/spans";
-import type { Target } from "../links";
+import { isElsewhere, type Target } from "../links";
 import { t, type TextKey } from "../texts";
 import { failedSteps, isCut, type Citation, type Passage, type Turn } from "../turn";
+import { answerMarkdown } from "./copied";
+import { Figures } from "./figures";
 import { Icon } from "./icons";
 import type { Store } from "./store";
 import { citationTarget, passageTarget, sourceTarget } from "./targets";
@@ -24,14 +26,17 @@ interface LinkProps {
   children: ComponentChildren;
 }
 
-/** A link to a paragraph; text where it has no web address. */
+/** A link to a paragraph; text where it has no web address. To another site it opens a tab, so that the panel stays. */
 export function Link({ store, target, answer = "", label, children, ...rest }: LinkProps): VNode {
   const href = store.href(target);
   if (!href) return <span class={rest.class} dir="auto">{children}</span>;
   const follow = (event: MouseEvent) => store.follow(event, target, answer);
+  const elsewhere = isElsewhere(href);
+  const named = label && elsewhere ? `${label} (${t("newTab")})` : label;
   return (
-    <a href={href} rel="noopener" class={rest.class} dir="auto" aria-label={label} onClick={follow} onAuxClick={follow}>
+    <a href={href} rel="noopener" target={elsewhere ? "_blank" : undefined} class={rest.class} dir="auto" title={named} aria-label={named} onClick={follow} onAuxClick={follow}>
       {children}
+      {elsewhere && !label && <span class="tbr-elsewhere" title={t("newTab")}> <span class="tbr-visually-hidden">({t("newTab")})</span></span>}
     </a>
   );
 }
@@ -50,6 +55,7 @@ export function TurnView({ store, turn, last }: { store: Store; turn: Turn; last
       <div class={classes("tbr-reply", !turn.done && "tbr-pending", turn.confidence === "uncertain" && "tbr-uncertain", turn.mode === "refused" && "tbr-refused")}>
         <Captions turn={turn} />
         {turn.passages.length ? <Passages store={store} turn={turn} /> : <Text store={store} turn={turn} />}
+        {!turn.passages.length && <Figures store={store} figures={turn.figures} />}
         {unsupported && <p class="tbr-note">{t("unsupported")}</p>}
         {isCut(turn) && <p class="tbr-note">{t("truncated")}</p>}
         {failed.length > 0 && <p class="tbr-note">{t("degraded", { steps: failed.join(", ") })}</p>}
@@ -108,9 +114,12 @@ function Text({ store, turn }: { store: Store; turn: Turn }): VNode {
 
 function CitationChip({ store, turn, citation }: { store: Store; turn: Turn; citation: Citation | undefined }): VNode | null {
   if (!citation) return null;
-  const label = t("source", { index: citation.index, title: citation.title });
+  const label = t("source", { index: citation.index, title: placeOf(citation) });
   return <Link store={store} target={citationTarget(citation)} answer={turn.answer_id} class="tbr-ref" label={label}>{`[${citation.index}]`}</Link>;
 }
+
+/** Chapter and section. */
+const placeOf = ({ heading_path, title }: Citation) => heading_path.join(" › ") || title;
 
 /** A link of the text: only to a web address; to a consulted passage with what finds it there. */
 function answerLink(store: Store, turn: Turn, address: string, label: ComponentChildren): VNode | null {
@@ -135,13 +144,16 @@ export function PassageView({ store, passage, answer = "" }: { store: Store; pas
   const at = (point: number) => shown.at(unit(point));
   const ranges = passage.marks.map(([from, to]) => ({ from: at(from), to: at(to), className: "tbr-mark" }));
   const target = passageTarget(passage);
+  // The text is the caption or the alternative text of its figure, which has it already.
+  const captioned = passage.figures?.some(({ caption, alt }) => (caption || alt) === passage.text);
   return (
     <div class="tbr-passage">
       <div class="tbr-passage-head">
         <Link store={store} target={target} answer={answer} class="tbr-section">{passage.heading_path.join(" › ")}</Link>
         <Share store={store} permalink={passage.permalink} />
       </div>
-      <div dir="auto">{renderMarkdown(shown.text, { ranges, chips: [], chip: () => <Fragment />, link: (address, label) => answerLink(store, emptySources, address, label) })}</div>
+      <Figures store={store} figures={passage.figures} />
+      {!captioned && <div dir="auto">{renderMarkdown(shown.text, { ranges, chips: [], chip: () => <Fragment />, link: (address, label) => answerLink(store, emptySources, address, label) })}</div>}
     </div>
   );
 }
@@ -161,7 +173,7 @@ function Sources({ store, turn }: { store: Store; turn: Turn }): VNode {
         {listed.map((citation) => (
           <li key={citation.index}>
             <Link store={store} target={citationTarget(citation)} answer={turn.answer_id} class="tbr-card">
-              <span class="tbr-section">{`[${citation.index}] ${citation.title}`}</span>
+              <span class="tbr-section">{`[${citation.index}] ${placeOf(citation)}`}</span>
               <span class="tbr-quote" dir="auto">{renderMarkdown(citation.quote, QUOTED)}</span>
             </Link>
             <Share store={store} permalink={citation.permalink} />
@@ -211,7 +223,7 @@ function Actions({ store, turn }: { store: Store; turn: Turn }): VNode {
       {turn.exercise && turn.body.solutions !== "hint" && <button type="button" class="tbr-chip" onClick={asks("hint")}>{t("hintAgain")}</button>}
       {turn.exercise && turn.body.solutions !== "show" && <button type="button" class="tbr-chip" onClick={asks("show")}>{t("solution")}</button>}
       {turn.answer && (
-        <button type="button" class="tbr-icon" title={t("copyAnswer")} aria-label={t("copyAnswer")} onClick={() => copyText(withSources(store, turn), setCopied)}>
+        <button type="button" class="tbr-icon" title={t("copyAnswer")} aria-label={t("copyAnswer")} onClick={() => copyText(answerMarkdown(turn, (link) => store.absolute(link)), setCopied)}>
           <Icon name={copied ? "check" : "copy"} />
         </button>
       )}
@@ -255,15 +267,6 @@ function Thumbs({ store, turn }: { store: Store; turn: Turn }): VNode {
       )}
     </Fragment>
   );
-}
-
-/** The answer as Markdown with the permanent addresses of what it cites. */
-function withSources(store: Store, turn: Turn): string {
-  const listed = turn.passages.length
-    ? turn.passages.map((passage, index) => [index + 1, passage.heading_path.join(" › "), passage.permalink] as const)
-    : turn.citations.map(({ index, title, permalink }) => [index, title, permalink] as const);
-  const lines = new Map(listed.map(([index, title, link]) => [index, `[${index}] ${title}: ${store.permalink(link)}`]));
-  return [turn.body.question, turn.answer, [...lines.values()].join("\n")].filter(Boolean).join("\n\n");
 }
 
 function copyText(text: string, setCopied: (copied: boolean) => void): void {

@@ -1,46 +1,62 @@
-// The book's own questions about the page, one at a time. Nothing is stored on the server.
+// The book's own questions about the page, and the cards that are due, one at a time. The server stores nothing.
 import { Fragment, type VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import type { Card } from "../cards";
 import { t } from "../texts";
 import { renderMarkdown } from "../answer/markdown";
-import { apply, newTurn, type Citation, type Passage, type Question, type Turn } from "../turn";
+import { apply, newTurn, type Passage, type Question, type Turn } from "../turn";
 import { Link, PassageView, QUOTED } from "./answer";
+import { Export } from "./export";
 import type { Store } from "./store";
-import { citationTarget } from "./targets";
+import { passageTarget } from "./targets";
 
+const WHOLE = { ...QUOTED, compact: false };
 const LATER = 3; // places further on in the line: where a missed question comes again
 
-interface Card {
-  /** An exercise of the book. */
+interface Asked {
+  card: Card;
+  /** An exercise of the book as it is shown. */
   passage?: Passage;
-  /** A term to explain, and the glossary's entry. */
-  term?: { question: string; entry: Citation };
-  missed: boolean;
+  /** The solution as it is shown. */
+  solution?: Turn;
+  missed?: boolean;
   /** The answer that it comes from. */
-  answer: string;
+  from?: string;
 }
 
 /** An exercise each; on a page without one a term each, whose glossary entries are cited. */
-function cardsOf(turn: Turn): Card[] {
-  const answer = turn.answer_id;
-  if (turn.passages.length) return turn.passages.map((passage) => ({ passage, missed: false, answer }));
+function asked(turn: Turn): Asked[] {
+  const from = turn.answer_id;
+  if (turn.passages.length) {
+    return turn.passages.map((passage) => ({ card: { id: passageTarget(passage).id, question: passage.text, answer: "", url: passage.url }, passage, from }));
+  }
   const points = Array.from(turn.answer);
-  return turn.citations.map((entry) => {
-    const question = points.slice(entry.start, entry.end).join("").replace(/^[-*\s]+/, "");
-    return { term: { question, entry }, missed: false, answer };
+  return turn.citations.map(({ paragraph_id, start, end, quote, url }) => {
+    const question = points.slice(start, end).join("").replace(/^[-*\s]+/, "");
+    return { card: { id: paragraph_id, question, answer: quote, url }, from };
   });
 }
 
 export function Quiz({ store }: { store: Store }): VNode {
-  const [cards, setCards] = useState<Card[] | null>(null);
+  const [line, setLine] = useState<Asked[] | null>(null);
   const [knew, setKnew] = useState(0);
   const [count, setCount] = useState(0);
-  const [solution, setSolution] = useState<Turn | null>(null);
+  const [revealed, setRevealed] = useState(false);
   const [notice, setNotice] = useState("");
-  const card = cards?.[0];
+  const current = line?.[0];
 
-  const ask = async (asked: Pick<Question, "question" | "request" | "solutions">): Promise<Turn | null> => {
-    const body: Question = { ...asked, page_url: location.origin + location.pathname, history: [], stream: true, ...(store.config.book ? { book: store.config.book } : {}) };
+  const begin = (cards: Asked[]) => {
+    setLine(cards);
+    setCount(cards.length);
+    setKnew(0);
+    setRevealed(false);
+  };
+  useEffect(() => {
+    if (store.deck.length) begin(store.deck.map((card) => ({ card })));
+    store.deck = [];
+  }, []);
+  const ask = async (wanted: Pick<Question, "question" | "request" | "solutions">): Promise<Turn | null> => {
+    const body: Question = { ...wanted, page_url: location.origin + location.pathname, history: [], stream: true, ...(store.config.book ? { book: store.config.book } : {}) };
     const turn = newTurn(body);
     setNotice(t("searching"));
     try {
@@ -53,43 +69,42 @@ export function Quiz({ store }: { store: Store }): VNode {
     }
   };
   const start = async () => {
-    setCards(null);
-    setSolution(null);
+    setLine(null);
     const turn = await ask({ question: t("quizStart"), request: { kind: "quiz" }, solutions: "hide" });
-    if (!turn) return;
-    const found = cardsOf(turn);
-    setCards(found);
-    setCount(found.length);
-    setKnew(0);
+    if (turn) begin(asked(turn));
   };
   const reveal = async () => {
-    if (card?.term) setSolution({ ...newTurn({ question: "", page_url: "", history: [], stream: true }), answer: card.term.entry.quote });
-    else if (card?.passage) setSolution(await ask({ question: card.passage.text.slice(0, 3_900), solutions: "show" }));
+    if (!current || !line) return;
+    if (!current.card.answer) {
+      const solution = await ask({ question: current.card.question.slice(0, 3_900), solutions: "show" });
+      if (!solution) return;
+      const answer = solution.passages.map(({ text }) => text).join("\n\n") || solution.answer;
+      setLine([{ ...current, solution, card: { ...current.card, answer } }, ...line.slice(1)]);
+    }
+    setRevealed(true);
   };
   const judge = (known: boolean) => {
-    if (!card || !cards) return;
-    const rest = cards.slice(1);
-    if (known && !card.missed) setKnew(knew + 1);
-    if (!known) rest.splice(LATER, 0, { ...card, missed: true });
-    setSolution(null);
-    setCards(rest);
+    if (!current || !line) return;
+    const rest = line.slice(1);
+    // Known after it was missed, it was not known today.
+    if (!current.missed) store.cards.judge(current.card, known);
+    if (known && !current.missed) setKnew(knew + 1);
+    if (!known) rest.splice(LATER, 0, { ...current, missed: true });
+    setRevealed(false);
+    setLine(rest);
   };
   return (
     <div id="tbr-view-quiz" class="tbr-view" role="tabpanel" aria-labelledby="tbr-tab-quiz">
-      {!cards && <Fragment><p class="tbr-hint">{t("quizIntro")}</p><button type="button" class="tbr-chip tbr-main" onClick={() => void start()}>{t("quizStart")}</button></Fragment>}
-      {cards && !card && <Fragment><p>{count ? t("quizDone", { knew, count }) : t("quizNone")}</p>{count > 0 && <button type="button" class="tbr-chip tbr-main" onClick={() => void start()}>{t("quizAgain")}</button>}</Fragment>}
-      {card && (
+      {!line && <p class="tbr-hint">{t("quizIntro")}</p>}
+      {line && !current && <p>{count ? t("quizDone", { knew, count }) : t("quizNone")}</p>}
+      {!current && <Begin store={store} again={count > 0} start={() => void start()} repeat={begin} />}
+      {current && (
         <Fragment>
-          <p class="tbr-note">{t("quizLeft", { left: cards.length })}</p>
-          {card.passage && <PassageView store={store} passage={card.passage} answer={card.answer} />}
-          {card.term && <p class="tbr-passage">{card.term.question}</p>}
-          {!solution && <button type="button" class="tbr-chip tbr-main" onClick={() => void reveal()}>{t("quizShow")}</button>}
-          {solution && (
-            <div class="tbr-solution">
-              {solution.passages.length ? solution.passages.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} answer={solution.answer_id} />) : <div class="tbr-passage">{renderMarkdown(solution.answer, QUOTED)} {card.term && <Link store={store} target={citationTarget(card.term.entry)} answer={card.answer}>{t("defined")}</Link>}</div>}
-            </div>
-          )}
-          {solution && (
+          <p class="tbr-note">{t("quizLeft", { left: line.length })}</p>
+          {current.passage ? <PassageView store={store} passage={current.passage} answer={current.from ?? ""} /> : <div class="tbr-passage" dir="auto">{renderMarkdown(current.card.question, WHOLE)}</div>}
+          {!revealed && <button type="button" class="tbr-chip tbr-main" onClick={() => void reveal()}>{t("quizShow")}</button>}
+          {revealed && <Solution store={store} asked={current} />}
+          {revealed && (
             <div class="tbr-actions">
               <button type="button" class="tbr-chip" onClick={() => judge(true)}>{t("quizKnew")}</button>
               <button type="button" class="tbr-chip" onClick={() => judge(false)}>{t("quizMissed")}</button>
@@ -98,6 +113,40 @@ export function Quiz({ store }: { store: Store }): VNode {
         </Fragment>
       )}
       <p class="tbr-note" role="status">{notice}</p>
+    </div>
+  );
+}
+
+/** What can be begun, and what is kept. */
+function Begin({ store, again, start, repeat }: { store: Store; again: boolean; start: () => void; repeat: (cards: Asked[]) => void }): VNode {
+  const due = store.cards.due();
+  const kept = store.cards.all();
+  const forget = () => {
+    store.cards.clear();
+    store.changed();
+  };
+  return (
+    <Fragment>
+      <button type="button" class="tbr-chip tbr-main" onClick={start}>{t(again ? "quizAgain" : "quizStart")}</button>
+      {due.length > 0 && <p><button type="button" class="tbr-chip" onClick={() => repeat(due.map((card) => ({ card })))}>{t("cardsDue", { count: due.length })}</button></p>}
+      {kept.length > 0 && (
+        <Fragment>
+          <p class="tbr-note">{t("cardsKept", { count: kept.length })}</p>
+          <div class="tbr-actions">
+            <Export cards={kept} />
+            <button type="button" class="tbr-chip" onClick={forget}>{t("cardsClear")}</button>
+          </div>
+        </Fragment>
+      )}
+    </Fragment>
+  );
+}
+
+function Solution({ store, asked: { card, solution } }: { store: Store; asked: Asked }): VNode {
+  const target = { id: card.id, url: card.url, quote: card.answer, prefix: "", suffix: "" };
+  return (
+    <div class="tbr-solution">
+      {solution?.passages.length ? solution.passages.map((passage) => <PassageView key={passage.permalink} store={store} passage={passage} answer={solution.answer_id} />) : <div class="tbr-passage" dir="auto">{renderMarkdown(card.answer, WHOLE)} <Link store={store} target={target}>{t("defined")}</Link></div>}
     </div>
   );
 }

@@ -1,9 +1,10 @@
 // The panel's state and what can be done in it.
 import { Api, Refusal, type Suggestions, type Term } from "../api";
+import { CardBox, type Card } from "../cards";
 import type { Config } from "../config";
 import { docked } from "../dock";
 import { forget, land } from "../landing/land";
-import { isThisPage, targetHref, type Target } from "../links";
+import { imageUrl, isElsewhere, isThisPage, targetHref, type Target } from "../links";
 import { keepTarget, Session } from "../session";
 import { t } from "../texts";
 import { apply, isCut, newTurn, type Question, type Rating, type Turn } from "../turn";
@@ -36,7 +37,10 @@ export class Store {
   term: { term: Term; box: DOMRect } | null = null;
   /** Open or close with the focus; the panel sets it. */
   onToggle: (open: boolean) => void = (open) => this.setOpen(open);
+  /** Cards that the quiz is to begin with. */
+  deck: Card[] = [];
   readonly api: Api;
+  readonly cards: CardBox;
   private readonly session: Session;
   private readonly listeners = new Set<() => void>();
   private suggested: { page: string; found: Promise<Suggestions> } | null = null;
@@ -44,6 +48,7 @@ export class Store {
 
   constructor(readonly config: Config) {
     this.api = new Api(config);
+    this.cards = new CardBox(config.book);
     this.session = new Session(
       config.book,
       () => ({ open: this.open, turns: this.turns }),
@@ -204,6 +209,11 @@ export class Store {
     return link.startsWith("/") ? this.config.api + link : link;
   }
 
+  /** Return the absolute form of a permalink or of an image's address. */
+  absolute(link: string): string {
+    return link.startsWith("/cite/") ? this.permalink(link) : imageUrl(this.config, link) || link;
+  }
+
   href(target: Pick<Target, "id" | "url">): string {
     return targetHref(this.config, target);
   }
@@ -216,6 +226,7 @@ export class Store {
     this.session.save();
     const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
     if (!plain) return;
+    if (isElsewhere(this.href(target))) return;
     if (!docked()) this.setOpen(false);
     if (!isThisPage(this.href(target))) return;
     event.preventDefault();
