@@ -53,7 +53,7 @@ class E5Embedder:
     Texts longer than 512 tokens are read in windows.
     """
 
-    model = MODEL
+    space = MODEL
     dimension = DIMENSION
     limits = EmbedderLimits(texts_per_call=_TEXTS)
     billed_tokens = 0

@@ -54,7 +54,7 @@ HiddenStates: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArr
 class MiniLmEmbedder:
     """Implements the `ContextEmbedder` port; a few thousand tokens a second on one core."""
 
-    model = MODEL
+    space = MODEL
     dimension = DIMENSION
     limits = EmbedderLimits(texts_per_call=_TEXTS)
     billed_tokens = 0

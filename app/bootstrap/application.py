@@ -276,7 +276,11 @@ def _answer(
         retrieve=retrieve,
         places=PageLocator(index),
         scorer=scorer,
-        refusal_policy=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
+        refusal_policy=RefusalPolicy(
+            settings.refusal_threshold,
+            settings.answer_threshold,
+            relevance_threshold=settings.relevance_threshold,
+        ),
         vocabulary=vocabulary,
         context_tokens=settings.context_tokens,
     )

@@ -98,7 +98,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             yield rag
 
         _log.info(
-            "serve.starting", extra={"embedder": rag.embedder.model, "answers": rag.answer_mode}
+            "serve.starting", extra={"embedder": rag.embedder.space, "answers": rag.answer_mode}
         )
         unreadable = (await rag.unreadable_stores()).values()
         for line in (*unreadable, *await storage_warnings(settings, rag.index)):

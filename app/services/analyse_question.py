@@ -194,7 +194,7 @@ class AnalyseQuestion:
         )
 
     def _require_same_model(self, manifest: BookManifest) -> None:
-        ours = (self.embedder.model, self.embedder.dimension)
+        ours = (self.embedder.space, self.embedder.dimension)
         if (manifest.model, manifest.dimension) != ours:
             message = (
                 f"book {manifest.book!r} was indexed with {manifest.model} "
@@ -241,7 +241,7 @@ class AnalyseQuestion:
         try:
             with stage("embedding"):
                 vector = await self.embedder.embed_query(question)
-            require_vector(vector, self.embedder.model, self.embedder.dimension, "a question")
+            require_vector(vector, self.embedder.space, self.embedder.dimension, "a question")
         except ProviderError as error:
             if mode is SearchMode.DENSE:
                 raise

@@ -11,8 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
-from app.domain.answer import AnswerMode, AnswerPassage, Usage
-from app.domain.answering.answerability import RefusalPolicy
+from app.domain.answer import AnswerMode, AnswerPassage, Confidence, Usage
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import QuestionAnalysis
@@ -105,8 +104,8 @@ class GenerationRequest:
     prepared: ExtractiveAnswer | None = None
     """An answer made of parts of the context, such as the solution of an exercise or a chapter's
     summary. It is used without a model."""
-    answerability: float = 1.0
-    """Answerability score, 0 to 1."""
+    scored: Confidence = Confidence.ANSWERED
+    """Confidence by the answerability score alone."""
 
 
 class Generator(Protocol):
@@ -213,15 +212,14 @@ class FallbackGenerator:
     """Uses `first`, or `second` if `first` fails before any text.
 
     A failure after the first text ends the answer there, as degraded. A failure before it is raised
-    if `second` has no answer either, or if the answerability score is below the refusal threshold.
-    A spent budget is never raised. `second` is also used if `first` finds no answer although the
-    score reaches the answer threshold.
+    if `second` has no answer either, or if the question's score alone would refuse it. A spent
+    budget is never raised. `second` is also used if `first` finds no answer although the score
+    reaches the answer threshold.
     """
 
     mode = AnswerMode.GENERATED
     first: Generator
     second: Generator
-    refusal_policy: RefusalPolicy
 
     @property
     def model(self) -> str:
@@ -250,7 +248,7 @@ class FallbackGenerator:
                 failed = degraded_by(_log, "answer.generator_failed", "generator", error)
                 yield GeneratedEnd(Usage(), "ERROR", degraded=failed)
                 return
-            refusable = request.answerability < self.refusal_policy.refusal_threshold
+            refusable = request.scored is Confidence.NOT_IN_BOOK
             if refusable and not isinstance(error, BudgetSpent):
                 raise
             given_up = error
@@ -262,7 +260,7 @@ class FallbackGenerator:
         if not written and end.finish_reason != NO_ANSWER:
             message = "the generator wrote nothing"
             raise ProviderUnavailable(message)
-        return written or request.answerability < self.refusal_policy.answer_threshold
+        return written or request.scored is not Confidence.ANSWERED
 
     async def _quoted(
         self, request: GenerationRequest, given_up: GeneratedEnd | ProviderError

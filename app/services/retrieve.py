@@ -43,6 +43,9 @@ class RetrievalResult:
 
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...] = ()
+    relevance: float | None = None
+    """Relevance of the best hit, 0 to 1, by a calibrated reranker; None if none has read the hits.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +77,13 @@ class Retrieve:
         reranker = self.reranker if rerank else None
         hits = await self._search_and_rescore(asked, reranker)
         degraded = (*asked.degraded, *await degraded_books(self.index, query.filter.books))
-        if reranker is not None:
-            hits, failed = await self._rerank(reranker, asked.texts.question, query.k, hits)
+        relevance = None
+        if reranker is not None and hits:
+            hits, failed = await self._rerank(reranker, asked.texts.question, hits)
             degraded += failed
+            relevance = hits[0].score if reranker.calibrated and not failed else None
         # A spent budget may stop several steps, but is listed once.
-        return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)))
+        return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)), relevance)
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
         """Return the hits' paragraphs, each once, within the budget. Raises StorageError.
@@ -142,14 +147,12 @@ class Retrieve:
         )
 
     async def _rerank(
-        self, reranker: Reranker, question: str, k: int, hits: tuple[Hit, ...]
+        self, reranker: Reranker, question: str, hits: tuple[Hit, ...]
     ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        if not hits:
-            return hits, ()
         texts = [hit.chunk.embedding_text for hit in hits]
         try:
             with stage("rerank"):
-                ranked = await reranker.rerank(question, texts, min(k, len(texts)))
+                ranked = await reranker.rerank(question, texts)
         except ProviderError as error:
             return hits, (degraded_by(_log, "retrieve.rerank_failed", "rerank", error),)
         return tuple(replace(hits[position], score=score) for position, score in ranked), ()

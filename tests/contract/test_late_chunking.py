@@ -31,7 +31,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.inner = tiny_embedder(WORDS)
-        self.model, self.dimension = self.inner.model, self.inner.dimension
+        self.space, self.dimension = self.inner.space, self.inner.dimension
         self.embed_documents = self.inner.embed_documents
         self.embed_batches = self.inner.embed_batches
         self.embed_query = self.inner.embed_query
@@ -66,7 +66,7 @@ def test_vectors_are_those_of_the_chunks_within_their_document(home: Path, book:
         report = await run.ingest(book, strategy="late")
         assert report.embedded == report.chunks > len(embedder.documents) == 3
         (manifest,) = (await run.app.index.books()).named()
-        assert (manifest.model, manifest.dimension) == (embedder.model, embedder.dimension)
+        assert (manifest.model, manifest.dimension) == (embedder.space, embedder.dimension)
         stored = {(p.chunk.file, p.chunk.chunk_index): p for p in await run.points()}
         file = min(stored)[0]
         texts = [p.chunk.text_content for (name, _), p in sorted(stored.items()) if name == file]
