@@ -139,12 +139,14 @@ class Settings(BaseSettings):
     """Days that readers' questions are kept for the owner, without personal data; 0: they are not
     logged, and readers cannot give feedback."""
 
-    embedder: Literal["auto", "cohere", "local", "minilm", "e5"] = "auto"
-    """auto: Cohere if a key is set; else minilm (extra `late`) for late chunking and for books that
-    were embedded with it; else local."""
-    paragraph_model: Literal["auto", "local", "minilm"] = "auto"
-    """Chooses the paragraphs of offline answers. auto: minilm if it is the embedder, else the
-    static local model. minilm (extra `late`) takes about 20 ms of CPU time a paragraph."""
+    embedder: str = Field("auto", pattern=r"^(auto|cohere|local|fastembed(:\S+)?)$")
+    """auto: Cohere if a key is set, else local, the static model. fastembed:MODEL: a neural model
+    in this process (extra `local`)."""
+    reranker: str = Field("auto", pattern=r"^(auto|cohere|none|fastembed(:\S+)?)$")
+    """auto: Cohere if it embeds or writes. fastembed:MODEL: a cross-encoder in this process (extra
+    `local`), which also chooses the paragraphs of offline answers."""
+    models: Annotated[Path, AfterValidator(_folder)] | None = None
+    """Folder of fastembed's models; None: `models` in `home`."""
     generator: Literal["auto", "cohere", "openai", "extractive"] = "auto"
     """auto: Cohere when a key is set, else extractive; openai: any server with that protocol."""
     openai_base_url: WebAddress = "http://127.0.0.1:11434/v1"
@@ -200,6 +202,10 @@ class Settings(BaseSettings):
             for name, value in values.items()
         }
         return {name: value for name, value in stripped.items() if value != ""}
+
+    @property
+    def models_folder(self) -> Path:
+        return self.models or self.home / "models"
 
     def price(self, model: str) -> Price | None:
         """Return None for a model whose price is not known."""

@@ -246,6 +246,10 @@ class FakeReranker:
     error: Exception | None = None
     hangs: bool = False
     calibrated: bool = False
+    reads_paragraphs: bool = False
+
+    def reads(self, asked_in: str, language: str) -> bool:
+        return asked_in == language
 
     async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
         if self.error is not None:

@@ -18,23 +18,30 @@ from app.settings import Settings
 async def open_cohere(providers: Providers, key: str, stack: AsyncExitStack) -> CohereParts:
     settings = providers.settings
     client = await stack.enter_async_context(open_client(key, settings.cohere_base_url))
-    local = settings.embedder in {"local", "minilm", "e5"}
-    writes = settings.generator in {"auto", "cohere"}
-    chat, rerank = settings.cohere_chat_model, settings.cohere_rerank_model
+    embeds, reranks, writes = (
+        one in {"auto", "cohere"}
+        for one in (settings.embedder, settings.reranker, settings.generator)
+    )
+    chat = settings.cohere_chat_model
     return CohereParts(
-        embedder=None if local else _embedder(providers, client),
+        embedder=_embedder(providers, client) if embeds else None,
         language_model=CohereGenerator(
             client.http, _calls(settings, "chat"), *providers.chat("Cohere's chat", chat), chat
         )
         if writes
         else None,
-        reranker=CohereReranker(
-            client.sdk,
-            _calls(settings, "rerank"),
-            providers.calls("reranker", "Cohere's rerank", rerank),
-            token_counter(),
-            rerank,
-        ),
+        reranker=_reranker(providers, client) if reranks else None,
+    )
+
+
+def _reranker(providers: Providers, client: CohereClient) -> CohereReranker:
+    model = providers.settings.cohere_rerank_model
+    return CohereReranker(
+        client.sdk,
+        _calls(providers.settings, "rerank"),
+        providers.calls("reranker", "Cohere's rerank", model),
+        token_counter(),
+        model,
     )
 
 

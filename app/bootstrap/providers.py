@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from app.adapters.e5_embedder import CrossLingualScorer, E5Embedder
-from app.adapters.late_interaction import LateInteractionScorer
+from app.adapters.fastembed.embedder import FastembedEmbedder
+from app.adapters.fastembed.models import EMBEDDER, RERANKER
+from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import LocalEmbedder
-from app.adapters.minilm_embedder import MODEL as MINILM
-from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.sqlite.spending import SqliteSpending
-from app.domain.chunking.config import StrategyName
+from app.adapters.vectors import inner_products
 from app.domain.cost import Price, Tariff
-from app.domain.errors import ConfigError, StorageError
+from app.domain.errors import ConfigError
 from app.services.budget import Budget
+from app.services.cross_lingual import CrossLingualScorer
 from app.services.generators import ParagraphScorer
-from app.services.ports import BookStore, Embedder, Reranker
+from app.services.ports import Embedder, Reranker
 from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
 from app.settings import SMALL_CONTEXT, Settings
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from app.adapters.cohere.generator import CohereGenerator
     from app.adapters.openai_generator import OpenAIGenerator
 
-OfflineEmbedder: TypeAlias = LocalEmbedder | MiniLmEmbedder | E5Embedder
-OwnEmbedder: TypeAlias = "CohereEmbedder | OfflineEmbedder"
+OwnEmbedder: TypeAlias = "CohereEmbedder | LocalEmbedder | FastembedEmbedder"
 LanguageModel: TypeAlias = "CohereGenerator | OpenAIGenerator"
 """A model for two tasks: generating answers and rewriting follow-up questions."""
 
@@ -42,15 +41,15 @@ class CohereParts:
 
     embedder: CohereEmbedder | None
     language_model: LanguageModel | None
-    reranker: Reranker
+    reranker: Reranker | None
 
 
 def cohere_key(settings: Settings) -> str | None:
     """Return Cohere's key if the settings use Cohere. ConfigError if they need it without a key."""
-    wanted = {settings.embedder, settings.generator}
+    wanted = {settings.embedder, settings.generator, settings.reranker.replace("auto", "")}
     if settings.cohere_api_key is None:
         if "cohere" in wanted:
-            message = "RAG_EMBEDDER or RAG_GENERATOR asks for cohere: set CO_API_KEY"
+            message = "RAG_EMBEDDER, RAG_RERANKER or RAG_GENERATOR asks for cohere: set CO_API_KEY"
             raise ConfigError(message)
         return None
     return settings.cohere_api_key.get_secret_value() if wanted & {"auto", "cohere"} else None
@@ -89,24 +88,30 @@ class Providers:
 
 
 def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
-    if isinstance(embedder, OfflineEmbedder):
+    if isinstance(embedder, LocalEmbedder | FastembedEmbedder):
         return Tariff(embedder.limits)
     price = settings.price(embedder.model)
     return Tariff(embedder.limits, price.input_tokens if price else None)
 
 
-async def pick_embedder(
-    settings: Settings, cohere: CohereParts | None, index: BookStore, strategy: str | None
-) -> OwnEmbedder:
+async def pick_embedder(settings: Settings, cohere: CohereParts | None) -> OwnEmbedder:
     if cohere and cohere.embedder:
         return cohere.embedder
-    if settings.embedder == "e5":
-        return await asyncio.to_thread(E5Embedder.load)
-    if settings.embedder == "minilm" or (
-        settings.embedder == "auto" and await _is_late(index, strategy)
-    ):
-        return await asyncio.to_thread(MiniLmEmbedder.load)
+    if name := fastembed_model(settings.embedder, EMBEDDER):
+        return await asyncio.to_thread(FastembedEmbedder.load, name, settings.models_folder)
     return await local_embedder()
+
+
+async def pick_reranker(settings: Settings, cohere: CohereParts | None) -> Reranker | None:
+    if name := fastembed_model(settings.reranker, RERANKER):
+        return await asyncio.to_thread(FastembedReranker.load, name, settings.models_folder)
+    return cohere.reranker if cohere else None
+
+
+def fastembed_model(setting: str, default: str) -> str:
+    """Return the model of a setting such as `fastembed:MODEL`; "" if it is none."""
+    kind, _, name = setting.partition(":")
+    return (name or default) if kind == "fastembed" else ""
 
 
 async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
@@ -127,29 +132,14 @@ _loading = threading.Lock()
 _load_once = cache(LocalEmbedder.load)
 
 
-async def _is_late(index: BookStore, strategy: str | None) -> bool:
-    """Whether `strategy` is late chunking; if it is None, whether all indexed books use it."""
-    if strategy is not None:
-        return strategy == StrategyName.LATE
-    try:
-        books = await index.books()
-    except StorageError:
-        return False  # the first use of the index raises the error again
-    return bool(books) and all(one.model == MINILM for one in books.named())
-
-
-async def pick_paragraph_scorer(
-    settings: Settings, embedder: OwnEmbedder
-) -> ParagraphScorer | None:
-    """Return the scorer that chooses the paragraphs of offline answers.
-
-    None if the static local model chooses them.
-    """
-    if isinstance(embedder, MiniLmEmbedder) and settings.paragraph_model != "local":
-        return LateInteractionScorer(embedder)
-    if settings.paragraph_model == "minilm":
-        return LateInteractionScorer(await asyncio.to_thread(MiniLmEmbedder.load))
-    return CrossLingualScorer(embedder) if isinstance(embedder, E5Embedder) else None
+def paragraph_scorers(embedder: OwnEmbedder, reranker: Reranker | None) -> list[ParagraphScorer]:
+    """Return what chooses the paragraphs of offline answers in place of the static local model."""
+    found: list[ParagraphScorer] = []
+    if isinstance(reranker, FastembedReranker):
+        found.append(reranker)
+    if isinstance(embedder, FastembedEmbedder) and embedder.multilingual:
+        found.append(CrossLingualScorer(embedder, inner_products))
+    return found
 
 
 async def pick_language_model(

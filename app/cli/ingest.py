@@ -130,7 +130,7 @@ async def _ingest(
     """Ingest all editions of the folder, or the one that is asked for; the default one first."""
     requests = requests_by_edition(request)
     reports = []
-    async with open_application(settings, request.strategy) as app:
+    async with open_application(settings) as app:
         for line in site_remarks(request):
             remark(line)
         remark(f"embedder: {app.embedder.space}, {app.embedder.dimension} dimensions")

@@ -116,7 +116,7 @@ async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iter
     # Late chunking needs a model only to embed, not to cut the text.
     if StrategyName.SEMANTIC not in {request.strategy, *of_documents}:
         return chunk_book(book, request, embeds_tokens=True)
-    async with open_application(settings, request.strategy) as app:
+    async with open_application(settings) as app:
         return await asyncio.to_thread(lambda: [*app.ingest.chunk_book(book, request, ignore)])
 
 

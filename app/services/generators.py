@@ -133,8 +133,10 @@ class ParagraphScorer(Protocol):
         """Whether the model understands questions in `asked_in` about books in `language`."""
         ...
 
-    async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return the relevance of each paragraph, about -1 to 2.
+    async def scores(
+        self, question: str, paragraphs: Sequence[tuple[str, str]]
+    ) -> Sequence[float] | None:
+        """Return the relevance of each paragraph, 0 to 1; None if there was not enough time.
 
         A paragraph is given as (heading path, text), since only a heading may name its subject.
         """
@@ -157,8 +159,8 @@ class ExtractiveGenerator:
     mode = AnswerMode.EXTRACTIVE
     split_sentences: SplitSentences
     similarity: Similarity
-    paragraphs: ParagraphScorer | None = None
-    """Scores the paragraphs in the languages that it reads; otherwise `similarity` does."""
+    paragraphs: Sequence[ParagraphScorer] = ()
+    """The first one that reads the languages scores the paragraphs; otherwise `similarity` does."""
     rules: Set[Rule] = ALL_RULES
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
@@ -183,9 +185,8 @@ class ExtractiveGenerator:
             return request.prepared
         analysis, context = request.analysis, request.context
         language = analysis.features.language
-        model = self.paragraphs
-        if model and not model.reads(analysis.asked_in, language):
-            model = None
+        languages = analysis.asked_in, language
+        model = next((one for one in self.paragraphs if one.reads(*languages)), None)
         translated = model is not None and analysis.asked_in != language
         given = ExtractionInput(
             analysis.features, context, self.split_sentences, translated=translated
@@ -195,16 +196,18 @@ class ExtractiveGenerator:
 
     async def _paragraph_scores(
         self, request: GenerationRequest, model: ParagraphScorer | None
-    ) -> list[float]:
+    ) -> Sequence[float]:
         analysis = request.analysis
-        if model is None:
-            texts = [one.titled_text for one in request.context]
-            language = analysis.features.language
-            cosines = await self.similarity.similarities(analysis.vector, texts, language)
-            return [cosines[text] for text in texts]
-        passages = [one.passage for one in request.context]
-        headed = [(" > ".join(one.heading_path), one.text) for one in passages]
-        return await model.scores(analysis.compared, headed)
+        if model:
+            passages = [one.passage for one in request.context]
+            headed = [(" > ".join(one.heading_path), one.text) for one in passages]
+            scores = await model.scores(analysis.compared, headed)
+            if scores is not None:
+                return scores
+        texts = [one.titled_text for one in request.context]
+        language = analysis.features.language
+        cosines = await self.similarity.similarities(analysis.vector, texts, language)
+        return [cosines[text] for text in texts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -407,10 +407,19 @@ class Reranker(Protocol):
         """Whether one threshold of the relevance holds for all questions."""
         ...
 
+    @property
+    def reads_paragraphs(self) -> bool:
+        """Whether it is given paragraphs instead of chunks."""
+        ...
+
+    def reads(self, asked_in: str, language: str) -> bool:
+        """Whether the model understands questions in `asked_in` about books in `language`."""
+        ...
+
     async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
         """Return (position in `texts`, relevance 0 to 1) by descending relevance.
 
-        Raises ProviderError.
+        Texts that were not read in time are left out. Raises ProviderError.
         """
         ...
 

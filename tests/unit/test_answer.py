@@ -185,7 +185,7 @@ def test_paragraphs_are_scored_with_their_headings_by_a_model_that_reads_them() 
     scorer = ListeningScorer()
     answering = World((LIGHT,)).answering()
     extractive = ExtractiveGenerator(
-        answering.split_sentences, answering.consult.scorer.similarity, scorer
+        answering.split_sentences, answering.consult.scorer.similarity, [scorer]
     )
     assert ask(replace(answering, generator=extractive)).passages
     assert scorer.heard == [(QUESTION, [("Book > Section", LIGHT.text)])]
@@ -195,7 +195,9 @@ def test_a_multilingual_model_answers_a_question_that_shares_no_word_with_the_bo
     scorer = ListeningScorer(language="es")
     answering = World((LIGHT,)).answering()
     vectors = answering.consult.scorer.similarity
-    extractive = ExtractiveGenerator(answering.split_sentences, vectors, scorer)
+    extractive = ExtractiveGenerator(
+        answering.split_sentences, vectors, [ListeningScorer(language="fr"), scorer]
+    )
     answer = ask(replace(answering, generator=extractive), "¿Qué es lo que hacen las plantas?")
     (shown,) = answer.passages
     assert shown.text == LIGHT.text

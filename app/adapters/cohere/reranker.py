@@ -36,11 +36,15 @@ class CohereReranker:
     model: str
     seconds: float = 3.0
     """Time limit, retries included; after it the order of the search is kept."""
+    reads_paragraphs = False
 
     @property
     def calibrated(self) -> bool:
         """True from version 5 on, by Cohere's documentation."""
         return self._version >= 5
+
+    def reads(self, asked_in: str, language: str) -> bool:  # noqa: ARG002 - reads any language
+        return True
 
     @property
     def _version(self) -> int:
