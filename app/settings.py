@@ -148,7 +148,8 @@ class Settings(BaseSettings):
     models: Annotated[Path, AfterValidator(_folder)] | None = None
     """Folder of fastembed's models; None: `models` in `home`."""
     generator: Literal["auto", "cohere", "openai", "extractive"] = "auto"
-    """auto: Cohere when a key is set, else extractive; openai: any server with that protocol."""
+    """auto: Cohere when a key is set, else a model server that runs on this machine, else
+    extractive; openai: any server with that protocol."""
     openai_base_url: WebAddress = "http://127.0.0.1:11434/v1"
     openai_api_key: SecretStr | None = None
     openai_model: str = "llama3.1"

@@ -18,10 +18,14 @@ RESERVED = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
 
 
 def write_embedder(folder: Path, words: Sequence[str], *, window: int = 64) -> None:
-    """A token's vector has 1 at its own place and 0.5 at that of the next token."""
+    """A token's vector has 1 at its word's place and 0.5 at that of the next token.
+
+    The place of unknown words is the last one.
+    """
     ids = "input_ids"
     table = np.zeros((len(RESERVED) + len(words), DIMENSION), np.float32)
     table[len(RESERVED) :, :][np.arange(len(words)), np.arange(len(words))] = 1
+    table[RESERVED.index("[UNK]"), -1] = 1
     nodes = [
         helper.make_node("Gather", ["table", ids], ["own"]),
         helper.make_node("Slice", ["own", "from", "to", "axis"], ["later"]),

@@ -18,11 +18,11 @@ from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.book_pages import BookPages, book_pages
 from app.bootstrap.key_store import site_keys
+from app.bootstrap.open_provider import open_provider
 from app.bootstrap.providers import (
     LanguageModel,
     OwnEmbedder,
     Providers,
-    cohere_key,
     local_embedder,
     paragraph_scorers,
     pick_embedder,
@@ -177,12 +177,8 @@ class _Parts:
 
 async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
     index = await stack.enter_async_context(open_index(settings))
-    providers, cohere = Providers.of(settings), None
-    if key := cohere_key(settings):
-        # The import takes a third of a second, so it is delayed until the provider is used.
-        from app.bootstrap.cohere import open_cohere  # noqa: PLC0415
-
-        cohere = await open_cohere(providers, key, stack)
+    providers = Providers.of(settings)
+    cohere = await open_provider(providers, stack)
     embedder = await pick_embedder(settings, cohere)
     reranker = await pick_reranker(settings, cohere)
     return _Parts(

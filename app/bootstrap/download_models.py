@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from app.adapters.fastembed.models import EMBEDDER, RERANKER, download, megabytes
+from app.adapters.fastembed.models import EMBEDDER, RERANKER, download
 from app.bootstrap.providers import fastembed_model
 from app.domain.errors import RagError
 from app.settings import Settings, read_settings
@@ -20,15 +20,17 @@ def wanted(settings: Settings) -> list[str]:
     return [*filter(None, (embedder, reranker))] or [EMBEDDER, RERANKER]
 
 
+def _say(line: str) -> None:
+    print(f"models: {line}", file=sys.stderr)  # noqa: T201
+
+
 def main() -> int:
     try:
         settings = read_settings()
-        folder = settings.models_folder
         for name in wanted(settings):
-            print(f"models: {name}, {megabytes(name)} MB, in {folder}", file=sys.stderr)  # noqa: T201
-            download(name, folder)
+            download(name, settings.models_folder, _say)
     except RagError as error:
-        print(f"models: {error}", file=sys.stderr)  # noqa: T201
+        _say(str(error))
         return error.exit_code
     return 0
 

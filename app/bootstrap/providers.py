@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import LocalEmbedder
 from app.adapters.sqlite.spending import SqliteSpending
 from app.adapters.vectors import inner_products
+from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price, Tariff
 from app.domain.errors import ConfigError
 from app.services.budget import Budget
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from app.adapters.cohere.generator import CohereGenerator
     from app.adapters.openai_generator import OpenAIGenerator
 
+_log = logging.getLogger(__name__)
+
 OwnEmbedder: TypeAlias = "CohereEmbedder | LocalEmbedder | FastembedEmbedder"
 LanguageModel: TypeAlias = "CohereGenerator | OpenAIGenerator"
 """A model for two tasks: generating answers and rewriting follow-up questions."""
@@ -42,17 +46,6 @@ class CohereParts:
     embedder: CohereEmbedder | None
     language_model: LanguageModel | None
     reranker: Reranker | None
-
-
-def cohere_key(settings: Settings) -> str | None:
-    """Return Cohere's key if the settings use Cohere. ConfigError if they need it without a key."""
-    wanted = {settings.embedder, settings.generator, settings.reranker.replace("auto", "")}
-    if settings.cohere_api_key is None:
-        if "cohere" in wanted:
-            message = "RAG_EMBEDDER, RAG_RERANKER or RAG_GENERATOR asks for cohere: set CO_API_KEY"
-            raise ConfigError(message)
-        return None
-    return settings.cohere_api_key.get_secret_value() if wanted & {"auto", "cohere"} else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +62,24 @@ class Providers:
         store = SqliteSpending(settings.home / "spending.sqlite")
         return cls(settings, Budget(store, settings.budget_day, settings.budget_month))
 
-    def calls(self, role: str, name: str, model: str) -> ProviderCalls:
+    def calls(self, role: str, name: str, model: str, price: Price | None = None) -> ProviderCalls:
         """Return the calls to `model`. ConfigError if a limit needs its price."""
-        price = self.settings.price(model)
+        price = price or self.settings.price(model)
         if price is None and self.budget.limited:
             message = f"a budget needs the price of {model}: set RAG_PRICES"
             raise ConfigError(message)
         self.breakers[role] = CircuitBreaker(name)
         return ProviderCalls(self.budget, price or Price(), self.breakers[role])
 
-    def chat(self, name: str, model: str) -> tuple[ProviderCalls, ProviderCalls]:
+    def chat(
+        self, name: str, model: str, price: Price | None = None
+    ) -> tuple[ProviderCalls, ProviderCalls]:
         """Return the calls for answers and those for rewriting questions.
 
         Each has a breaker: a model too slow for rewriting may still write answers.
         """
-        rewriting = self.calls("rewriter", f"{name} for questions", model)
-        return self.calls("generator", name, model), rewriting
+        rewriting = self.calls("rewriter", f"{name} for questions", model, price)
+        return self.calls("generator", name, model, price), rewriting
 
 
 def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
@@ -147,15 +142,31 @@ async def pick_language_model(
 ) -> LanguageModel | None:
     """Return the model that generates answers; None if answers are extractive."""
     settings = providers.settings
-    if settings.generator != "openai":
+    if settings.generator == "openai":
+        calls = providers.chat("the model server", settings.openai_model)
+        server = HomeServer(settings.openai_base_url, settings.openai_model)
+        return await _open_server(settings, server, calls, stack)
+    if cohere or settings.generator != "auto":
         return cohere.language_model if cohere else None
+    found = await home_server(settings)
+    if found is None:
+        return None
+    fields = {"model": found.model, "server": found.base_url, "off": "RAG_GENERATOR=extractive"}
+    _log.info("generator.found_on_this_machine", extra=fields)
+    calls = providers.chat("the model server", found.model, Price())
+    return await _open_server(settings, found, calls, stack)
+
+
+async def _open_server(
+    settings: Settings,
+    server: HomeServer,
+    calls: tuple[ProviderCalls, ProviderCalls],
+    stack: AsyncExitStack,
+) -> LanguageModel:
     from app.adapters.openai_generator import OpenAIGenerator, open_server  # noqa: PLC0415
 
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    client = await stack.enter_async_context(open_server(settings.openai_base_url, key))
+    client = await stack.enter_async_context(open_server(server.base_url, key))
     return OpenAIGenerator(
-        client,
-        *providers.chat("the model server", settings.openai_model),
-        settings.openai_model,
-        short_prompt=settings.context_tokens <= SMALL_CONTEXT,
+        client, *calls, server.model, short_prompt=settings.context_tokens <= SMALL_CONTEXT
     )
