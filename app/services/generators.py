@@ -135,10 +135,11 @@ class ParagraphScorer(Protocol):
 
     async def scores(
         self, question: str, paragraphs: Sequence[tuple[str, str]]
-    ) -> Sequence[float] | None:
-        """Return the relevance of each paragraph, 0 to 1; None if there was not enough time.
+    ) -> Sequence[float | None]:
+        """Return the relevance of each paragraph, 0 to 1; None if there was no time to read it.
 
-        A paragraph is given as (heading path, text), since only a heading may name its subject.
+        They are read in this order. A paragraph is given as (heading path, text), since only a
+        heading may name its subject.
         """
         ...
 
@@ -196,18 +197,24 @@ class ExtractiveGenerator:
 
     async def _paragraph_scores(
         self, request: GenerationRequest, model: ParagraphScorer | None
-    ) -> Sequence[float]:
-        analysis = request.analysis
-        if model:
-            passages = [one.passage for one in request.context]
-            headed = [(" > ".join(one.heading_path), one.text) for one in passages]
-            scores = await model.scores(analysis.compared, headed)
-            if scores is not None:
-                return scores
-        texts = [one.titled_text for one in request.context]
-        language = analysis.features.language
+    ) -> list[float]:
+        analysis, context = request.analysis, request.context
+        read = await _read(request, model) if model else {}
+        unread = {at: one.titled_text for at, one in enumerate(context) if at not in read}
+        texts, language = [*unread.values()], analysis.features.language
         cosines = await self.similarity.similarities(analysis.vector, texts, language)
-        return [cosines[text] for text in texts]
+        scores = read | {at: cosines[text] for at, text in unread.items()}
+        return [scores[at] for at in range(len(context))]
+
+
+async def _read(request: GenerationRequest, model: ParagraphScorer) -> dict[int, float]:
+    """Return position -> relevance of the paragraphs that the model has read, best hits first."""
+    context = request.context
+    order = sorted(range(len(context)), key=lambda at: -context[at].score)
+    passages = [context[at].passage for at in order]
+    headed = [(" > ".join(one.heading_path), one.text) for one in passages]
+    scores = await model.scores(request.analysis.compared, headed)
+    return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 SECONDS = 0.3
 """CPU time after which no further paragraph of a question is read."""
-_BATCH = 4
-"""Paragraphs read between two looks at the clock."""
 _CACHED = 4_000
 """Questions with a paragraph whose relevance is cached."""
 _MODEL_LANGUAGE = "en"
@@ -63,23 +61,20 @@ class FastembedReranker:
     @in_thread
     def scores(
         self, question: str, paragraphs: Sequence[tuple[str, str]]
-    ) -> Sequence[float] | None:
+    ) -> Sequence[float | None]:
         texts = ["\n".join(filter(None, one)) for one in paragraphs]
-        read = self._read(question, texts)
-        return None if len(read) < len(set(texts)) else [read[text] for text in texts]
+        return [*map(self._read(question, texts).get, texts)]
 
     def _read(self, question: str, texts: Sequence[str]) -> dict[str, float]:
         end = thread_time() + self._seconds
         with self._lock:
             known = {one: self._known.get((question, one)) for one in texts}
         read = {text: score for text, score in known.items() if score is not None}
-        unread = [text for text in known if text not in read]
-        for start in range(0, len(unread), _BATCH):
-            if thread_time() >= end:
-                break
-            some = unread[start : start + _BATCH]
-            logits = self._model.rerank(question, some, batch_size=_BATCH)
-            read |= zip(some, map(_sigmoid, logits), strict=True)
+        for text in known:
+            if text not in read and thread_time() < end:
+                # One at a time: in a batch all are as long as the longest one.
+                (logit,) = self._model.rerank(question, [text])
+                read[text] = _sigmoid(logit)
         with self._lock:
             self._known.update({(question, text): score for text, score in read.items()})
         return read
