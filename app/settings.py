@@ -216,8 +216,8 @@ class Settings(BaseSettings):
 
     def as_environment(self) -> dict[str, str]:
         """Return the environment variables from which another process reads the same settings."""
-        home = {"home": self.home.absolute()}
-        return {variable(name): _text(value) for name, value in {**dict(self), **home}.items()}
+        folders = {"home": self.home.absolute(), "models": self.models_folder.absolute()}
+        return {variable(name): _text(value) for name, value in {**dict(self), **folders}.items()}
 
 
 def read_settings() -> Settings:
