@@ -21,7 +21,11 @@ from pydantic import (
 from pydantic_core import to_json
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from app.domain.answering.answerability import ANSWER_THRESHOLD, REFUSAL_THRESHOLD
+from app.domain.answering.answerability import (
+    ANSWER_THRESHOLD,
+    REFUSAL_THRESHOLD,
+    RELEVANCE_THRESHOLD,
+)
 from app.domain.cost import Price
 from app.domain.errors import ConfigError, InputError
 from app.domain.site_key import checked_origin
@@ -29,20 +33,30 @@ from app.domain.urls import is_web_address
 from app.services.safe_paths import read_text
 
 PRICES: Mapping[str, Price] = {
+    "embed-v5.0-pro": Price(0.12),
+    "embed-v5.0-fast": Price(0.08),
     "embed-v4.0": Price(0.12),
     "embed-english-v3.0": Price(0.10),
     "embed-english-light-v3.0": Price(0.10),
     "embed-multilingual-v3.0": Price(0.10),
     "embed-multilingual-light-v3.0": Price(0.10),
+    "command-a-plus-05-2026": Price(2.50, 10.00),
     "command-a-03-2025": Price(2.50, 10.00),
     "command-r-plus-08-2024": Price(2.50, 10.00),
     "command-r-08-2024": Price(0.15, 0.60),
     "command-r7b-12-2024": Price(0.0375, 0.15),
+    "rerank-v5.0-pro": Price(0.05),
+    "rerank-v5.0-fast": Price(0.02),
+    "rerank-v4.0-pro": Price(searches=2.50),
+    "rerank-v4.0-fast": Price(searches=2.00),
     "rerank-v3.5": Price(searches=2.00),
     "rerank-english-v3.0": Price(searches=2.00),
     "rerank-multilingual-v3.0": Price(searches=2.00),
 }
-"""By model (https://cohere.com/pricing, 2025)."""
+"""By model (https://cohere.com/pricing and catalogues of models, 2026).
+
+Cohere publishes no price of Command A+: that of Command A stands in.
+"""
 
 
 class GivenPrice(BaseModel, extra="forbid", allow_inf_nan=False):
@@ -109,10 +123,13 @@ class Settings(BaseSettings):
         None, validation_alias=AliasChoices("CO_API_KEY", "COHERE_API_KEY")
     )
     cohere_base_url: WebAddress = "https://api.cohere.com"
-    cohere_embed_model: str = "embed-v4.0"
+    cohere_embed_model: str = Field(
+        "embed-v5.0-pro,embed-v5.0-fast", pattern=r"^[^\s,]+(\s*,\s*[^\s,]+)?$"
+    )
+    """The models for books and for questions, of one vector space; one name stands for both."""
     cohere_embed_dimension: int = Field(1024, ge=1)
-    cohere_chat_model: str = "command-a-03-2025"
-    cohere_rerank_model: str = "rerank-v3.5"
+    cohere_chat_model: str = "command-a-plus-05-2026"
+    cohere_rerank_model: str = "rerank-v5.0-fast"
     cohere_tier: Literal["trial", "production"] = "trial"
     """The kind of key, which determines the rate limits."""
     prices: dict[str, GivenPrice] = {}
@@ -130,14 +147,17 @@ class Settings(BaseSettings):
     """Days that readers' questions are kept for the owner, without personal data; 0: they are not
     logged, and readers cannot give feedback."""
 
-    embedder: Literal["auto", "cohere", "local", "minilm", "e5"] = "auto"
-    """auto: Cohere if a key is set; else minilm (extra `late`) for late chunking and for books that
-    were embedded with it; else local."""
-    paragraph_model: Literal["auto", "local", "minilm"] = "auto"
-    """Chooses the paragraphs of offline answers. auto: minilm if it is the embedder, else the
-    static local model. minilm (extra `late`) takes about 20 ms of CPU time a paragraph."""
+    embedder: str = Field("auto", pattern=r"^(auto|cohere|local|fastembed(:\S+)?)$")
+    """auto: Cohere if a key is set, else local, the static model. fastembed:MODEL: a neural model
+    in this process (extra `local`)."""
+    reranker: str = Field("auto", pattern=r"^(auto|cohere|none|fastembed(:\S+)?)$")
+    """auto: Cohere if it embeds or writes. fastembed:MODEL: a cross-encoder in this process (extra
+    `local`), which also chooses the paragraphs of offline answers."""
+    models: Annotated[Path, AfterValidator(_folder)] | None = None
+    """Folder of fastembed's models; None: `models` in `home`."""
     generator: Literal["auto", "cohere", "openai", "extractive"] = "auto"
-    """auto: Cohere when a key is set, else extractive; openai: any server with that protocol."""
+    """auto: Cohere when a key is set, else a model server that runs on this machine, else
+    extractive; openai: any server with that protocol."""
     openai_base_url: WebAddress = "http://127.0.0.1:11434/v1"
     openai_api_key: SecretStr | None = None
     openai_model: str = "llama3.1"
@@ -161,6 +181,9 @@ class Settings(BaseSettings):
     answer_threshold: float = Field(ANSWER_THRESHOLD, ge=0.0, le=1.0)
     """Minimum answerability score of an answered question, as opposed to an uncertain one; `eval`
     suggests a value."""
+    relevance_threshold: float = Field(RELEVANCE_THRESHOLD, ge=0.0, le=1.0)
+    """Relevance by a calibrated reranker (Cohere 5) below which a question is not in the book; it
+    replaces both of the above. `eval` suggests a value."""
     solutions: Literal["hide", "hint", "show"] = "hint"
     """How an exercise of the book is answered, unless the request sets it."""
     public_url: WebAddress = ""
@@ -191,6 +214,10 @@ class Settings(BaseSettings):
         }
         return {name: value for name, value in stripped.items() if value != ""}
 
+    @property
+    def models_folder(self) -> Path:
+        return self.models or self.home / "models"
+
     def price(self, model: str) -> Price | None:
         """Return None for a model whose price is not known."""
         if given := self.prices.get(model):
@@ -199,8 +226,8 @@ class Settings(BaseSettings):
 
     def as_environment(self) -> dict[str, str]:
         """Return the environment variables from which another process reads the same settings."""
-        home = {"home": self.home.absolute()}
-        return {variable(name): _text(value) for name, value in {**dict(self), **home}.items()}
+        folders = {"home": self.home.absolute(), "models": self.models_folder.absolute()}
+        return {variable(name): _text(value) for name, value in {**dict(self), **folders}.items()}
 
 
 def read_settings() -> Settings:

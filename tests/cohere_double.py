@@ -430,8 +430,16 @@ def _rerank(double: CohereDouble, request: Recorded) -> Json:
     return {
         "id": "double",
         "results": [{"index": index, "relevance_score": scores[index]} for index in top],
-        "meta": _meta({"search_units": 1}),
+        "meta": _meta(_rerank_bill(double, request.body)),
     }
+
+
+def _rerank_bill(double: CohereDouble, body: Json) -> Json:
+    """Tokens from version 5 on, searches before."""
+    if "-v5" not in body["model"]:
+        return {"search_units": 1}
+    pairs = [f"{body['query']} {text}" for text in body["documents"]]
+    return {"input_tokens": sum(map(double.count_tokens, pairs))}
 
 
 def _meta(billed: Json) -> Json:

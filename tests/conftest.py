@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from app.bootstrap import home_server
 from tests.command_line import Run, runner
 from tests.index_points import quick_folder
 
@@ -25,6 +26,14 @@ settings.load_profile("any machine")
 pytest_plugins = ["tests.selection", "tests.attacking", "tests.owl_server"]
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_model_server_of_this_machine() -> Iterator[None]:
+    """Answers do not depend on what else runs where the tests do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(home_server, "PORTS", ())
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -68,8 +68,8 @@ class CountingEmbedder:
     texts: Counter[str] = field(default_factory=Counter)
 
     @property
-    def model(self) -> str:
-        return self.inner.model
+    def space(self) -> str:
+        return self.inner.space
 
     @property
     def dimension(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -67,6 +67,8 @@ class OpenAIDouble:
     sent_headers: dict[str, str] = field(default_factory=dict)
     answering: Callable[[dict[str, Any]], Iterable[str | bytes]] | None = None
     """Makes the stream of each request's body, in place of `stream`."""
+    models: Sequence[Mapping[str, str]] = ({"id": "llama"},)
+    """What it lists."""
     stall: bool = False
     """Send nothing until the context is left."""
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -110,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
         """The list of models."""
         self.send_response(self.double.status)
         self.end_headers()
-        self.wfile.write(json.dumps({"data": [{"id": "llama"}]}).encode())
+        self.wfile.write(json.dumps({"data": self.double.models}).encode())
 
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])

@@ -108,7 +108,7 @@ def _terms(text: str) -> Counter[int]:
 class FakeEmbedder:
     """Bag of hashed words, of length 1; raises `error` instead when it is set."""
 
-    model: str = "fake"
+    space: str = "fake"
     dimension: int = DIMENSION
     error: Exception | None = None
 
@@ -245,16 +245,19 @@ class FakeReranker:
     word: str = ""
     error: Exception | None = None
     hangs: bool = False
+    calibrated: bool = False
+    reads_paragraphs: bool = False
 
-    async def rerank(
-        self, question: str, texts: Sequence[str], top_n: int
-    ) -> list[tuple[int, float]]:
+    def reads(self, asked_in: str, language: str) -> bool:
+        return asked_in == language
+
+    async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
         if self.error is not None:
             raise self.error
         if self.hangs:
             await asyncio.Event().wait()
         scores = [(position, float(self.word in text)) for position, text in enumerate(texts)]
-        return sorted(scores, key=lambda pair: -pair[1])[:top_n]
+        return sorted(scores, key=lambda pair: -pair[1])
 
 
 async def local_embedder() -> Embedder:

@@ -56,7 +56,7 @@ _WHOLE = re.compile(f"{_BLANK}|<s>|</s>|<unk>")
 class LocalEmbedder:
     """Implements the `Embedder` port; more than 10,000 short texts a second on one core."""
 
-    model = MODEL
+    space = MODEL
     dimension = DIMENSION
     limits = EmbedderLimits(texts_per_call=_BATCH)
     billed_tokens = 0

@@ -75,6 +75,8 @@ _MIN_CONTEXT_TOKENS = 400
 CHARACTERS_PER_TOKEN = 4
 """Estimate for the prompt without the context; the tokens of the context are counted exactly."""
 _NAME = "the model server"
+_OWN_NAME = "textbook-rag"
+"""Owner of the models that this program lists: its books."""
 
 
 @asynccontextmanager
@@ -97,6 +99,19 @@ async def open_server(base_url: str, api_key: str | None) -> AsyncIterator[httpx
         limits=_CONNECTIONS,
     ) as client:
         yield client
+
+
+async def listed_models(client: httpx.AsyncClient) -> list[str]:
+    """Return the names of the server's models; a server of this program has none, only books.
+
+    ProviderError if the server does not send the list, ConfigError if its address is invalid.
+    """
+    with _server_errors(_CHECK_SECONDS):
+        async with asyncio.timeout(_CHECK_SECONDS), client.stream("GET", "models") as response:
+            if response.status_code >= 400:
+                raise await _refusal(response)
+            sent = json.loads(await beginning(response.aiter_raw(), MAX_LINE_BYTES))
+        return [one["id"] for one in sent["data"] if one.get("owned_by") != _OWN_NAME]
 
 
 @dataclass(slots=True)
@@ -162,21 +177,12 @@ class OpenAIGenerator:
 
         ProviderError if the server does not send the list, ConfigError if its address is invalid.
         """
-        with _server_errors(_CHECK_SECONDS):
-            async with asyncio.timeout(_CHECK_SECONDS):
-                response = await self._models()
-            models = [one["id"] for one in json.loads(response)["data"]]
+        models = await listed_models(self.client)
         if self.model not in models:
             # Some servers accept any model name: llama.cpp serves its one model for all of them.
             names = ", ".join(models[:5]) or "none"
             fields = {"model": self.model, "models": names, "setting": "RAG_OPENAI_MODEL"}
             logger.warning("openai.model_not_listed", extra=fields)
-
-    async def _models(self) -> bytes:
-        async with self.client.stream("GET", "models") as response:
-            if response.status_code >= 400:
-                raise await _refusal(response)
-            return await beginning(response.aiter_raw(), MAX_LINE_BYTES)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the standalone question. ProviderError if the call fails or is slow."""

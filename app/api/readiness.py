@@ -75,7 +75,7 @@ class ReadyBody(Body):
             quarantined=found.quarantined,
             previous=[book.id for book in found.books if book.state == "previous"],
             embedder=EmbedderBody(
-                model=rag.embedder.model,
+                model=rag.embedder.space,
                 dimension=rag.embedder.dimension,
                 fault=await rag.embedder_fault() or None,
             ),

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from app.adapters.bm25 import Bm25Encoder
-from app.adapters.e5_embedder import E5Embedder
+from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.book_pages import BookPages, book_pages
 from app.bootstrap.key_store import site_keys
+from app.bootstrap.open_provider import open_provider
 from app.bootstrap.providers import (
     LanguageModel,
     OwnEmbedder,
     Providers,
-    cohere_key,
     local_embedder,
+    paragraph_scorers,
     pick_embedder,
     pick_language_model,
-    pick_paragraph_scorer,
+    pick_reranker,
 )
 from app.bootstrap.question_logging import question_log, question_reports
 from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
@@ -169,29 +170,26 @@ class _Parts:
     embedder: OwnEmbedder
     language_model: LanguageModel | None
     reranker: Reranker | None
-    paragraphs: ParagraphScorer | None
+    paragraphs: Sequence[ParagraphScorer]
     sparse: Bm25Encoder
     count_tokens: Callable[[str], int]
     log: QuestionLog | None
 
 
-async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExitStack) -> _Parts:
+async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
     index = await stack.enter_async_context(open_index(settings))
-    providers, cohere = Providers.of(settings), None
-    if key := cohere_key(settings):
-        # The import takes a third of a second, so it is delayed until the provider is used.
-        from app.bootstrap.cohere import open_cohere  # noqa: PLC0415
-
-        cohere = await open_cohere(providers, key, stack)
-    embedder = await pick_embedder(settings, cohere, index, strategy)
+    providers = Providers.of(settings)
+    cohere = await open_provider(providers, stack)
+    embedder = await pick_embedder(settings, cohere)
+    reranker = await pick_reranker(settings, cohere)
     return _Parts(
         settings=settings,
         providers=providers,
         index=index,
         embedder=embedder,
         language_model=await pick_language_model(providers, cohere, stack),
-        reranker=cohere.reranker if cohere else None,
-        paragraphs=await pick_paragraph_scorer(settings, embedder),
+        reranker=reranker,
+        paragraphs=paragraph_scorers(embedder, reranker),
         sparse=Bm25Encoder(),
         count_tokens=await asyncio.to_thread(token_counter),
         log=await stack.enter_async_context(question_log(settings)),
@@ -199,16 +197,13 @@ async def _open_parts(settings: Settings, strategy: str | None, stack: AsyncExit
 
 
 @asynccontextmanager
-async def application(
-    settings: Settings, strategy: str | None = None
-) -> AsyncIterator[Application]:
+async def application(settings: Settings) -> AsyncIterator[Application]:
     """Open the adapters that the settings choose; close them at the end of the context.
 
-    `strategy` is the chunking strategy of the book to ingest; None if the application only answers.
     ConfigError if the settings are incomplete or contradict each other.
     """
     async with AsyncExitStack() as stack:
-        parts = await _open_parts(settings, strategy, stack)
+        parts = await _open_parts(settings, stack)
         index, model = parts.index, parts.language_model
         retrieve, answer = _answering(parts)
         ledgers = ledger_store(settings)
@@ -249,7 +244,7 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
         similarity,
         rewriter=model,
         cognates=FindCognates(vocabulary),
-        multilingual=isinstance(parts.embedder, E5Embedder),
+        multilingual=isinstance(parts.embedder, FastembedEmbedder) and parts.embedder.multilingual,
     )
     feature_reranker = FeatureReranker(lexical.ordered_terms, similarity)
     retrieve = Retrieve(
@@ -277,7 +272,11 @@ def _answer(
         retrieve=retrieve,
         places=PageLocator(index),
         scorer=scorer,
-        refusal_policy=RefusalPolicy(settings.refusal_threshold, settings.answer_threshold),
+        refusal_policy=RefusalPolicy(
+            settings.refusal_threshold,
+            settings.answer_threshold,
+            relevance_threshold=settings.relevance_threshold,
+        ),
         vocabulary=vocabulary,
         context_tokens=settings.context_tokens,
     )

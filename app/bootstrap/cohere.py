@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from app.adapters.cohere.client import open_client
+from app.adapters.cohere.client import CohereClient, open_client
 from app.adapters.cohere.embedder import CohereEmbedder
 from app.adapters.cohere.generator import CohereGenerator
 from app.adapters.cohere.limiter import Endpoint, RateLimiter, default_limits
@@ -18,31 +18,49 @@ from app.settings import Settings
 async def open_cohere(providers: Providers, key: str, stack: AsyncExitStack) -> CohereParts:
     settings = providers.settings
     client = await stack.enter_async_context(open_client(key, settings.cohere_base_url))
-    local = settings.embedder in {"local", "minilm", "e5"}
-    writes = settings.generator in {"auto", "cohere"}
-    chat, rerank = settings.cohere_chat_model, settings.cohere_rerank_model
+    embeds, reranks, writes = (
+        one in {"auto", "cohere"}
+        for one in (settings.embedder, settings.reranker, settings.generator)
+    )
+    chat = settings.cohere_chat_model
     return CohereParts(
-        embedder=None
-        if local
-        else CohereEmbedder(
-            client.sdk,
-            _calls(settings, "embed"),
-            providers.calls("embedder", "Cohere's embed", settings.cohere_embed_model),
-            token_counter(),
-            model=settings.cohere_embed_model,
-            dimension=settings.cohere_embed_dimension,
-        ),
+        embedder=_embedder(providers, client) if embeds else None,
         language_model=CohereGenerator(
             client.http, _calls(settings, "chat"), *providers.chat("Cohere's chat", chat), chat
         )
         if writes
         else None,
-        reranker=CohereReranker(
-            client.sdk,
-            _calls(settings, "rerank"),
-            providers.calls("reranker", "Cohere's rerank", rerank),
-            rerank,
-        ),
+        reranker=_reranker(providers, client) if reranks else None,
+    )
+
+
+def _reranker(providers: Providers, client: CohereClient) -> CohereReranker:
+    model = providers.settings.cohere_rerank_model
+    return CohereReranker(
+        client.sdk,
+        _calls(providers.settings, "rerank"),
+        providers.calls("reranker", "Cohere's rerank", model),
+        token_counter(),
+        model,
+    )
+
+
+def _embedder(providers: Providers, client: CohereClient) -> CohereEmbedder:
+    settings = providers.settings
+    models = [one.strip() for one in settings.cohere_embed_model.split(",")]
+    # Each model has its own price. The last of the two breakers is that of questions.
+    documents, asking = (
+        providers.calls("embedder", "Cohere's embed", one) for one in (models[0], models[-1])
+    )
+    return CohereEmbedder(
+        client.sdk,
+        _calls(settings, "embed"),
+        documents,
+        token_counter(),
+        model=models[0],
+        dimension=settings.cohere_embed_dimension,
+        asking=asking,
+        question_model=models[-1],
     )
 
 

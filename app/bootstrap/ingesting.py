@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from app.adapters.bm25 import Bm25Encoder
+from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.fingerprints import FileLastRunStore
-from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
@@ -23,16 +23,18 @@ def ingest_book(
     settings: Settings, embedder: OwnEmbedder, index: BookStore, ledgers: SqliteLedgers
 ) -> IngestBook:
     sparse = Bm25Encoder()
+    neural = embedder if isinstance(embedder, FastembedEmbedder) else None
+    context_embedder = neural if neural and neural.pools_tokens else None
     return IngestBook(
         read_book=read_source,
         chunk_book=partial(
             chunk_book,
             embed=embed_from_thread(embedder),
-            embeds_tokens=isinstance(embedder, MiniLmEmbedder),
+            embeds_tokens=context_embedder is not None,
             longest_text=embedder.limits.tokens_per_text,
         ),
         embedder=embedder,
-        context_embedder=embedder if isinstance(embedder, MiniLmEmbedder) else None,
+        context_embedder=context_embedder,
         cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         ledgers=ledgers,
         sparse=sparse,

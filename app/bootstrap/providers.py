@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from app.adapters.e5_embedder import CrossLingualScorer, E5Embedder
-from app.adapters.late_interaction import LateInteractionScorer
+from app.adapters.fastembed.embedder import FastembedEmbedder
+from app.adapters.fastembed.models import EMBEDDER, RERANKER
+from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import LocalEmbedder
-from app.adapters.minilm_embedder import MODEL as MINILM
-from app.adapters.minilm_embedder import MiniLmEmbedder
 from app.adapters.sqlite.spending import SqliteSpending
-from app.domain.chunking.config import StrategyName
+from app.adapters.vectors import inner_products
+from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price, Tariff
-from app.domain.errors import ConfigError, StorageError
+from app.domain.errors import ConfigError
 from app.services.budget import Budget
+from app.services.cross_lingual import CrossLingualScorer
 from app.services.generators import ParagraphScorer
-from app.services.ports import BookStore, Embedder, Reranker
+from app.services.ports import Embedder, Reranker
 from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
 from app.settings import SMALL_CONTEXT, Settings
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
     from app.adapters.cohere.generator import CohereGenerator
     from app.adapters.openai_generator import OpenAIGenerator
 
-OfflineEmbedder: TypeAlias = LocalEmbedder | MiniLmEmbedder | E5Embedder
-OwnEmbedder: TypeAlias = "CohereEmbedder | OfflineEmbedder"
+_log = logging.getLogger(__name__)
+
+OwnEmbedder: TypeAlias = "CohereEmbedder | LocalEmbedder | FastembedEmbedder"
 LanguageModel: TypeAlias = "CohereGenerator | OpenAIGenerator"
 """A model for two tasks: generating answers and rewriting follow-up questions."""
 
@@ -42,18 +45,7 @@ class CohereParts:
 
     embedder: CohereEmbedder | None
     language_model: LanguageModel | None
-    reranker: Reranker
-
-
-def cohere_key(settings: Settings) -> str | None:
-    """Return Cohere's key if the settings use Cohere. ConfigError if they need it without a key."""
-    wanted = {settings.embedder, settings.generator}
-    if settings.cohere_api_key is None:
-        if "cohere" in wanted:
-            message = "RAG_EMBEDDER or RAG_GENERATOR asks for cohere: set CO_API_KEY"
-            raise ConfigError(message)
-        return None
-    return settings.cohere_api_key.get_secret_value() if wanted & {"auto", "cohere"} else None
+    reranker: Reranker | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,43 +62,51 @@ class Providers:
         store = SqliteSpending(settings.home / "spending.sqlite")
         return cls(settings, Budget(store, settings.budget_day, settings.budget_month))
 
-    def calls(self, role: str, name: str, model: str) -> ProviderCalls:
+    def calls(self, role: str, name: str, model: str, price: Price | None = None) -> ProviderCalls:
         """Return the calls to `model`. ConfigError if a limit needs its price."""
-        price = self.settings.price(model)
+        price = price or self.settings.price(model)
         if price is None and self.budget.limited:
             message = f"a budget needs the price of {model}: set RAG_PRICES"
             raise ConfigError(message)
         self.breakers[role] = CircuitBreaker(name)
         return ProviderCalls(self.budget, price or Price(), self.breakers[role])
 
-    def chat(self, name: str, model: str) -> tuple[ProviderCalls, ProviderCalls]:
+    def chat(
+        self, name: str, model: str, price: Price | None = None
+    ) -> tuple[ProviderCalls, ProviderCalls]:
         """Return the calls for answers and those for rewriting questions.
 
         Each has a breaker: a model too slow for rewriting may still write answers.
         """
-        rewriting = self.calls("rewriter", f"{name} for questions", model)
-        return self.calls("generator", name, model), rewriting
+        rewriting = self.calls("rewriter", f"{name} for questions", model, price)
+        return self.calls("generator", name, model, price), rewriting
 
 
 def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
-    if isinstance(embedder, OfflineEmbedder):
+    if isinstance(embedder, LocalEmbedder | FastembedEmbedder):
         return Tariff(embedder.limits)
     price = settings.price(embedder.model)
     return Tariff(embedder.limits, price.input_tokens if price else None)
 
 
-async def pick_embedder(
-    settings: Settings, cohere: CohereParts | None, index: BookStore, strategy: str | None
-) -> OwnEmbedder:
+async def pick_embedder(settings: Settings, cohere: CohereParts | None) -> OwnEmbedder:
     if cohere and cohere.embedder:
         return cohere.embedder
-    if settings.embedder == "e5":
-        return await asyncio.to_thread(E5Embedder.load)
-    if settings.embedder == "minilm" or (
-        settings.embedder == "auto" and await _is_late(index, strategy)
-    ):
-        return await asyncio.to_thread(MiniLmEmbedder.load)
+    if name := fastembed_model(settings.embedder, EMBEDDER):
+        return await asyncio.to_thread(FastembedEmbedder.load, name, settings.models_folder)
     return await local_embedder()
+
+
+async def pick_reranker(settings: Settings, cohere: CohereParts | None) -> Reranker | None:
+    if name := fastembed_model(settings.reranker, RERANKER):
+        return await asyncio.to_thread(FastembedReranker.load, name, settings.models_folder)
+    return cohere.reranker if cohere else None
+
+
+def fastembed_model(setting: str, default: str) -> str:
+    """Return the model of a setting such as `fastembed:MODEL`; "" if it is none."""
+    kind, _, name = setting.partition(":")
+    return (name or default) if kind == "fastembed" else ""
 
 
 async def local_embedder(embedder: Embedder | None = None) -> LocalEmbedder:
@@ -127,29 +127,14 @@ _loading = threading.Lock()
 _load_once = cache(LocalEmbedder.load)
 
 
-async def _is_late(index: BookStore, strategy: str | None) -> bool:
-    """Whether `strategy` is late chunking; if it is None, whether all indexed books use it."""
-    if strategy is not None:
-        return strategy == StrategyName.LATE
-    try:
-        books = await index.books()
-    except StorageError:
-        return False  # the first use of the index raises the error again
-    return bool(books) and all(one.model == MINILM for one in books.named())
-
-
-async def pick_paragraph_scorer(
-    settings: Settings, embedder: OwnEmbedder
-) -> ParagraphScorer | None:
-    """Return the scorer that chooses the paragraphs of offline answers.
-
-    None if the static local model chooses them.
-    """
-    if isinstance(embedder, MiniLmEmbedder) and settings.paragraph_model != "local":
-        return LateInteractionScorer(embedder)
-    if settings.paragraph_model == "minilm":
-        return LateInteractionScorer(await asyncio.to_thread(MiniLmEmbedder.load))
-    return CrossLingualScorer(embedder) if isinstance(embedder, E5Embedder) else None
+def paragraph_scorers(embedder: OwnEmbedder, reranker: Reranker | None) -> list[ParagraphScorer]:
+    """Return what chooses the paragraphs of offline answers in place of the static local model."""
+    found: list[ParagraphScorer] = []
+    if isinstance(reranker, FastembedReranker):
+        found.append(reranker)
+    if isinstance(embedder, FastembedEmbedder) and embedder.multilingual:
+        found.append(CrossLingualScorer(embedder, inner_products))
+    return found
 
 
 async def pick_language_model(
@@ -157,15 +142,31 @@ async def pick_language_model(
 ) -> LanguageModel | None:
     """Return the model that generates answers; None if answers are extractive."""
     settings = providers.settings
-    if settings.generator != "openai":
+    if settings.generator == "openai":
+        calls = providers.chat("the model server", settings.openai_model)
+        server = HomeServer(settings.openai_base_url, settings.openai_model)
+        return await _open_server(settings, server, calls, stack)
+    if cohere or settings.generator != "auto":
         return cohere.language_model if cohere else None
+    found = await home_server(settings)
+    if found is None:
+        return None
+    fields = {"model": found.model, "server": found.base_url, "off": "RAG_GENERATOR=extractive"}
+    _log.info("generator.found_on_this_machine", extra=fields)
+    calls = providers.chat("the model server", found.model, Price())
+    return await _open_server(settings, found, calls, stack)
+
+
+async def _open_server(
+    settings: Settings,
+    server: HomeServer,
+    calls: tuple[ProviderCalls, ProviderCalls],
+    stack: AsyncExitStack,
+) -> LanguageModel:
     from app.adapters.openai_generator import OpenAIGenerator, open_server  # noqa: PLC0415
 
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    client = await stack.enter_async_context(open_server(settings.openai_base_url, key))
+    client = await stack.enter_async_context(open_server(server.base_url, key))
     return OpenAIGenerator(
-        client,
-        *providers.chat("the model server", settings.openai_model),
-        settings.openai_model,
-        short_prompt=settings.context_tokens <= SMALL_CONTEXT,
+        client, *calls, server.model, short_prompt=settings.context_tokens <= SMALL_CONTEXT
     )

@@ -35,6 +35,7 @@ COMMANDS = {
     "serve": ("serving", "Serve the API and a page that lists the books."),
     "demo": ("serving", "Ingest the sample book, then serve it."),
     "mcp": ("serving", "Serve the books to an agent on stdin and stdout."),
+    "doctor": ("doctor", "Say which models and index are used, and what would be better."),
     "books": ("books", "List the indexed books."),
     "remove": ("books", "Remove a book from the index."),
     "rollback": ("books", "Go back to a book's previous generation."),

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from typing import TypeAlias
 
 from app.cli.output import figure, markdown_table
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.evaluation.calibration import RefusalCurve, RefusalPoint
 from app.domain.evaluation.helpfulness import OUTCOMES
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
@@ -22,7 +23,8 @@ Json: TypeAlias = dict[str, object]
 
 REFUSAL_SETTING = "RAG_REFUSAL_THRESHOLD"
 ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
-"""The settings that take the suggested thresholds."""
+RELEVANCE_SETTING = "RAG_RELEVANCE_THRESHOLD"
+"""The settings that take the suggested thresholds; the last one with a calibrated reranker."""
 
 _COLUMNS: Mapping[Measure, Mapping[str, Sequence[str]]] = {
     Measure.RETRIEVAL: {
@@ -56,7 +58,7 @@ def report_lines(found: Evaluation) -> Iterator[str]:
     if curve and found.request.of is Measure.ANSWERABILITY:
         yield from ("", _threshold_table(curve), "", f"AUROC {curve.auroc:.3f}")
     if curve:
-        yield from _suggestions(curve)
+        yield from _suggestions(curve, found.policy)
 
 
 def _rows(results: Sequence[Measured], columns: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
@@ -81,14 +83,19 @@ def _threshold_table(curve: RefusalCurve) -> str:
     )
 
 
-def _suggestions(curve: RefusalCurve) -> Iterator[str]:
-    points = (
-        (REFUSAL_SETTING, "now", curve.current, "refuses"),
-        (REFUSAL_SETTING, "suggested", curve.suggested, "refuses"),
+def _setting(policy: RefusalPolicy) -> str:
+    return RELEVANCE_SETTING if policy.by_relevance else REFUSAL_SETTING
+
+
+def _suggestions(curve: RefusalCurve, policy: RefusalPolicy) -> Iterator[str]:
+    refusal = _setting(policy)
+    points = [
+        (refusal, "now", curve.current, "refuses"),
+        (refusal, "suggested", curve.suggested, "refuses"),
         (ANSWER_SETTING, "now", curve.current_answer, "does not mark as answered"),
         (ANSWER_SETTING, "suggested", curve.suggested_answer, "does not mark as answered"),
-    )
-    for setting, label, point, does in points:
+    ]
+    for setting, label, point, does in points[: 2 if policy.by_relevance else 4]:
         yield (
             f"{setting}={point.threshold:g} ({label}): {does} {point.recall:.1%} of what the book "
             f"does not say and {point.answerable_refused:.1%} of what it does"
@@ -100,7 +107,7 @@ def measurement_json(found: Evaluation, run: Mapping[str, str | int]) -> Json:
         **_nested(found.summary()),
         "run": run,
         "by_kind": {kind: _nested(means) for kind, means in found.by_kind().items()},
-        "refusal": _refusal_json(found.refusal()),
+        "refusal": _refusal_json(found.refusal(), found.policy),
         "questions": [_row_json(one) for one in found.results],
     }
 
@@ -127,11 +134,11 @@ def _row_json(one: Measured) -> Json:
     }
 
 
-def _refusal_json(curve: RefusalCurve | None) -> Json | None:
+def _refusal_json(curve: RefusalCurve | None, policy: RefusalPolicy) -> Json | None:
     if curve is None:
         return None
     return {
-        "setting": REFUSAL_SETTING,
+        "setting": _setting(policy),
         "answerable": curve.answerable,
         "unanswerable": curve.unanswerable,
         "auroc": round(curve.auroc, 4),

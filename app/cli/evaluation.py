@@ -63,7 +63,7 @@ async def evaluate(
             "questions": fingerprint(asked),
             "book": book or "",
             "k": request.chunks,
-            "embedder": app.embedder.model,
+            "embedder": app.embedder.space,
             "generator": app.generator.model,
         }
         if before:

@@ -127,7 +127,7 @@ async def _ingest(
     async with open_application(settings) as app:
         for line in site_remarks(request):
             remark(line)
-        remark(f"embedder: {app.embedder.model}, {app.embedder.dimension} dimensions")
+        remark(f"embedder: {app.embedder.space}, {app.embedder.dimension} dimensions")
         for one in requests:
             with progress() as shown:
                 reports.append(await app.ingest.run(one, shown))

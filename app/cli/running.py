@@ -56,13 +56,11 @@ def command(
     return add
 
 
-def open_application(
-    settings: Settings, strategy: str | None = None
-) -> AbstractAsyncContextManager[Application]:
+def open_application(settings: Settings) -> AbstractAsyncContextManager[Application]:
     # The import takes half a second, which a command's help and its completion do without.
     from app.bootstrap.application import application  # noqa: PLC0415
 
-    return application(settings, strategy)
+    return application(settings)
 
 
 def _run(function: Command, given: dict[str, Any], *, server: bool) -> int:

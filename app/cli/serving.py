@@ -23,7 +23,6 @@ from app.cli.printing import remark
 from app.cli.progress import phases
 from app.cli.running import command, group, open_application
 from app.cli.workers import end_with_parent, require_server, run_workers
-from app.domain.chunking.config import StrategyName
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
@@ -66,7 +65,7 @@ async def demo(
     """Ingest the sample book if it is not there yet, then serve it."""
     settings = _on(port, settings).model_copy(update={"workers": 1})
     with nullcontext() if no_serve else _listener(settings) as listener:
-        async with open_application(settings, StrategyName.STRUCTURE) as app:
+        async with open_application(settings) as app:
             with phases() as shown:
                 report = await app.ingest.run(sample_request(), shown)
         remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
@@ -98,7 +97,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             yield rag
 
         _log.info(
-            "serve.starting", extra={"embedder": rag.embedder.model, "answers": rag.answer_mode}
+            "serve.starting", extra={"embedder": rag.embedder.space, "answers": rag.answer_mode}
         )
         unreadable = (await rag.unreadable_stores()).values()
         for line in (*unreadable, *await storage_warnings(settings, rag.index)):

@@ -66,6 +66,8 @@ class AnalysedQuery:
     """The books in scope; each language has its own stems and stop words."""
     rescoring: Mapping[str, RescoringInput] = field(default_factory=dict)
     """By language; empty unless the search is hybrid."""
+    asked_in: str = "en"
+    """Language of the question, an ISO 639-1 code."""
     degraded: tuple[str, ...] = ()
     """Steps that failed: "rewrite", "embedding", or "budget" for either."""
 
@@ -111,7 +113,10 @@ class AnalyseQuestion:
             one: None if dense_only else await self._sparse(asked, one, books)
             for one in books.by_language
         }
-        found = AnalysedQuery(query, asked, dense, sparse, books, degraded=(*degraded, *failed))
+        failures = (*degraded, *failed)
+        found = AnalysedQuery(
+            query, asked, dense, sparse, books, asked_in=language, degraded=failures
+        )
         hybrid = query.mode is SearchMode.HYBRID
         return await self.in_languages(found, books.by_language) if hybrid else found
 
@@ -194,7 +199,7 @@ class AnalyseQuestion:
         )
 
     def _require_same_model(self, manifest: BookManifest) -> None:
-        ours = (self.embedder.model, self.embedder.dimension)
+        ours = (self.embedder.space, self.embedder.dimension)
         if (manifest.model, manifest.dimension) != ours:
             message = (
                 f"book {manifest.book!r} was indexed with {manifest.model} "
@@ -241,7 +246,7 @@ class AnalyseQuestion:
         try:
             with stage("embedding"):
                 vector = await self.embedder.embed_query(question)
-            require_vector(vector, self.embedder.model, self.embedder.dimension, "a question")
+            require_vector(vector, self.embedder.space, self.embedder.dimension, "a question")
         except ProviderError as error:
             if mode is SearchMode.DENSE:
                 raise

@@ -15,6 +15,7 @@ from app.domain.answer import (
     AnswerEvent,
     AnswerMode,
     Citation,
+    Confidence,
     Finished,
     Source,
     Started,
@@ -87,7 +88,7 @@ class AnswerQuestion:
         policy = replace(self.consult.refusal_policy, model=True)
         return replace(
             self,
-            generator=FallbackGenerator(model, self.extractive, policy),
+            generator=FallbackGenerator(model, self.extractive),
             consult=replace(self.consult, refusal_policy=policy),
         )
 
@@ -192,7 +193,9 @@ class AnswerQuestion:
 
     @property
     def refusal_policy(self) -> RefusalPolicy:
-        return self.consult.refusal_policy
+        """The policy of the score in use."""
+        policy, reranker = self.consult.refusal_policy, self.consult.retrieve.reranker
+        return policy.of_relevance() if reranker and reranker.calibrated else policy
 
     def _check(self, question: str) -> None:
         if not question.strip():
@@ -223,7 +226,7 @@ class AnswerQuestion:
         if not writing.unsupported:
             return
         usage = writing.usage or Usage()
-        if not read.exercise and read.score < self.refusal_policy.refusal_threshold:
+        if not read.exercise and read.scored is Confidence.NOT_IN_BOOK:
             if "generator" in writing.degraded:
                 message = "the generator failed before it wrote what the book supports"
                 raise ProviderUnavailable(message)

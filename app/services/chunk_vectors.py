@@ -37,7 +37,7 @@ async def embed_keys(
         try:
             for key, vector in zip(some, vectors, strict=True):
                 of = f"a chunk of {locations[key]}"
-                require_vector(vector, embedder.model, embedder.dimension, of)
+                require_vector(vector, embedder.space, embedder.dimension, of)
                 sound += 1
         except ProviderError:
             yield some[:sound], vectors[:sound]
@@ -59,7 +59,7 @@ async def _embed_all(
         yield alone[start : start + len(vectors)], vectors
     for document in documents:
         if context_embedder is None:
-            message = f"{embedder.model} has no token vectors, which late chunking needs"
+            message = f"{embedder.space} has no token vectors, which late chunking needs"
             raise ConfigError(message)
         texts, positions = _document_texts(document)
         vectors = await context_embedder.embed_in_context(texts)

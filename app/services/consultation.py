@@ -43,7 +43,9 @@ class Consultation:
     exercise: str = ""
     """Id of the exercise that the question repeats, or ""."""
     score: float = 0.0
-    """Answerability score, 0 to 1."""
+    """Answerability score, 0 to 1: that of the hits or the relevance by a calibrated reranker."""
+    scored: Confidence = Confidence.ANSWERED
+    """Confidence by the score alone."""
     confidence: Confidence = Confidence.ANSWERED
     """Confidence by the score; ANSWERED for requests answered from the book's structure."""
     context: Sequence[ContextPassage] = ()
@@ -75,7 +77,7 @@ class Consultation:
             self.analysis,
             selected=known,
             prepared=self.prepared,
-            answerability=self.score,
+            scored=self.scored,
         )
 
 
@@ -121,6 +123,8 @@ class ConsultBook:
         """
         if read.exercise:
             return Confidence.ANSWERED
+        if read.found.relevance is not None:
+            return read.scored
         analysis = read.analysis
         unrecognised = self.refusal_policy.model and not analysis.in_book_language
         other_language = unrecognised or analysis.asked_in != analysis.features.language
@@ -170,17 +174,28 @@ class ConsultBook:
         read = Consultation(request, scope, found, found.hits, analysis)
         if not found.hits:
             return read
-        with stage("answerability"):
-            support = [
-                await self.scorer.support(reading, found.hits) for reading in analysis.readings
-            ]
+        score = await self._score(found, analysis)
+        policy = self.refusal_policy
+        by_relevance = found.relevance is not None
         return replace(
             read,
             exercise=request.exercise
             or asked_exercise(analysis.own_terms, found.hits, analysis.features.terms),
-            score=max(map(answerability, support)),
+            score=score,
+            scored=(policy.of_relevance() if by_relevance else policy).confidence(score),
             named=bool(request.history) or self.scorer.names(analysis.features, found.hits),
         )
+
+    async def _score(self, found: RetrievalResult, analysis: QuestionAnalysis) -> float:
+        if found.relevance is not None:
+            return found.relevance
+        with stage("answerability"):
+            return max(
+                [
+                    answerability(await self.scorer.support(reading, found.hits))
+                    for reading in analysis.readings
+                ]
+            )
 
     async def _with_context(self, read: Consultation) -> Consultation:
         """Rank the hits for the answer and assemble their paragraphs."""

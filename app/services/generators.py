@@ -11,8 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
-from app.domain.answer import AnswerMode, AnswerPassage, Usage
-from app.domain.answering.answerability import RefusalPolicy
+from app.domain.answer import AnswerMode, AnswerPassage, Confidence, Usage
 from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import QuestionAnalysis
@@ -105,8 +104,8 @@ class GenerationRequest:
     prepared: ExtractiveAnswer | None = None
     """An answer made of parts of the context, such as the solution of an exercise or a chapter's
     summary. It is used without a model."""
-    answerability: float = 1.0
-    """Answerability score, 0 to 1."""
+    scored: Confidence = Confidence.ANSWERED
+    """Confidence by the answerability score alone."""
 
 
 class Generator(Protocol):
@@ -134,10 +133,13 @@ class ParagraphScorer(Protocol):
         """Whether the model understands questions in `asked_in` about books in `language`."""
         ...
 
-    async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return the relevance of each paragraph, about -1 to 2.
+    async def scores(
+        self, question: str, paragraphs: Sequence[tuple[str, str]]
+    ) -> Sequence[float | None]:
+        """Return the relevance of each paragraph, 0 to 1; None if there was no time to read it.
 
-        A paragraph is given as (heading path, text), since only a heading may name its subject.
+        They are read in this order. A paragraph is given as (heading path, text), since only a
+        heading may name its subject.
         """
         ...
 
@@ -158,8 +160,8 @@ class ExtractiveGenerator:
     mode = AnswerMode.EXTRACTIVE
     split_sentences: SplitSentences
     similarity: Similarity
-    paragraphs: ParagraphScorer | None = None
-    """Scores the paragraphs in the languages that it reads; otherwise `similarity` does."""
+    paragraphs: Sequence[ParagraphScorer] = ()
+    """The first one that reads the languages scores the paragraphs; otherwise `similarity` does."""
     rules: Set[Rule] = ALL_RULES
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
@@ -184,9 +186,8 @@ class ExtractiveGenerator:
             return request.prepared
         analysis, context = request.analysis, request.context
         language = analysis.features.language
-        model = self.paragraphs
-        if model and not model.reads(analysis.asked_in, language):
-            model = None
+        languages = analysis.asked_in, language
+        model = next((one for one in self.paragraphs if one.reads(*languages)), None)
         translated = model is not None and analysis.asked_in != language
         given = ExtractionInput(
             analysis.features, context, self.split_sentences, translated=translated
@@ -197,15 +198,23 @@ class ExtractiveGenerator:
     async def _paragraph_scores(
         self, request: GenerationRequest, model: ParagraphScorer | None
     ) -> list[float]:
-        analysis = request.analysis
-        if model is None:
-            texts = [one.titled_text for one in request.context]
-            language = analysis.features.language
-            cosines = await self.similarity.similarities(analysis.vector, texts, language)
-            return [cosines[text] for text in texts]
-        passages = [one.passage for one in request.context]
-        headed = [(" > ".join(one.heading_path), one.text) for one in passages]
-        return await model.scores(analysis.compared, headed)
+        analysis, context = request.analysis, request.context
+        read = await _read(request, model) if model else {}
+        unread = {at: one.titled_text for at, one in enumerate(context) if at not in read}
+        texts, language = [*unread.values()], analysis.features.language
+        cosines = await self.similarity.similarities(analysis.vector, texts, language)
+        scores = read | {at: cosines[text] for at, text in unread.items()}
+        return [scores[at] for at in range(len(context))]
+
+
+async def _read(request: GenerationRequest, model: ParagraphScorer) -> dict[int, float]:
+    """Return position -> relevance of the paragraphs that the model has read, best hits first."""
+    context = request.context
+    order = sorted(range(len(context)), key=lambda at: -context[at].score)
+    passages = [context[at].passage for at in order]
+    headed = [(" > ".join(one.heading_path), one.text) for one in passages]
+    scores = await model.scores(request.analysis.compared, headed)
+    return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,15 +222,14 @@ class FallbackGenerator:
     """Uses `first`, or `second` if `first` fails before any text.
 
     A failure after the first text ends the answer there, as degraded. A failure before it is raised
-    if `second` has no answer either, or if the answerability score is below the refusal threshold.
-    A spent budget is never raised. `second` is also used if `first` finds no answer although the
-    score reaches the answer threshold.
+    if `second` has no answer either, or if the question's score alone would refuse it. A spent
+    budget is never raised. `second` is also used if `first` finds no answer although the score
+    reaches the answer threshold.
     """
 
     mode = AnswerMode.GENERATED
     first: Generator
     second: Generator
-    refusal_policy: RefusalPolicy
 
     @property
     def model(self) -> str:
@@ -250,7 +258,7 @@ class FallbackGenerator:
                 failed = degraded_by(_log, "answer.generator_failed", "generator", error)
                 yield GeneratedEnd(Usage(), "ERROR", degraded=failed)
                 return
-            refusable = request.answerability < self.refusal_policy.refusal_threshold
+            refusable = request.scored is Confidence.NOT_IN_BOOK
             if refusable and not isinstance(error, BudgetSpent):
                 raise
             given_up = error
@@ -262,7 +270,7 @@ class FallbackGenerator:
         if not written and end.finish_reason != NO_ANSWER:
             message = "the generator wrote nothing"
             raise ProviderUnavailable(message)
-        return written or request.answerability < self.refusal_policy.answer_threshold
+        return written or request.scored is not Confidence.ANSWERED
 
     async def _quoted(
         self, request: GenerationRequest, given_up: GeneratedEnd | ProviderError

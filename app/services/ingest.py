@@ -119,7 +119,7 @@ class IngestBook:
             digest = await asyncio.to_thread(
                 fingerprint,
                 chunks,
-                self.embedder.model,
+                self.embedder.space,
                 self.embedder.dimension,
                 request.strategy,
                 self.encoder,
@@ -185,7 +185,7 @@ class IngestBook:
     async def _missing(self, chunks: Sequence[Chunk]) -> list[str]:
         """Return the distinct vector keys missing from the cache, in reading order."""
         keys = [chunk.vector_key for chunk in chunks]
-        return await self.cache.missing(self.embedder.model, self.embedder.dimension, keys)
+        return await self.cache.missing(self.embedder.space, self.embedder.dimension, keys)
 
     def _truncation_warnings(self, counts: Sequence[int]) -> list[str]:
         """Warn about texts longer than the model's input limit."""
@@ -193,7 +193,7 @@ class IngestBook:
         truncated = sum(count > limit for count in counts) if limit else 0
         if not truncated:
             return []
-        model = self.embedder.model
+        model = self.embedder.space
         what = f"{truncated:,} texts exceed the {limit} tokens that {model} reads"
         return [f"{what}: only lexical search finds the rest of them"]
 
@@ -254,7 +254,7 @@ class IngestBook:
         missing = plan.missing
         if not missing:
             return
-        model, dimension = self.embedder.model, self.embedder.dimension
+        model, dimension = self.embedder.space, self.embedder.dimension
         batches = embed_keys(missing, plan.chunks, self.embedder, self.context_embedder)
         done = 0
         with phases.phase("embed", len(missing), "texts") as advance:
@@ -277,7 +277,7 @@ class IngestBook:
             for start in range(0, len(chunks), WRITE_BATCH):
                 batch = chunks[start : start + WRITE_BATCH]
                 keys = [chunk.vector_key for chunk in batch]
-                vectors = await self.cache.get(self.embedder.model, self.embedder.dimension, keys)
+                vectors = await self.cache.get(self.embedder.space, self.embedder.dimension, keys)
                 await writer.write(await asyncio.to_thread(self._points, batch, vectors))
                 advance(len(batch))
 
@@ -295,7 +295,7 @@ class IngestBook:
             book=book.id,
             title=book.title,
             book_version=book.version,
-            model=self.embedder.model,
+            model=self.embedder.space,
             dimension=self.embedder.dimension,
             strategy=request.strategy,
             site=str(book.site),
@@ -348,7 +348,7 @@ class IngestBook:
             source_hash,
             replace(request, folder=Path(), dry_run=False, force=False, exclude_kinds=frozenset()),
             sorted(request.exclude_kinds),
-            self.embedder.model,
+            self.embedder.space,
             self.embedder.dimension,
             self.encoder,
         )

@@ -31,10 +31,12 @@ from app.domain.retrieval.query import (
 
 
 class QuestionEmbedder(Protocol):
-    """Embeds questions. `model` and `dimension` identify the vector space."""
+    """Embeds questions. Vectors of one `space` and `dimension` are comparable."""
 
     @property
-    def model(self) -> str: ...
+    def space(self) -> str:
+        """The name of the vector space: the model's, or that of several models that share one."""
+        ...
 
     @property
     def dimension(self) -> int: ...
@@ -144,6 +146,7 @@ class BookManifest:
     title: str
     book_version: str
     model: str
+    """The embedder's `space`."""
     dimension: int
     strategy: str
     site: str
@@ -399,10 +402,25 @@ class BookStore(VectorIndex, Protocol):
 
 
 class Reranker(Protocol):
-    async def rerank(
-        self, question: str, texts: Sequence[str], top_n: int
-    ) -> list[tuple[int, float]]:
-        """Return (position in `texts`, relevance 0 to 1) by descending relevance."""
+    @property
+    def calibrated(self) -> bool:
+        """Whether one threshold of the relevance holds for all questions."""
+        ...
+
+    @property
+    def reads_paragraphs(self) -> bool:
+        """Whether it is given paragraphs instead of chunks."""
+        ...
+
+    def reads(self, asked_in: str, language: str) -> bool:
+        """Whether the model understands questions in `asked_in` about books in `language`."""
+        ...
+
+    async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+        """Return (position in `texts`, relevance 0 to 1) by descending relevance.
+
+        Texts that were not read in time are left out. Raises ProviderError.
+        """
         ...
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.book_id import BookId
+from app.domain.document import BlockKind
 from app.domain.errors import ProviderError
 from app.domain.retrieval.context_assembly import assemble, edge_passages
 from app.domain.retrieval.fusion import Fused, fuse
@@ -43,6 +44,9 @@ class RetrievalResult:
 
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...] = ()
+    relevance: float | None = None
+    """Relevance of the best hit, 0 to 1, by a calibrated reranker; None if none has read the hits.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +76,13 @@ class Retrieve:
         reranker = self.reranker if rerank else None
         hits = await self._search_and_rescore(asked, reranker)
         degraded = (*asked.degraded, *await degraded_books(self.index, query.filter.books))
-        if reranker is not None:
-            hits, failed = await self._rerank(reranker, asked.texts.question, query.k, hits)
+        relevance = None
+        if reranker and hits and reranker.reads(asked.asked_in, hits[0].chunk.language):
+            hits, failed = await self._rerank(reranker, asked.texts.question, hits)
             degraded += failed
+            relevance = hits[0].score if reranker.calibrated and not failed else None
         # A spent budget may stop several steps, but is listed once.
-        return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)))
+        return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)), relevance)
 
     async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
         """Return the hits' paragraphs, each once, within the budget. Raises StorageError.
@@ -140,14 +146,38 @@ class Retrieve:
         )
 
     async def _rerank(
-        self, reranker: Reranker, question: str, k: int, hits: tuple[Hit, ...]
+        self, reranker: Reranker, question: str, hits: tuple[Hit, ...]
     ) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        if not hits:
-            return hits, ()
-        texts = [hit.chunk.embedding_text for hit in hits]
+        """Return the hits reranked, followed by those that were not read in time."""
+        given = [
+            (at, text)
+            for at, hit in enumerate(hits)
+            for text in _texts(hit, paragraphs=reranker.reads_paragraphs)
+        ]
         try:
             with stage("rerank"):
-                ranked = await reranker.rerank(question, texts, min(k, len(texts)))
+                ranked = await reranker.rerank(question, [text for _, text in given])
         except ProviderError as error:
             return hits, (degraded_by(_log, "retrieve.rerank_failed", "rerank", error),)
-        return tuple(replace(hits[position], score=score) for position, score in ranked), ()
+        best: dict[int, float] = {}
+        for position, score in ranked:
+            best.setdefault(given[position][0], score)
+        lowest = min(best.values(), default=1.0)
+        reranked = (replace(hits[at], score=score) for at, score in best.items())
+        unread = (
+            replace(hit, score=min(hit.score, lowest))
+            for at, hit in enumerate(hits)
+            if at not in best
+        )
+        return (*reranked, *unread), ()
+
+
+def _texts(hit: Hit, *, paragraphs: bool) -> list[str]:
+    """Return the texts of a hit that a reranker reads: its chunk, or its paragraphs."""
+    if not paragraphs:
+        return [hit.chunk.embedding_text]
+    return [
+        "\n".join(filter(None, (" > ".join(one.heading_path), one.text)))
+        for one in hit.chunk.own_passages
+        if one.kind is not BlockKind.HEADING
+    ]

@@ -257,7 +257,7 @@ def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> N
     )
     assert result.code == 2
     assert "wordllama" in result.err
-    assert "embed-v4.0" in result.err
+    assert "with embed-v5.0 (256)" in result.err
 
 
 def test_rag_toml_has_sizes_for_each_strategy(run: Run, tiny: Path) -> None:

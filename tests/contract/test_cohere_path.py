@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cohere_double import CohereDouble
+from tests.cohere_double import CohereDouble, Fault
 from tests.command_line import Run, runner
 from tests.contract.test_cli import BOOK
 from tests.openai_double import OpenAIDouble, completion, quote_sources
@@ -35,11 +35,16 @@ def test_a_key_turns_ingest_and_answers_over_to_cohere(run: Run) -> None:
         report = run("ingest", "tiny", "--json", **environment(double))
         assert report.code == 0, report.err
         assert report.json()["embedded"] > 0
-        assert "embed-v4.0" in report.err
-        assert {call.body["input_type"] for call in double.to("embed")} == {"search_document"}
+        assert "embed-v5.0, 256 dimensions" in report.err
+        assert {(call.body["model"], call.body["input_type"]) for call in double.to("embed")} == {
+            ("embed-v5.0-pro", "search_document")
+        }
         question = "What does the Fresnel lens do?"
         answer = run("ask", question, "--json", **environment(double)).json()
         chat = double.to("chat")[-1].body
+        asked = double.to("embed")[-1].body
+        assert (asked["model"], asked["input_type"]) == ("embed-v5.0-fast", "search_query")
+        assert double.to("rerank")[-1].body["model"] == "rerank-v5.0-fast"
     assert answer["mode"] == "generated"
     assert answer["degraded"] == []
     assert "Fresnel lens" in answer["answer"]
@@ -64,6 +69,64 @@ def test_an_unchanged_book_makes_no_call(run: Run) -> None:
         calls = len(double.to("embed"))
         run("ingest", "tiny", **environment(double))
         assert len(double.to("embed")) == calls
+
+
+def test_pro_and_fast_share_an_index_and_another_space_is_refused(run: Run) -> None:
+    question = "What does the Fresnel lens do?"
+    with CohereDouble() as double:
+        run("ingest", "tiny", **environment(double))
+        calls = len(double.to("embed"))
+        fast = {**environment(double), "RAG_COHERE_EMBED_MODEL": "embed-v5.0-fast"}
+        assert run("ingest", "tiny", "--json", **fast).json()["unchanged"]
+        assert len(double.to("embed")) == calls
+        assert run("ask", question, "--json", **fast).json()["degraded"] == []
+        older = run("ask", question, **{**fast, "RAG_COHERE_EMBED_MODEL": "embed-v4.0"})
+        assert (older.code, "indexed with embed-v5.0 (256" in older.err) == (2, True)
+        mixed = {**fast, "RAG_COHERE_EMBED_MODEL": "embed-v5.0-pro, embed-v4.0"}
+        refused = run("ask", question, **mixed)
+        assert (refused.code, "not comparable" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("model", "threshold", "confidence"),
+    [
+        ("rerank-v5.0-fast", "0.5", "answered"),
+        ("rerank-v5.0-fast", "0.9", "not_in_book"),
+        ("rerank-v3.5", "0.9", "uncertain"),
+    ],
+)
+def test_only_a_calibrated_ranking_decides_what_the_book_answers(
+    run: Run, model: str, threshold: str, confidence: str
+) -> None:
+    """Two of the three words of the question are in the book."""
+    settings = {"RAG_COHERE_RERANK_MODEL": model, "RAG_RELEVANCE_THRESHOLD": threshold}
+    with CohereDouble() as double:
+        given = {**environment(double), **settings, "RAG_GENERATOR": "extractive"}
+        run("ingest", "tiny", **given)
+        answer = run("ask", "What does the Fresnel lens paint?", "--json", **given).json()
+    assert (answer["confidence"], answer["degraded"]) == (confidence, [])
+
+
+def test_without_the_ranking_the_offline_score_decides(run: Run) -> None:
+    with CohereDouble() as double:
+        given = {**environment(double), "RAG_RELEVANCE_THRESHOLD": "1"}
+        run("ingest", "tiny", **given)
+        double.fail(*[Fault()] * 4, endpoint="rerank")
+        answer = run("ask", "What does the Fresnel lens do?", "--json", **given).json()
+    assert (answer["confidence"], answer["degraded"]) == ("answered", ["rerank"])
+
+
+def test_calibration_suggests_the_one_threshold_of_a_calibrated_ranking(
+    run: Run, tmp_path: Path
+) -> None:
+    questions = asked_of(BOOK, tmp_path)
+    with CohereDouble() as double:
+        run("ingest", "tiny", **environment(double))
+        lines = run("eval", questions, "--calibrate", **environment(double)).out.splitlines()
+        found = run("eval", questions, "--calibrate", "--json", **environment(double)).json()
+    assert [line.split("=")[0] for line in lines[-2:]] == ["RAG_RELEVANCE_THRESHOLD"] * 2
+    refusal = found["refusal"]
+    assert (refusal["setting"], refusal["auroc"]) == ("RAG_RELEVANCE_THRESHOLD", 1)
 
 
 def asked_of(book: Mapping[str, str], folder: Path) -> Path:
@@ -93,7 +156,7 @@ def test_answers_are_measured_through_cohere(run: Run, tmp_path: Path) -> None:
     assert (searched["hit@1"], searched["degraded"]) == (1, 0)
     found = result.json()
     assert found["run"]["generator"].startswith("command-a")
-    assert found["run"]["embedder"] == "embed-v4.0"
+    assert found["run"]["embedder"] == "embed-v5.0"
     assert [row["mode"] for row in found["questions"]] == ["generated", "generated", "refused"]
     assert found["answer_coverage"] == found["refusal_recall"] == found["refusal_precision"] == 1
     assert found["citation_precision"] > 0

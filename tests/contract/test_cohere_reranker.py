@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from app.adapters.cohere.reranker import CohereReranker
-from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
+from app.adapters.sqlite.spending import SqliteSpending
+from app.domain.cost import Price, Units
+from app.domain.errors import (
+    BudgetSpent,
+    ProviderError,
+    ProviderRateLimited,
+    ProviderUnavailable,
+)
+from app.services.budget import Budget
+from app.services.provider_calls import ProviderCalls
+from app.services.recording import recording
+from app.services.resilience import CircuitBreaker
 from tests.cohere_double import CohereDouble, Fault
-from tests.cohere_world import World, unlimited, with_world
+from tests.cohere_world import World, count_words, unlimited, with_world
 from tests.provider_fakes import free_calls
 
 TEXTS = ["the moon is far", "light energy in the chloroplast", "light travels", "nothing"]
@@ -21,33 +34,65 @@ def double() -> Iterator[CohereDouble]:
         yield served
 
 
-def reranker(world: World, seconds: float = 3.0) -> CohereReranker:
-    return CohereReranker(world.client.sdk, unlimited(), free_calls(), "rerank-v3.5", seconds)
+def reranker(world: World, seconds: float = 3.0, model: str = "rerank-v3.5") -> CohereReranker:
+    sdk = world.client.sdk
+    return CohereReranker(sdk, unlimited(), free_calls(), count_words, model, seconds)
 
 
 def test_the_best_come_first_with_scores_from_0_to_1(double: CohereDouble) -> None:
     async def use(world: World) -> None:
-        ranking = await reranker(world).rerank("light energy", TEXTS, top_n=3)
-        assert ranking == [(1, 1.0), (2, 0.5), (0, 0.0)]
+        ranking = await reranker(world).rerank("light energy", TEXTS)
+        assert ranking == [(1, 1.0), (2, 0.5), (0, 0.0), (3, 0.0)]
 
     with_world(double, use)
     (request,) = double.to("rerank")
-    assert request.body["top_n"] == 3
     assert request.body["documents"] == TEXTS
 
 
-@pytest.mark.parametrize(("texts", "top_n"), [([], 3), (TEXTS, 0)])
-def test_nothing_to_rank_costs_no_call(double: CohereDouble, texts: list[str], top_n: int) -> None:
+def test_nothing_to_rank_costs_no_call(double: CohereDouble) -> None:
     async def use(world: World) -> None:
-        assert await reranker(world).rerank("light", texts, top_n) == []
+        assert await reranker(world).rerank("light", []) == []
 
     with_world(double, use)
     assert double.requests == []
 
 
-def test_more_wanted_than_there_is_gives_what_there_is(double: CohereDouble) -> None:
+@pytest.mark.parametrize(
+    ("model", "calibrated", "billed"),
+    [
+        ("rerank-v3.5", False, Units(searches=1)),
+        ("rerank-v4.0-pro", False, Units(searches=1)),
+        ("rerank-v5.0-fast", True, Units(input_tokens=20)),
+        ("rerank-v5.0-pro", True, Units(input_tokens=20)),
+    ],
+)
+def test_version_5_is_calibrated_and_billed_by_tokens(
+    double: CohereDouble, model: str, *, calibrated: bool, billed: Units
+) -> None:
+    double.count_tokens = count_words
+
     async def use(world: World) -> None:
-        assert len(await reranker(world).rerank("light", TEXTS, top_n=50)) == 4
+        used = reranker(world, model=model)
+        assert used.calibrated is calibrated
+        with recording() as record:
+            await used.rerank("light energy", TEXTS)
+        assert record.units == billed
+
+    with_world(double, use)
+
+
+def test_a_budget_stops_a_ranking_whose_tokens_cost_too_much(
+    double: CohereDouble, tmp_path: Path
+) -> None:
+    double.count_tokens = count_words
+    budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.0001, None)
+
+    async def use(world: World) -> None:
+        calls = ProviderCalls(budget, Price(1.0), CircuitBreaker("rerank"))
+        used = replace(reranker(world, model="rerank-v5.0-fast"), provider=calls)
+        await used.rerank("light", TEXTS)
+        with pytest.raises(BudgetSpent):
+            await used.rerank("light", TEXTS * 25)  # 100 texts, one search, 400 words
 
     with_world(double, use)
 
@@ -60,7 +105,7 @@ def test_a_silent_provider_is_asked_a_few_times_and_then_left_alone(double: Cohe
         slow = reranker(world, seconds=0.05)
         for _ in range(5):
             with pytest.raises(ProviderUnavailable):
-                await slow.rerank("light", TEXTS, 3)
+                await slow.rerank("light", TEXTS)
 
     with_world(double, use)
     assert 3 <= len(double.to("rerank")) <= 6
@@ -95,6 +140,6 @@ def test_what_is_no_ranking_is_an_error(
 
     async def use(world: World) -> None:
         with pytest.raises(error):
-            await reranker(world).rerank("light", TEXTS, 3)
+            await reranker(world).rerank("light", TEXTS)
 
     with_world(double, use)

@@ -170,7 +170,7 @@ def test_the_command_prints_cost_and_rate_limit(
             "CO_API_KEY": double.key,
             "RAG_COHERE_BASE_URL": double.url,
             "RAG_COHERE_EMBED_DIMENSION": "256",
-            "RAG_PRICES": '{"embed-v4.0": {"input_tokens": 1000}}',
+            "RAG_PRICES": '{"embed-v5.0-pro": {"input_tokens": 1000}}',
         }
         dry = run("ingest", book, "--book", BOOK, "--dry-run", "--json", **environment).json()
         assert dry["minutes"] == pytest.approx(dry["tokens"] / 100_000, abs=0.01)

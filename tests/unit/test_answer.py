@@ -172,30 +172,47 @@ class ListeningScorer:
     heard: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
     language: str = "en"
     """The only language of questions that it reads."""
+    reads_first: int = 9
+    """Paragraphs that it has the time to read."""
 
     def reads(self, asked_in: str, language: str) -> bool:
         return self.language == asked_in
 
-    async def scores(self, question: str, paragraphs: Sequence[tuple[str, str]]) -> list[float]:
+    async def scores(
+        self, question: str, paragraphs: Sequence[tuple[str, str]]
+    ) -> list[float | None]:
         self.heard.append((question, list(paragraphs)))
-        return [0.5] * len(paragraphs)
+        read = self.reads_first
+        return [0.5 if at < read else None for at in range(len(paragraphs))]
 
 
 def test_paragraphs_are_scored_with_their_headings_by_a_model_that_reads_them() -> None:
     scorer = ListeningScorer()
     answering = World((LIGHT,)).answering()
     extractive = ExtractiveGenerator(
-        answering.split_sentences, answering.consult.scorer.similarity, scorer
+        answering.split_sentences, answering.consult.scorer.similarity, [scorer]
     )
     assert ask(replace(answering, generator=extractive)).passages
     assert scorer.heard == [(QUESTION, [("Book > Section", LIGHT.text)])]
+
+
+def test_paragraphs_that_the_model_had_no_time_to_read_are_scored_without_it() -> None:
+    answering = World((LIGHT, passage("Owls hunt at night.", "p-owls"))).answering()
+    vectors = answering.consult.scorer.similarity
+    without = ask(answering)
+    for read in (0, 1):
+        scorers = [ListeningScorer(reads_first=read)]
+        extractive = ExtractiveGenerator(answering.split_sentences, vectors, scorers)
+        assert ask(replace(answering, generator=extractive)).passages == without.passages
 
 
 def test_a_multilingual_model_answers_a_question_that_shares_no_word_with_the_book() -> None:
     scorer = ListeningScorer(language="es")
     answering = World((LIGHT,)).answering()
     vectors = answering.consult.scorer.similarity
-    extractive = ExtractiveGenerator(answering.split_sentences, vectors, scorer)
+    extractive = ExtractiveGenerator(
+        answering.split_sentences, vectors, [ListeningScorer(language="fr"), scorer]
+    )
     answer = ask(replace(answering, generator=extractive), "¿Qué es lo que hacen las plantas?")
     (shown,) = answer.passages
     assert shown.text == LIGHT.text

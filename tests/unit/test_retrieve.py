@@ -223,6 +223,49 @@ def test_the_reranker_sees_candidates_beyond_k_and_decides_their_order() -> None
     assert result.hits[0].score == 1.0
 
 
+@dataclass
+class ParagraphReader(FakeReranker):
+    """Has the time to read so many paragraphs."""
+
+    reads_paragraphs: bool = True
+    read: int = 2
+
+    async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+        return await super().rerank(question, texts[: self.read])
+
+
+def test_a_hit_stands_where_its_best_paragraph_does_and_the_unread_ones_keep_their_order() -> None:
+    chunks = [make_chunk(f"out {'x ' * n}", file=f"{n}.md") for n in range(4)]
+    own = chunks[1].passages[0]
+    below = replace(own, text="It has a root.")
+    chunks[1] = replace(chunks[1], passages=(replace(own, kind=BlockKind.HEADING), own, below))
+    before = ids(search(retrieve(index=FakeIndex(chunks)), SearchQuery("out")))
+    assert before[1] == chunks[1].chunk_id
+    for read, first in ((3, before[1]), (2, before[0])):
+        reader = ParagraphReader(word="root", read=read)
+        found = search(retrieve(index=FakeIndex(chunks), reranker=reader), SearchQuery("out"))
+        assert ids(found) == [first, *(one for one in before if one != first)]
+        scores = [hit.score for hit in found.hits]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_only_a_calibrated_ranking_tells_how_relevant_the_best_hit_is() -> None:
+    for reranker, relevance in (
+        (FakeReranker(word="root", calibrated=True), 1.0),
+        (FakeReranker(word="nowhere", calibrated=True), 0.0),
+        (FakeReranker(word="root"), None),
+        (FakeReranker(error=ProviderUnavailable("down"), calibrated=True), None),
+    ):
+        assert search(retrieve(reranker=reranker), SearchQuery("first")).relevance == relevance
+
+
+def test_a_reranker_does_not_see_a_language_that_it_does_not_read() -> None:
+    index = FakeIndex([replace(one, language="es") for one in CHUNKS])
+    reranker = FakeReranker(word="root", error=ProviderUnavailable("it was asked"))
+    found = search(retrieve(index=index, reranker=reranker), SearchQuery("first out"))
+    assert (found.degraded, found.relevance) == ((), None)
+
+
 def test_no_rerank_when_the_query_says_so() -> None:
     query = SearchQuery("queues", k=1, rerank=False)
     assert ids(search(retrieve(reranker=FakeReranker(word="root")), query)) == ["book-a.md-1"]

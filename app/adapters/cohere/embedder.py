@@ -71,7 +71,7 @@ class _Model:
 _V3 = _Model((1024,), selectable=False, max_tokens=512, truncate="END")
 _V3_LIGHT = _Model((384,), selectable=False, max_tokens=512, truncate="END")
 _V4 = _Model((256, 512, 1024, 1536), selectable=True, max_tokens=128_000)
-_V5 = _Model((256, 512, 1024, 1536, 2048), selectable=True, max_tokens=128_000)
+_V5 = _Model((256, 512, 768, 1024, 1536, 2048), selectable=True, max_tokens=128_000)
 
 
 def _facts(model: str) -> _Model:
@@ -82,6 +82,12 @@ def _facts(model: str) -> _Model:
     if int(version[1]) <= 3:
         return _V3_LIGHT if "light" in model else _V3
     return _V4 if int(version[1]) == 4 else _V5
+
+
+def vector_space(model: str) -> str:
+    """Return the name of the model's vector space: from version 5 on, Pro and Fast share one."""
+    shared = re.fullmatch(r"(embed-v(?:[5-9]|\d\d).*)-(?:pro|fast)", model)
+    return shared[1] if shared else model
 
 
 def _require_offered(model: str, dimension: int, offered: Sequence[int]) -> None:
@@ -99,7 +105,8 @@ class CohereEmbedder:
     """Implements the `Embedder` port.
 
     Vectors of recent questions are cached, since a class often asks the same ones. The constructor
-    raises ConfigError if the model does not offer the dimension.
+    raises ConfigError if the model does not offer the dimension, or if the two models do not share
+    a vector space.
     """
 
     def __init__(
@@ -111,19 +118,30 @@ class CohereEmbedder:
         *,
         model: str,
         dimension: int,
+        asking: ProviderCalls | None = None,
+        question_model: str = "",
         question_seconds: float = QUESTION_SECONDS,
         attempt_seconds: float = ATTEMPT_SECONDS,
         batch_tokens: int = _BATCH_TOKENS,
     ) -> None:
+        """`asking` and `question_model` are those for questions; by default, as for documents."""
         self._facts = _facts(model)
         _require_offered(model, dimension, self._facts.dimensions)
+        self._models = {"search_document": model, "search_query": question_model or model}
+        self.space, other = map(vector_space, self._models.values())
+        if other != self.space:
+            message = (
+                f"RAG_COHERE_EMBED_MODEL: the vectors of {model} and {question_model} are not "
+                "comparable; give one model, or two of one vector space"
+            )
+            raise ConfigError(message)
         self.model = model
         self.dimension = dimension
         self.billed_tokens = 0
         """Input tokens that Cohere has billed since this object was created."""
         self._questions: LRUCache[str, Vector] = LRUCache(CACHED_QUESTIONS)
         self._calls = calls
-        self._provider = provider
+        self._providers = {"search_document": provider, "search_query": asking or provider}
         self._count_tokens = count_tokens
         self._question_seconds = question_seconds
         self._attempt_seconds = attempt_seconds
@@ -136,7 +154,6 @@ class CohereEmbedder:
         self._counted_tokens = 0
         self._send = partial(
             client.embed,
-            model=model,
             embedding_types=["float"],
             truncate=self._facts.truncate,
             request_options=request_options(attempt_seconds),
@@ -160,7 +177,7 @@ class CohereEmbedder:
             vectors.update(enumerate(batch, start))
         for position, text in enumerate(texts):
             of = f"a text that {_beginning(text)}"
-            require_vector(vectors[position], self.model, self.dimension, of)
+            require_vector(vectors[position], self.space, self.dimension, of)
         return [vectors[position] for position in range(len(texts))]
 
     async def embed_query(self, text: str) -> Vector:
@@ -171,7 +188,7 @@ class CohereEmbedder:
             return known
         tokens = self._count_tokens(text)
         (vector,) = await self._call([text], tokens, "search_query", READER, self._question_seconds)
-        require_vector(vector, self.model, self.dimension, "a question")
+        require_vector(vector, self.space, self.dimension, "a question")
         self._questions[text] = vector
         return vector
 
@@ -246,7 +263,9 @@ class CohereEmbedder:
         async def send(slot: Slot) -> list[Vector]:
             with provider_errors("embed"):
                 async with asyncio.timeout(self._attempt_seconds):
-                    response = await self._send(texts=list(texts), input_type=input_type)
+                    response = await self._send(
+                        model=self._models[input_type], texts=list(texts), input_type=input_type
+                    )
                 billed = _billed_tokens(response)
                 if billed is not None:
                     slot.tokens = billed
@@ -254,7 +273,7 @@ class CohereEmbedder:
                 return self._vectors(response, len(texts))
 
         estimate = math.ceil(tokens * self._billed_per_counted())
-        async with self._provider.call(Units(input_tokens=estimate), seconds) as call:
+        async with self._providers[input_type].call(Units(input_tokens=estimate), seconds) as call:
             return await self._calls.run(send, policy, inputs=len(texts), tokens=estimate)
 
     def _bill(self, call: Call, billed: int, counted: int) -> None:

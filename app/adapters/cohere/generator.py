@@ -65,7 +65,7 @@ class CohereGenerator:
         """
         documents = DocumentSet(request.context)
         messages = answer_messages(ANSWER_FROM_DOCUMENTS, request.question, request.history)
-        # command-a-03-2025 supports the citation modes FAST and OFF only.
+        # Command A supports the citation modes FAST and OFF only.
         options = {"documents": documents.documents(), "citation_options": {"mode": "FAST"}}
         body = self._body(messages, MAX_ANSWER_TOKENS) | options
         events = self._answer("answer", body, ChatReader(documents, ModelText()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
@@ -31,18 +32,31 @@ class CohereReranker:
     client: AsyncClientV2
     calls: Calls
     provider: ProviderCalls
+    count_tokens: Callable[[str], int]
     model: str
     seconds: float = 3.0
     """Time limit, retries included; after it the order of the search is kept."""
+    reads_paragraphs = False
 
-    async def rerank(
-        self, question: str, texts: Sequence[str], top_n: int
-    ) -> list[tuple[int, float]]:
-        """At most `top_n` pairs (position in `texts`, relevance 0 to 1), by descending relevance.
+    @property
+    def calibrated(self) -> bool:
+        """True from version 5 on, by Cohere's documentation."""
+        return self._version >= 5
 
-        The model reads only the first 4,096 tokens of a text.
+    def reads(self, asked_in: str, language: str) -> bool:  # noqa: ARG002 - reads any language
+        return True
+
+    @property
+    def _version(self) -> int:
+        found = re.search(r"-v(\d+)", self.model)
+        return int(found[1]) if found else 0
+
+    async def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+        """Return (position in `texts`, relevance 0 to 1) of each, by descending relevance.
+
+        The model reads only the first 4,096 tokens of a text, from version 4 on 32,768.
         """
-        if not texts or top_n < 1:
+        if not texts:
             return []
 
         async def send(_slot: Slot) -> list[tuple[int, float]]:
@@ -51,21 +65,31 @@ class CohereReranker:
                     model=self.model,
                     query=visible(question),
                     documents=list(texts),
-                    top_n=min(top_n, len(texts)),
                     request_options=request_options(self.seconds),
                 )
-                if searches := _billed_searches(response):
-                    call.bill(Units(searches=searches))
+                call.bill(_billed(response, estimate))
                 return _ranking(response, len(texts))
 
-        estimate = Units(searches=ceil(len(texts) / _TEXTS_PER_SEARCH))
+        estimate = self._units(question, texts)
         async with self.provider.call(estimate, self.seconds) as call:
-            return (await self.calls.run(send, READER))[:top_n]
+            return await self.calls.run(send, READER)
+
+    def _units(self, question: str, texts: Sequence[str]) -> Units:
+        """Estimate what is billed: tokens from version 5 on, searches before."""
+        if self._version < 5:
+            return Units(searches=ceil(len(texts) / _TEXTS_PER_SEARCH))
+        pairs = len(texts) * self.count_tokens(question)
+        return Units(input_tokens=pairs + sum(map(self.count_tokens, texts)))
 
 
-def _billed_searches(response: V2RerankResponse) -> int | None:
+def _billed(response: V2RerankResponse, estimate: Units) -> Units:
+    """Return the billed units; the estimate if the response does not name this kind of unit."""
     units = getattr(getattr(response, "meta", None), "billed_units", None)
-    return tokens_of(getattr(units, "search_units", None))
+    if estimate.searches:
+        searches = tokens_of(getattr(units, "search_units", None))
+        return Units(searches=searches) if searches else estimate
+    tokens = tokens_of(getattr(units, "input_tokens", None))
+    return Units(input_tokens=tokens) if tokens else estimate
 
 
 def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:

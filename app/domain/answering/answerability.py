@@ -21,7 +21,7 @@ the dev sets, readers' questions and the development half of students' questions
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import pairwise
 from math import exp, log
@@ -45,6 +45,9 @@ questions."""
 ANSWER_THRESHOLD = 0.89
 """At or above it a question is answered. Fitted on 395 questions in readers' words by the same
 program: 12 % of the answerable and 81 % of the near-topic unanswerable ones are below."""
+RELEVANCE_THRESHOLD = 0.5
+"""Relevance by a calibrated reranker below which a question is not in the book. Not measured: a
+calibrated score of 0.5 is as likely relevant as not. `eval --calibrate` suggests a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,15 @@ class RefusalPolicy:
     model: bool = False
     """Whether a model writes the answer. If so, a question in an unrecognised language is not
     refused by its score."""
+    relevance_threshold: float = RELEVANCE_THRESHOLD
+    """The only threshold if the score is the relevance by a calibrated reranker."""
+    by_relevance: bool = False
+    """Whether the score is that relevance."""
+
+    def of_relevance(self) -> RefusalPolicy:
+        """Return the policy for the relevance by a calibrated reranker: answered or refused."""
+        one = self.relevance_threshold
+        return replace(self, refusal_threshold=one, answer_threshold=one, by_relevance=True)
 
     def confidence(
         self, answerability: float, *, other_language: bool = False, named: bool = True

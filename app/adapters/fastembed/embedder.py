@@ -1,0 +1,112 @@
+"""An embedder that fastembed runs: one text at a time, or texts within their document."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from array import array
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.adapters.fastembed.late_chunking import LateChunking
+from app.adapters.fastembed.models import load_embedder
+from app.domain.cost import EmbedderLimits
+from app.domain.errors import ConfigError
+from app.domain.retrieval.query import Vector
+from app.services.threads import in_thread
+
+if TYPE_CHECKING:
+    from fastembed import TextEmbedding
+
+_TEXTS = 16
+"""Texts between two reports of progress."""
+_MULTILINGUAL = re.compile(r"multilingual|jina-embeddings-v3|embeddinggemma|qwen3", re.IGNORECASE)
+_PREFIXES = (
+    (re.compile(r"e5"), "query: ", "passage: "),
+    (re.compile(r"nomic"), "search_query: ", "search_document: "),
+    (re.compile(r"embeddinggemma"), "task: search result | query: ", "title: none | text: "),
+    (re.compile(r"arctic|mxbai"), "Represent this sentence for searching relevant passages: ", ""),
+)
+"""What a model expects before a question and before a text, by its card on Hugging Face."""
+
+
+class _Embed(Protocol):
+    def __call__(self, _: Sequence[str], /, *, batch_size: int) -> Iterable[NDArray[Any]]: ...
+
+
+class FastembedEmbedder:
+    """Implements the `Embedder` port; some ten chunks a second on one core.
+
+    Models whose vectors are means of token vectors implement `ContextEmbedder` too.
+    """
+
+    billed_tokens = 0
+
+    def __init__(self, model: TextEmbedding, name: str) -> None:
+        self._model = model
+        self.space = f"fastembed:{name}"
+        self.dimension = model.embedding_size
+        self.multilingual = bool(_MULTILINGUAL.search(name))
+        """Whether questions and texts of all languages are near each other."""
+        tokenizer = getattr(model.model, "tokenizer", None)
+        cut = tokenizer.truncation if tokenizer else None
+        self.limits = EmbedderLimits(
+            texts_per_call=_TEXTS, tokens_per_text=cut["max_length"] if cut else None
+        )
+        self._question, self._text = next(
+            ((question, text) for found, question, text in _PREFIXES if found.search(name)),
+            ("", ""),
+        )
+        self._late = LateChunking.of(model)
+
+    @classmethod
+    def load(cls, name: str, folder: Path) -> FastembedEmbedder:
+        """Read the model from the folder of models. ConfigError if that fails."""
+        return cls(load_embedder(name, folder), name)
+
+    @property
+    def pools_tokens(self) -> bool:
+        """Whether `embed_in_context` works."""
+        return self._late is not None
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        return [vector async for _, vectors in self.embed_batches(texts) for vector in vectors]
+
+    async def embed_batches(
+        self, texts: Sequence[str]
+    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
+        """Yield (position of the first text, vectors) for each finished batch."""
+        for start in range(0, len(texts), _TEXTS):
+            some = [f"{self._text}{text}" for text in texts[start : start + _TEXTS]]
+            # Each alone: that is as fast, and a vector must not depend on the other texts.
+            yield start, await asyncio.to_thread(_vectors, self._model.passage_embed, some)
+
+    @in_thread
+    def embed_query(self, text: str) -> Vector:
+        (vector,) = _vectors(self._model.query_embed, [f"{self._question}{text}"])
+        return vector
+
+    @in_thread
+    def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
+        """Embed the texts as one document: one vector for each text, zeros without a token."""
+        if self._late is None:
+            message = (
+                f"{self.space} has no token vectors, which late chunking needs: choose a model "
+                "with mean pooling, as fastembed:sentence-transformers/all-MiniLM-L6-v2"
+            )
+            raise ConfigError(message)
+        return [_unit(row) for row in self._late.pooled(texts)]
+
+
+def _vectors(embed: _Embed, texts: Sequence[str]) -> list[Vector]:
+    return [_unit(row) for row in embed(texts, batch_size=1)]
+
+
+def _unit(row: NDArray[Any]) -> Vector:
+    """Scale a vector to length 1; zeros stay zeros."""
+    length = float(np.linalg.norm(row)) or 1.0
+    return array("f", (row / length).astype(np.float32).tobytes())

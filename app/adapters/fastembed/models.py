@@ -1,0 +1,95 @@
+"""Finds, loads and downloads the models of fastembed.
+
+A model is in the folder of models as fastembed downloads it or, copied by hand, with its files in a
+folder of its name: `FOLDER/Xenova/ms-marco-MiniLM-L-6-v2/onnx/model.onnx`. Loading never downloads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from app.domain.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fastembed import TextEmbedding
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+EMBEDDER = "BAAI/bge-small-en-v1.5"
+RERANKER = "Xenova/ms-marco-MiniLM-L-6-v2"
+"""The models of `fastembed` without a name."""
+
+_SETUP = "scripts/setup local"
+_Model = TypeVar("_Model")
+
+
+def load_embedder(name: str, folder: Path) -> TextEmbedding:
+    """Raises ConfigError if the model is unknown, missing or damaged."""
+    return _load(_kinds()[0], name, folder)
+
+
+def load_reranker(name: str, folder: Path) -> TextCrossEncoder:
+    """Raises ConfigError if the model is unknown, missing or damaged.
+
+    It uses one thread, so that its CPU time can be measured.
+    """
+    return _load(_kinds()[1], name, folder, threads=1)
+
+
+def download(name: str, folder: Path, announce: Callable[[str], None]) -> None:
+    """Download the model unless it is there, with progress on stderr. Raises ConfigError."""
+    known = {
+        one["model"]: (kind, one["size_in_GB"])
+        for kind in _kinds()
+        for one in kind.list_supported_models()
+    }
+    if name not in known:
+        message = f"fastembed has no model {name}; it has {', '.join(sorted(known))}"
+        raise ConfigError(message)
+    kind, gigabytes = known[name]
+    announce(f"{name}, {1_000 * gigabytes:.0f} MB, in {folder}")
+    if _copied(name, folder) is None:
+        with _errors(f"the model {name} cannot be downloaded to {folder}"):
+            kind(name, str(folder), lazy_load=True)
+
+
+def _kinds() -> tuple[type[TextEmbedding], type[TextCrossEncoder]]:
+    try:
+        from fastembed import TextEmbedding  # noqa: PLC0415 - takes a second
+        from fastembed.rerank.cross_encoder import TextCrossEncoder  # noqa: PLC0415
+        from loguru import logger  # noqa: PLC0415
+    except ImportError as error:
+        message = f"local models need fastembed, which is not installed: {_SETUP}"
+        raise ConfigError(message) from error
+    logger.disable("fastembed")  # it logs the errors that it raises
+    return TextEmbedding, TextCrossEncoder
+
+
+def _load(
+    kind: Callable[..., _Model], name: str, folder: Path, threads: int | None = None
+) -> _Model:
+    with _errors(f"the model {name} cannot be loaded from {folder} (RAG_MODELS)", f"; {_SETUP}"):
+        return kind(
+            name,
+            str(folder),
+            threads=threads,
+            cuda=False,
+            local_files_only=True,
+            specific_model_path=_copied(name, folder),
+        )
+
+
+def _copied(name: str, folder: Path) -> str | None:
+    return str(folder / name) if (folder / name).is_dir() else None
+
+
+@contextmanager
+def _errors(failed: str, remedy: str = "") -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # the errors of onnxruntime and of HTTP clients share no class
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        message = f"{failed}: {reason}{remedy}"
+        raise ConfigError(message) from error

@@ -1,0 +1,84 @@
+"""A cross-encoder that fastembed runs. It reads a question and a paragraph together."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from math import exp
+from pathlib import Path
+from time import thread_time
+from typing import TYPE_CHECKING
+
+from cachetools import LRUCache
+
+from app.adapters.fastembed.models import load_reranker
+from app.services.threads import in_thread
+
+if TYPE_CHECKING:
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+SECONDS = 0.3
+"""CPU time after which no further paragraph of a question is read."""
+_CACHED = 4_000
+"""Questions with a paragraph whose relevance is cached."""
+_MODEL_LANGUAGE = "en"
+_MULTILINGUAL = re.compile(r"multilingual|-m3", re.IGNORECASE)
+
+
+class FastembedReranker:
+    """Implements the ports `Reranker` and `ParagraphScorer`.
+
+    Its scores order the paragraphs of one question, but one threshold does not hold for all.
+    """
+
+    calibrated = False
+    reads_paragraphs = True
+
+    def __init__(self, model: TextCrossEncoder, name: str, seconds: float = SECONDS) -> None:
+        self.name = name
+        self._model = model
+        self._seconds = seconds
+        self._multilingual = bool(_MULTILINGUAL.search(name))
+        self._known: LRUCache[tuple[str, str], float] = LRUCache(_CACHED)
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(cls, name: str, folder: Path) -> FastembedReranker:
+        """Read the model from the folder of models. ConfigError if that fails."""
+        return cls(load_reranker(name, folder), name)
+
+    def reads(self, asked_in: str, language: str) -> bool:
+        return self._multilingual or asked_in == language == _MODEL_LANGUAGE
+
+    @in_thread
+    def rerank(self, question: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+        """Return (position, relevance) of the texts that were read in time, from the first on."""
+        read = self._read(question, texts)
+        found = [(at, read[text]) for at, text in enumerate(texts) if text in read]
+        return sorted(found, key=lambda one: (-one[1], one[0]))
+
+    @in_thread
+    def scores(
+        self, question: str, paragraphs: Sequence[tuple[str, str]]
+    ) -> Sequence[float | None]:
+        texts = ["\n".join(filter(None, one)) for one in paragraphs]
+        return [*map(self._read(question, texts).get, texts)]
+
+    def _read(self, question: str, texts: Sequence[str]) -> dict[str, float]:
+        end = thread_time() + self._seconds
+        with self._lock:
+            known = {one: self._known.get((question, one)) for one in texts}
+        read = {text: score for text, score in known.items() if score is not None}
+        for text in known:
+            if text not in read and thread_time() < end:
+                # One at a time: in a batch all are as long as the longest one.
+                (logit,) = self._model.rerank(question, [text])
+                read[text] = _sigmoid(logit)
+        with self._lock:
+            self._known.update({(question, text): score for text, score in read.items()})
+        return read
+
+
+def _sigmoid(logit: float) -> float:
+    return 1 / (1 + exp(-min(max(logit, -50.0), 50.0)))

@@ -1,0 +1,59 @@
+"""Finds a model server that already runs on this machine: Ollama, llama.cpp, LM Studio."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+
+from app.domain.errors import ConfigError, ProviderError
+from app.settings import Settings
+
+PORTS = (11_434, 8_080, 1_234)
+"""The usual ports of Ollama, llama.cpp and LM Studio."""
+_SECONDS = 0.3
+"""Time limit to connect: a port of this machine on which nobody listens refuses at once."""
+_WRITES_NOTHING = re.compile(r"embed|rerank|bge-|minilm", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class HomeServer:
+    base_url: str
+    model: str
+
+
+async def home_server(settings: Settings) -> HomeServer | None:
+    """Return the first server on `PORTS` that has a model that writes; None if there is none.
+
+    Its model is `RAG_OPENAI_MODEL` if it has that, else the first one it lists.
+    """
+    for port in PORTS:
+        if port != settings.port and await _listens(port):
+            base_url = f"http://127.0.0.1:{port}/v1"
+            models = await _models(base_url)
+            if models:
+                wanted = settings.openai_model
+                return HomeServer(base_url, wanted if wanted in models else models[0])
+    return None
+
+
+async def _listens(port: int) -> bool:
+    try:
+        async with asyncio.timeout(_SECONDS):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:  # TimeoutError is one
+        return False
+    writer.close()
+    return True
+
+
+async def _models(base_url: str) -> list[str]:
+    """Return the models of the server that write; none if it is no model server."""
+    # The import of an HTTP client takes a tenth of a second.
+    from app.adapters.openai_generator import listed_models, open_server  # noqa: PLC0415
+
+    try:
+        async with open_server(base_url, None) as client:
+            return [one for one in await listed_models(client) if not _WRITES_NOTHING.search(one)]
+    except (ConfigError, ProviderError):
+        return []

@@ -1,0 +1,29 @@
+"""`doctor`: which models and index are used, why, and what would be better."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from app.cli.options import Json
+from app.cli.output import print_json
+from app.cli.running import command, group
+from app.settings import Settings
+
+commands = group()
+
+
+@command(commands)
+async def doctor(settings: Settings, json: Json = False) -> None:
+    """Say which models and index are used, why, and the one line that would better each."""
+    # The import takes half a second, which a command's help and its completion do without.
+    from app.bootstrap.doctor import diagnose  # noqa: PLC0415
+
+    found = await diagnose(settings)
+    if json:
+        print_json({part: asdict(one) for part, one in found.items()})
+        return
+    for part, one in found.items():
+        print(f"{part:<10} {one.used or 'cannot be used'}")
+        print(f"{'why':>10} {one.why}")
+        if one.better:
+            print(f"{'better':>10} {one.better}")

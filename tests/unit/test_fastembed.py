@@ -1,0 +1,129 @@
+"""Local neural models: the real loading code, on tiny models made here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.adapters.fastembed.embedder import FastembedEmbedder
+from app.adapters.fastembed.late_chunking import windows
+from app.adapters.fastembed.models import download
+from app.adapters.fastembed.reranker import FastembedReranker
+from app.domain.errors import ConfigError
+from app.domain.retrieval.query import Vector
+from tests.tiny_models import DIMENSION, EMBEDDER, RERANKER, write_embedder, write_reranker
+
+WORDS = ["owl", "mouse", "vole", "night", "prey", *(f"w{number}" for number in range(300))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("models")
+    write_embedder(found, WORDS)
+    write_reranker(found, WORDS)
+    return found
+
+
+@pytest.fixture(scope="module")
+def embedder(folder: Path) -> FastembedEmbedder:
+    return FastembedEmbedder.load(EMBEDDER, folder)
+
+
+@pytest.fixture
+def reranker(folder: Path) -> FastembedReranker:
+    return FastembedReranker.load(RERANKER, folder)
+
+
+def embedded(embedder: FastembedEmbedder, *texts: str) -> list[Vector]:
+    return asyncio.run(embedder.embed_documents(texts))
+
+
+def in_context(embedder: FastembedEmbedder, *texts: str) -> list[Vector]:
+    return asyncio.run(embedder.embed_in_context(texts))
+
+
+def words_of(vector: Sequence[float], least: float) -> set[str]:
+    return {WORDS[place] for place, value in enumerate(vector) if value >= least}
+
+
+def test_a_text_is_embedded_alone_as_a_vector_of_length_1(embedder: FastembedEmbedder) -> None:
+    owl, *_, again = embedded(embedder, "owl", *["mouse vole"] * 20, "owl")
+    assert owl == again == asyncio.run(embedder.embed_query("owl"))
+    assert len(owl) == embedder.dimension == DIMENSION
+    assert np.linalg.norm(owl) == pytest.approx(1.0, abs=1e-6)
+    assert words_of(owl, 0.9) == {"owl"}
+    assert embedder.space == f"fastembed:{EMBEDDER}"
+    assert embedder.limits.tokens_per_text == 64
+
+
+def test_a_text_is_another_vector_in_another_context(embedder: FastembedEmbedder) -> None:
+    (alone,) = embedded(embedder, "owl")
+    before_mouse, _ = in_context(embedder, "owl", "mouse")
+    before_vole, blank, _ = in_context(embedder, "owl", " \n", "vole")
+    assert words_of(before_mouse, 0.4) == {"owl", "mouse"}
+    assert words_of(before_vole, 0.4) == {"owl", "vole"}
+    assert words_of(alone, 0.4) == {"owl"}
+    assert not any(blank)
+
+
+def test_a_text_longer_than_a_window_is_pooled_to_its_end(embedder: FastembedEmbedder) -> None:
+    (vector,) = in_context(embedder, " ".join(WORDS[5:]))
+    assert words_of(vector, 0.01) == set(WORDS[5:])
+
+
+@pytest.mark.parametrize("count", [0, 1, 62, 63, 2_000])
+def test_every_token_counts_once_and_from_the_middle_of_a_window(count: int) -> None:
+    taken: list[int] = []
+    for start, end, (low, high) in windows(count, 64):
+        assert end - start <= 62
+        assert low - start >= (8 if start else 0)
+        taken += range(low, high)
+    assert taken == list(range(count))
+
+
+def test_paragraphs_are_read_together_with_the_question(reranker: FastembedReranker) -> None:
+    texts = ["vole", "the owl hunts at night", "night", ""]
+    ranked = asyncio.run(reranker.rerank("owl night", texts))
+    assert [at for at, _ in ranked] == [1, 2, 0, 3]
+    assert [score for _, score in ranked] == pytest.approx([0.731, 0.5, 0.269, 0.269], abs=1e-3)
+    asked = [("owl", "night"), ("", "vole")]
+    assert asyncio.run(reranker.scores("owl night", asked)) == pytest.approx(
+        [0.731, 0.269], abs=1e-3
+    )
+
+
+def test_what_is_not_read_in_time_is_left_out_and_read_paragraphs_are_known(folder: Path) -> None:
+    slow = FastembedReranker.load(RERANKER, folder)
+    asyncio.run(slow.rerank("owl", ["owl"]))
+    slow._seconds = 0.0
+    assert [at for at, _ in asyncio.run(slow.rerank("owl", ["vole", "owl"]))] == [1]
+    assert asyncio.run(slow.scores("owl", [("", "vole"), ("", "owl")])) == [None, 0.5]
+
+
+def test_an_english_model_reads_english_questions_about_english_books(folder: Path) -> None:
+    reranker = FastembedReranker.load(RERANKER, folder)
+    languages = [("en", "en"), ("es", "en"), ("es", "es")]
+    assert [reranker.reads(*one) for one in languages] == [True, False, False]
+
+
+def test_the_error_names_what_is_missing_and_what_there_is(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"not supported"):
+        FastembedReranker.load("Xenova/ms-marco-MiniLM", folder)
+    with pytest.raises(ConfigError, match=r"scripts/setup local"):
+        FastembedEmbedder.load("BAAI/bge-small-en-v1.5", folder)
+    (tmp_path / RERANKER / "onnx").mkdir(parents=True)
+    (tmp_path / RERANKER / "onnx/model.onnx").write_bytes(b"no model")
+    with pytest.raises(ConfigError, match=r"cannot be loaded from"):
+        FastembedReranker.load(RERANKER, tmp_path)
+
+
+def test_a_download_says_its_size_and_leaves_a_copied_model_alone(folder: Path) -> None:
+    said: list[str] = []
+    download(RERANKER, folder, said.append)
+    assert said == [f"{RERANKER}, 80 MB, in {folder}"]
+    with pytest.raises(ConfigError, match=r"no model owl; it has .*ms-marco"):
+        download("owl", folder, said.append)
