@@ -141,11 +141,6 @@ def test_a_term_that_is_part_of_another_defined_one_does_not_count() -> None:
     assert order("stack example", [whole, part], weights)[0] == "part"
 
 
-def test_a_sentence_that_begins_with_what_is_asked_counts() -> None:
-    hits = pages("a red stack grows", "stack grows")
-    assert order("stack", hits, replace(NOTHING, opening=0.5))[0] == "stack grows"
-
-
 def test_the_name_of_a_term_alone_is_no_description_of_another() -> None:
     plain, marked = pages("heap", "stack beside heap")
     marked = replace(marked, chunk=defining(marked.chunk, "stack"))

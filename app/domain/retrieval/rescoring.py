@@ -52,8 +52,6 @@ class RescoringWeights:
     """The same if the chunk has the term's glossary entry, the shortest answer."""
     named: float = 0.5
     """The same if a section that begins in the chunk has the term as its heading."""
-    opening: float = 0.25
-    """The same if a sentence begins with the term: "Osmosis is the ..."."""
     page: float = 0.4
     """Page score relative to the best page; see `_PAGE_DEPTH`."""
     crowding: float = 0.3
@@ -64,7 +62,7 @@ class RescoringWeights:
         """The highest possible score."""
         found = self.sentence + self.window + self.definition + self.pairs
         found += self.heading + self.similar
-        definition = self.defined + self.glossary + self.named + self.opening
+        definition = self.defined + self.glossary + self.named
         return 1 + found + definition + self.page
 
 
@@ -164,7 +162,7 @@ def _feature_score(
     subjects: Mapping[tuple[int, ...], float],
     weights: RescoringWeights,
 ) -> float:
-    sentence = window = definition = opening = 0.0
+    sentence = window = definition = 0.0
     pairs: set[tuple[int, int]] = set()
     held_in = question.held
     held = [held_in(one.terms) for one in chunk.sentences]
@@ -179,7 +177,6 @@ def _feature_score(
         if one.defines and question.describes:
             definition = max(definition, share)
         pairs.update(question.pairs(one.terms, own))
-        opening = max(opening, _opened_share(one.terms, subjects))
     return (
         weights.sentence * sentence
         + weights.window * window
@@ -189,7 +186,6 @@ def _feature_score(
         + weights.defined * _defined_share(chunk.defined, subjects)
         + weights.glossary * _defined_share(chunk.glossary, subjects)
         + weights.named * _defined_share(chunk.headed, subjects)
-        + weights.opening * opening
     )
 
 
@@ -205,11 +201,6 @@ def _defined_share(
     defined: Set[tuple[int, ...]], subjects: Mapping[tuple[int, ...], float]
 ) -> float:
     return max((subjects[one] for one in defined & subjects.keys()), default=0.0)
-
-
-def _opened_share(terms: tuple[int, ...], subjects: Mapping[tuple[int, ...], float]) -> float:
-    """Return the share of the subject with which a sentence of these terms begins."""
-    return max((share for one, share in subjects.items() if terms[: len(one)] == one), default=0.0)
 
 
 def _page(hit: Hit) -> _Page:
