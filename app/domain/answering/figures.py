@@ -129,13 +129,11 @@ def asks_for_figure(question: str) -> bool:
 def asked_figure(
     question: str, features: QuestionFeatures, figures: Sequence[PageFigure]
 ) -> PageFigure | None:
-    """Return the figure that the question asks for, of these, best pages first; None if none.
+    """Return the one of these figures, best pages first, that a question for one means, or None.
 
     Its score is the weighted share of the question's terms in its caption and alternative text, and
     by a factor in the text around it. A figure with the asked number is taken.
     """
-    if not asks_for_figure(question):
-        return None
     figures = [one for one in figures if not one.in_solution]
     numbers = _numbers(question)
     if numbered := [one for one in figures if one.number in numbers]:
