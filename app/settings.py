@@ -127,7 +127,6 @@ class Settings(BaseSettings):
         "embed-v5.0-pro,embed-v5.0-fast", pattern=r"^[^\s,]+(\s*,\s*[^\s,]+)?$"
     )
     """The models for books and for questions, of one vector space; one name stands for both."""
-    cohere_embed_dimension: int = Field(1024, ge=1)
     cohere_chat_model: str = "command-a-plus-05-2026"
     cohere_rerank_model: str = "rerank-v5.0-fast"
     cohere_tier: Literal["trial", "production"] = "trial"
@@ -226,7 +225,7 @@ class Settings(BaseSettings):
 
     def as_environment(self) -> dict[str, str]:
         """Return the environment variables from which another process reads the same settings."""
-        folders = {"home": self.home.absolute(), "models": self.models_folder.absolute()}
+        folders = {"home": self.home.absolute(), "models": self.models and self.models.absolute()}
         return {variable(name): _text(value) for name, value in {**dict(self), **folders}.items()}
 
 

@@ -16,10 +16,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BeforeValidator, Field, JsonValue
-from sse_starlette import EventSourceResponse
 
 from app.api.book_list import BookBody
-from app.api.events import MEDIA_TYPE, frame
+from app.api.events import MEDIA_TYPE, EventStreamResponse, frame
 from app.api.keys import BEARER, AdminKey, allowed
 from app.api.problems import ErrorEvent, Refused, retry_after
 from app.api.requests import BookName
@@ -229,7 +228,7 @@ def _reply(request: Request, jobs: IngestJobs, found: JobState, status: int) -> 
     if MEDIA_TYPE not in request.headers.get("accept", ""):
         body = JobBody.model_validate(found).model_dump_json()
         return Response(body, status, media_type="application/json")
-    return EventSourceResponse(_events(jobs, found.book), sep="\n")
+    return EventStreamResponse(_events(jobs, found.book))
 
 
 async def _events(jobs: IngestJobs, book: BookId) -> AsyncGenerator[bytes, None]:

@@ -11,11 +11,10 @@ from contextlib import aclosing
 from typing import TypeVar
 
 from fastapi import Request
-from sse_starlette import EventSourceResponse
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from app.api.events import EventFormat
+from app.api.events import EventFormat, EventStreamResponse
 from app.api.keys import books_for
 from app.api.limits import capacity_of, client_place
 from app.api.problems import error_event, report
@@ -73,7 +72,7 @@ class Shutdown:
             self._limits.discard(limit)
 
 
-class EventStream(EventSourceResponse):
+class EventStream(EventStreamResponse):
     """The response to a streamed question. However it ends, the answer ends with it."""
 
     def __init__(
@@ -84,7 +83,7 @@ class EventStream(EventSourceResponse):
         shutdown: Shutdown,
     ) -> None:
         frames = _frames(first, rest, event_format, shutdown)
-        super().__init__(frames, headers=event_format.headers, sep="\n")
+        super().__init__(frames, event_format.headers)
         self._answer = rest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,18 +10,49 @@ broken connection the client asks again; on `start` it discards what it has.
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Protocol
 
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
+from starlette.types import Send
 
 from app.api.problems import ErrorEvent
 from app.api.responses import Body, CitationBody, SourceBody, answer_body
 from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence, Started, TextDelta
 
 MEDIA_TYPE = "text/event-stream"
+
+
+PING_SECONDS = 15.0
+"""Proxies commonly close a connection that is silent for 60 s."""
+
+
+class EventStreamResponse(StreamingResponse):
+    """Server-sent events and, regularly, a comment, so that proxies keep the connection open."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(
+        self, frames: AsyncGenerator[bytes, None], headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(frames, headers={"X-Accel-Buffering": "no", **(headers or {})})
+
+    async def stream_response(self, send: Send) -> None:
+        pings = asyncio.create_task(_ping(send))
+        try:
+            await super().stream_response(send)
+        finally:
+            pings.cancel()
+
+
+async def _ping(send: Send) -> None:
+    while True:
+        await asyncio.sleep(PING_SECONDS)
+        await send({"type": "http.response.body", "body": b": ping\n\n", "more_body": True})
 
 
 class StartEvent(Body):

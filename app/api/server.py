@@ -14,7 +14,6 @@ from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
-from sse_starlette.sse import AppStatus
 
 from app.api.asking import Shutdown
 from app.api.connections import bounded
@@ -65,7 +64,6 @@ class StoppingServer(uvicorn.Server):
 
 def server(web: FastAPI, settings: Settings) -> StoppingServer:
     """Return the server for the application of `app.main`. Raises ConfigError."""
-    AppStatus.enable_automatic_graceful_drain = False  # else streams end at once on a shutdown
     descriptors = raised_descriptor_limit()
     most = max(2, min(MAX_CONNECTIONS, descriptors // 2))
     connections = bounded(most, trusted_proxies(settings.trusted_proxies))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from app.adapters.cohere.client import CohereClient, open_client
-from app.adapters.cohere.embedder import CohereEmbedder
+from app.adapters.cohere.embedder import CohereEmbedder, dimension_of
 from app.adapters.cohere.generator import CohereGenerator
 from app.adapters.cohere.limiter import Endpoint, RateLimiter, default_limits
 from app.adapters.cohere.reranker import CohereReranker
@@ -58,7 +58,7 @@ def _embedder(providers: Providers, client: CohereClient) -> CohereEmbedder:
         documents,
         token_counter(),
         model=models[0],
-        dimension=settings.cohere_embed_dimension,
+        dimension=dimension_of(models[0]),
         asking=asking,
         question_model=models[-1],
     )

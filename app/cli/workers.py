@@ -1,4 +1,4 @@
-"""`serve` with RAG_WORKERS=N: runs processes that accept connections on one listening socket.
+"""`serve` with RAG_WORKERS: runs processes that accept connections on one listening socket.
 
 uvicorn's supervisor starts an application by its name, without this program's checks before it and
 its end of streams.
@@ -36,8 +36,7 @@ def require_server(settings: Settings) -> None:
     if settings.workers > 1 and not settings.qdrant_url:
         message = (
             f"{settings.workers} workers need a Qdrant server: with the embedded index each would "
-            "load every book into its own memory; set QDRANT_URL, or leave RAG_WORKERS "
-            "at 1"
+            "load every book into its own memory; set QDRANT_URL, or leave RAG_WORKERS at 1"
         )
         raise ConfigError(message)
 

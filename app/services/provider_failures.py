@@ -31,9 +31,7 @@ def require_vector(vector: Vector, model: str, dimension: int, of: str) -> None:
     `of` names the text of the vector, for the message.
     """
     if len(vector) != dimension:
-        fault = (
-            f"of {len(vector)} dimensions instead of {dimension}: see RAG_COHERE_EMBED_DIMENSION"
-        )
+        fault = f"of {len(vector)} dimensions instead of {dimension}"
     elif not math.isfinite(sum(vector)):
         fault = "with values that are not finite"
     elif not any(vector):

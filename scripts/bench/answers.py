@@ -56,7 +56,6 @@ def providers() -> Iterator[Mapping[str, Mapping[str, str]]]:
                 "CO_API_KEY": cohere.key,
                 "RAG_COHERE_BASE_URL": cohere.url,
                 "RAG_COHERE_TIER": "production",
-                "RAG_COHERE_EMBED_DIMENSION": "256",
             },
             "OpenAI-compatible, double": {
                 "RAG_GENERATOR": "openai",

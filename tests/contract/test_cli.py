@@ -253,11 +253,10 @@ def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> N
         "lamp",
         CO_API_KEY="key",
         RAG_COHERE_BASE_URL="http://127.0.0.1:9",
-        RAG_COHERE_EMBED_DIMENSION="256",
     )
     assert result.code == 2
     assert "wordllama" in result.err
-    assert "with embed-v5.0 (256)" in result.err
+    assert "with embed-v5.0 (1024)" in result.err
 
 
 def test_rag_toml_has_sizes_for_each_strategy(run: Run, tiny: Path) -> None:

@@ -26,7 +26,6 @@ def environment(double: CohereDouble, key: str | None = None) -> dict[str, str]:
     return {
         "CO_API_KEY": key or double.key,
         "RAG_COHERE_BASE_URL": double.url,
-        "RAG_COHERE_EMBED_DIMENSION": "256",
     }
 
 
@@ -35,7 +34,7 @@ def test_a_key_turns_ingest_and_answers_over_to_cohere(run: Run) -> None:
         report = run("ingest", "tiny", "--json", **environment(double))
         assert report.code == 0, report.err
         assert report.json()["embedded"] > 0
-        assert "embed-v5.0, 256 dimensions" in report.err
+        assert "embed-v5.0, 1024 dimensions" in report.err
         assert {(call.body["model"], call.body["input_type"]) for call in double.to("embed")} == {
             ("embed-v5.0-pro", "search_document")
         }
@@ -81,7 +80,7 @@ def test_pro_and_fast_share_an_index_and_another_space_is_refused(run: Run) -> N
         assert len(double.to("embed")) == calls
         assert run("ask", question, "--json", **fast).json()["degraded"] == []
         older = run("ask", question, **{**fast, "RAG_COHERE_EMBED_MODEL": "embed-v4.0"})
-        assert (older.code, "indexed with embed-v5.0 (256" in older.err) == (2, True)
+        assert (older.code, "indexed with embed-v5.0 (1024" in older.err) == (2, True)
         mixed = {**fast, "RAG_COHERE_EMBED_MODEL": "embed-v5.0-pro, embed-v4.0"}
         refused = run("ask", question, **mixed)
         assert (refused.code, "not comparable" in refused.err) == (2, True)

@@ -138,6 +138,16 @@ def test_a_running_reader_takes_up_a_new_generation_half_a_second_later(home: Pa
     asyncio.run(scenario())
 
 
+def test_questions_that_come_at_once_after_the_start_all_see_the_books(home: Path) -> None:
+    async def scenario() -> None:
+        await publish(EdgeIndex(home), "book", points("book", range(4)))
+        index = EdgeIndex(home)
+        listed = await asyncio.gather(*(index.books() for _ in range(16)))
+        assert {tuple(one) for one in listed} == {("book",)}
+
+    asyncio.run(scenario())
+
+
 def test_a_search_sees_one_generation_whole_while_others_are_published(home: Path) -> None:
     generations = [ids(*range(number, number + 5)) for number in range(4)]
 

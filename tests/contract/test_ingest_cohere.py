@@ -169,7 +169,6 @@ def test_the_command_prints_cost_and_rate_limit(
         environment = {
             "CO_API_KEY": double.key,
             "RAG_COHERE_BASE_URL": double.url,
-            "RAG_COHERE_EMBED_DIMENSION": "256",
             "RAG_PRICES": '{"embed-v5.0-pro": {"input_tokens": 1000}}',
         }
         dry = run("ingest", book, "--book", BOOK, "--dry-run", "--json", **environment).json()

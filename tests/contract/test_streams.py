@@ -87,7 +87,7 @@ def test_a_stream_that_breaks_off_ends_with_an_error_event(
 
 
 def test_silence_is_filled_with_comment_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(EventStream, "DEFAULT_PING_INTERVAL", 0.005)
+    monkeypatch.setattr("app.api.events.PING_SECONDS", 0.005)
     beaten = asyncio.Event()
 
     async def slow() -> AsyncGenerator[AnswerEvent, None]:

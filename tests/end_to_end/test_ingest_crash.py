@@ -37,7 +37,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="ne
 
 KILLS = 50
 PHASES = ("read", "chunk", "compare", "embed", "index", "publish")
-DIMENSION = 256
+DIMENSION = 1_024
 PAGES = 8
 QUERY = Bm25Encoder().encode_query("page", "en")
 
@@ -67,7 +67,6 @@ class Worker:
             embedder="cohere",
             cohere_api_key=double.key,
             cohere_base_url=double.url,
-            cohere_embed_dimension=DIMENSION,
             cohere_tier="production",
         ).model_dump(mode="json")
         settings["cohere_api_key"] = double.key

@@ -74,6 +74,9 @@ _V4 = _Model((256, 512, 1024, 1536), selectable=True, max_tokens=128_000)
 _V5 = _Model((256, 512, 768, 1024, 1536, 2048), selectable=True, max_tokens=128_000)
 
 
+_DIMENSION = 1_024
+
+
 def _facts(model: str) -> _Model:
     """Facts about a model by its name; an unknown model may have any dimension."""
     version = re.search(r"-v(\d+)", model)
@@ -82,6 +85,12 @@ def _facts(model: str) -> _Model:
     if int(version[1]) <= 3:
         return _V3_LIGHT if "light" in model else _V3
     return _V4 if int(version[1]) == 4 else _V5
+
+
+def dimension_of(model: str) -> int:
+    """Return 1,024, which all models offer but the light ones, or what the model has instead."""
+    offered = _facts(model).dimensions
+    return _DIMENSION if not offered or _DIMENSION in offered else offered[0]
 
 
 def vector_space(model: str) -> str:
@@ -95,8 +104,7 @@ def _require_offered(model: str, dimension: int, offered: Sequence[int]) -> None
     if offered and dimension not in offered:
         message = (
             f"the model {model} has no vectors of {dimension} dimensions, only of "
-            f"{', '.join(map(str, offered))}: check RAG_COHERE_EMBED_MODEL and "
-            "RAG_COHERE_EMBED_DIMENSION"
+            f"{', '.join(map(str, offered))}: check RAG_COHERE_EMBED_MODEL"
         )
         raise ConfigError(message)
 

@@ -53,10 +53,11 @@ class EdgeIndex:
         self._segment = segment
         self._clock = clock
         self._books = OpenBooks(clock)
-        self._list = BookList()
+        self._list: BookList | None = None
+        """None until the first listing has ended: questions that come meanwhile list, too."""
 
     async def books(self) -> BookList:
-        if self._clock() - self._books.listed_at >= RECHECK_SECONDS:
+        if self._list is None or self._clock() - self._books.listed_at >= RECHECK_SECONDS:
             self._list = await self._list_books()
         return self._list
 
@@ -220,8 +221,8 @@ class EdgeIndex:
             # `damaged` reports unreadable books. A book that was removed meanwhile is in neither.
             with suppress(StorageError, BookNotFound):
                 manifests.append(self._books.manifest(folder))
-        found = BookList(manifests)
-        return self._list if self._list.named() == found.named() else found
+        found, known = BookList(manifests), self._list
+        return known if known is not None and known.named() == found.named() else found
 
     def _each(
         self, books: Sequence[BookId], ask: Callable[[Generation], _Found]
