@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
@@ -86,15 +86,13 @@ def read_facts(data: bytes, file: str) -> PageFacts:
         " ".join((root.findtext(".//head/title") or "").split()),
         (metas.get("og:site_name") or metas.get("book:title", "")).strip(),
         (root.get("lang") or root.get("xml:lang") or "").strip(),
-        next(
-            (resolved(one.get("href", ""), folder) for rel, one in rels if "canonical" in rel), ""
-        ),
+        _first(folder, (one for rel, one in rels if "canonical" in rel)),
         resolved(refresh[1], folder) if refresh else "",
         not {"noindex", "none"} & set(re.split(r"[\s,]+", metas.get("robots", "").lower())),
         not theme.select("no_page", root),
         versions[0].get("content", "") if versions else "",
-        _linked(rels, "next", folder) or _next(root, theme, folder),
-        _linked(rels, "prev", folder) or _linked(rels, "previous", folder),
+        _first(folder, (*(one for rel, one in rels if "next" in rel), *theme.select("next", root))),
+        _first(folder, (one for rel, one in rels if {"prev", "previous"} & {*rel})),
         tuple(
             (one.get("hreflang", ""), resolved(one.get("href", ""), folder))
             for rel, one in rels
@@ -187,14 +185,9 @@ def _numbered(element: HtmlElement, numbers: set[HtmlElement]) -> tuple[str, str
     return (found[1], text[found.end() :]) if found else ("", text)
 
 
-def _linked(rels: list[tuple[list[str], HtmlElement]], name: str, folder: str) -> str:
-    links = (resolved(one.get("href") or "", folder) for rel, one in rels if name in rel)
-    return next(links, "")
-
-
-def _next(root: HtmlElement, theme: Theme, folder: str) -> str:
-    links = theme.select("next", root)
-    return next((resolved(one.get("href") or "", folder) for one in links), "")
+def _first(folder: str, links: Iterable[HtmlElement]) -> str:
+    """Return where the first of these links leads that leads to a page; "" if none does."""
+    return next(filter(None, (resolved(one.get("href") or "", folder) for one in links)), "")
 
 
 def _links(root: HtmlElement, folder: str, known: set[str]) -> tuple[str, ...]:

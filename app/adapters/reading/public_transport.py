@@ -57,13 +57,9 @@ async def public_address(host: str, port: int) -> str:
         message = f"{host}: no such host"
         raise httpx.ConnectError(message) from error
     addresses = [str(one[4][0]).partition("%")[0] for one in found]
-    for address in addresses:
-        if not is_public(address):
-            message = (
-                f"{host} has the address {address}, which is not public: not fetched. "
-                "If it is your own site, pass --allow-private"
-            )
-            raise AddressRefused(message)
+    if private := next((one for one in addresses if not is_public(one)), ""):
+        message = f"{host} has the address {private}, which is not public: not fetched. "
+        raise AddressRefused(f"{message}If it is your own site, pass --allow-private")
     return addresses[0]
 
 
