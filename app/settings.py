@@ -226,7 +226,8 @@ class Settings(BaseSettings):
 
     def as_environment(self) -> dict[str, str]:
         """Return the environment variables from which another process reads the same settings."""
-        folders = {"home": self.home.absolute(), "models": self.models_folder.absolute()}
+        models = self.models.absolute() if self.models else None
+        folders = {"home": self.home.absolute(), "models": models}
         return {variable(name): _text(value) for name, value in {**dict(self), **folders}.items()}
 
 
