@@ -229,10 +229,16 @@ class _Blocks:
         names += [""] * (len(panels) - len(names))
         contents = map(self._block_of_panel, panels)
         found = [_labelled(*one) for one in zip(names, contents, strict=False)]
-        if len(found) == 1:
+        if len(found) == 1 and not self._is_beside_tabs(element):
             for label in found[0][:1]:
                 label.caption = label.text == f"{names[0]}:"
         return [one for drafts in found for one in drafts]
+
+    def _is_beside_tabs(self, element: HtmlElement) -> bool:
+        """Whether another set of tabs is next to one: each tab of Markdown is a set of its own."""
+        sides = (element.itersiblings(), element.itersiblings(preceding=True))
+        beside = (next((one for one in side if one.tag != MARK), None) for side in sides)
+        return any(one is not None and self._tree.has("tab_set", one) for one in beside)
 
     def _block_of_panel(self, panel: HtmlElement) -> list[Draft]:
         return self._code(panel) if self._tree.has("code", panel) else self.of(panel)
