@@ -112,6 +112,20 @@ def test_a_theorem_is_one_block_with_its_title() -> None:
 
 
 @pytest.mark.parametrize(
+    ("site", "tab"),
+    [
+        (Site.MKDOCS, '=== "{}"\n\n    ```\n    {} owl\n    ```\n\n'),
+        (Site.MYST, ":::{{tab-item}} {}\n```\n{} owl\n```\n:::\n"),
+    ],
+)
+def test_labels_of_tabs_are_in_the_text_unless_there_is_only_one(site: Site, tab: str) -> None:
+    two = read_text(tab.format("Windows", "winget") + tab.format("Ubuntu", "apt"), site=site)
+    assert [one.text for one in two.blocks] == ["Windows:", "winget owl", "Ubuntu:", "apt owl"]
+    one = read_text(tab.format("Python", "pip"), site=site)
+    assert [(one.title, one.text) for one in one.blocks] == [("Python", "pip owl")]
+
+
+@pytest.mark.parametrize(
     ("title", "kind"), [("Show Answer", BlockKind.SOLUTION), ("Task", BlockKind.EXERCISE)]
 )
 def test_a_question_block_may_hold_the_answer(title: str, kind: BlockKind) -> None:

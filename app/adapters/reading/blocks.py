@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
-from app.adapters.reading.drafts import NO_SPAN, Draft, compose, span_of
+from app.adapters.reading.definitions import glossary_drafts, reference_drafts
+from app.adapters.reading.drafts import NO_SPAN, Draft, compose
 from app.adapters.reading.inline import Inline, inline
 from app.adapters.reading.kinds import titled_kind
 from app.adapters.reading.listings import code_language, code_text, code_title
 from app.adapters.reading.lists import read_list
 from app.adapters.reading.tables import read_table
-from app.adapters.reading.tree import Tree
+from app.adapters.reading.tree import Tree, own_id
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Figure, Span
 from app.domain.errors import FileRefused
 
@@ -40,13 +40,6 @@ _MATH = {"$$": BlockKind.MATH}
 """Kind of a paragraph that is a formula, by its first characters."""
 _TITLES = ("caption", "title", "heading", "summary", "term")
 """Attributes of a component that hold its title."""
-_ARGUMENTS = re.compile(r"\s*\(| = ")
-"""Begins what follows a name in a signature."""
-_GENERATED_ID = re.compile(
-    r"^(?:id|index-|__\w+|cell-id|tab(?:set)?-?|radix-|:r|MathJax|(?:user-content-)?fnref|fr-\d|cb\d"
-    r"|(?:user-content-)?(?:fn|footnotes?)(?:[:-]?\d|$)|\d+$|(?:exercise|solution)-content)\S*$"
-)
-"""Ids that a generator numbers: they change with the page."""
 
 
 def page_drafts(tree: Tree, file: str) -> list[Draft]:
@@ -92,7 +85,7 @@ class _Blocks:
             and not drafts[0].element_id
             and drafts[0].kind is not BlockKind.HEADING
         ):
-            drafts[0].element_id = _own_id(element)
+            drafts[0].element_id = own_id(element)
         for draft in drafts:
             if draft.span == NO_SPAN:
                 draft.span = self._span_of(element)
@@ -155,9 +148,9 @@ class _Blocks:
             kind = _MATH.get(found.text[:2], kind)
             if found.image is not None:
                 kind, figure = BlockKind.FIGURE, Figure(found.image, found.text)
-        ident = "" if element in self._holders and len(run) < len(element) else _own_id(element)
+        ident = "" if element in self._holders and len(run) < len(element) else own_id(element)
         inner = [one for one in run if not isinstance(one, str)]
-        ident = ident or next(filter(None, map(_own_id, inner)), "")
+        ident = ident or next(filter(None, map(own_id, inner)), "")
         # A formula that stands among blocks is an element of its own.
         alone = len(inner) == 1 and not any(isinstance(one, str) and one.strip() for one in run)
         span = self._span_of(inner[0] if alone and element in self._holders else element)
@@ -186,7 +179,7 @@ class _Blocks:
             if text.strip():
                 language = code_language(pre, element)
                 draft = Draft(BlockKind.CODE, text, runs, self._span_of(pre), language=language)
-                draft.title, draft.element_id = title, _own_id(pre)
+                draft.title, draft.element_id = title, own_id(pre)
                 drafts.append(draft)
         return drafts if pres else self.of(element)
 
@@ -209,7 +202,7 @@ class _Blocks:
         if kind is BlockKind.ADMONITION and _has_sections(drafts):
             return [*_lead_in(title), *drafts]  # a part of the page that can be folded
         own = compose(kind, parts[0], title)
-        own.element_id = _own_id(element) or own.element_id
+        own.element_id = own_id(element) or own.element_id
         return [*_kept(own), *(one for rest in parts[1:] for one in rest)]
 
     def _take_title(self, element: HtmlElement) -> str:
@@ -236,10 +229,16 @@ class _Blocks:
         names += [""] * (len(panels) - len(names))
         contents = map(self._block_of_panel, panels)
         found = [_labelled(*one) for one in zip(names, contents, strict=False)]
-        if len(found) == 1:
+        if len(found) == 1 and not self._is_beside_tabs(element):
             for label in found[0][:1]:
                 label.caption = label.text == f"{names[0]}:"
         return [one for drafts in found for one in drafts]
+
+    def _is_beside_tabs(self, element: HtmlElement) -> bool:
+        """Whether another set of tabs is next to one: each tab of Markdown is a set of its own."""
+        sides = (element.itersiblings(), element.itersiblings(preceding=True))
+        beside = (next((one for one in side if one.tag != MARK), None) for side in sides)
+        return any(one is not None and self._tree.has("tab_set", one) for one in beside)
 
     def _block_of_panel(self, panel: HtmlElement) -> list[Draft]:
         return self._code(panel) if self._tree.has("code", panel) else self.of(panel)
@@ -256,23 +255,13 @@ class _Blocks:
             for child in element.iter("dt", "dd")
             if _list_of(child) is element
         ]
-        if _is_reference(element, self._tree):
-            return _fields(_signed(inside))
-        entries: list[Draft] = []
-        terms: list[Draft] = []
-        definitions: list[list[Draft]] = []
-        for child, drafts in [*inside, (None, [])]:
-            if child is not None and child.tag == "dd":
-                definitions.append(drafts)
-                continue
-            if definitions:
-                entries.append(_entry(terms, definitions))
-                terms, definitions = [], []
-            terms += drafts
-        return [*(one for one in entries if one.text), *terms]
+        is_fields = "field-list" in (element.get("class") or "")
+        if is_fields or self._holds_role(element, ["signature"]):
+            return reference_drafts(inside)
+        return glossary_drafts(inside)
 
     def _block_inside(self, element: HtmlElement) -> list[Draft]:
-        ident = _own_id(element)
+        ident = own_id(element)
         drafts = self.of(element)
         if drafts and ident and not drafts[0].element_id:
             drafts[0].element_id = ident
@@ -295,13 +284,13 @@ class _Blocks:
             return [*captions, *rest]
         figure = compose(BlockKind.FIGURE, [*captions, *rest])
         figure.title = " ".join(one.text for one in captions)
-        figure.element_id = _own_id(element)
+        figure.element_id = own_id(element)
         figure.figure = replace(shown, caption=figure.title) if shown else None
         return _kept(figure)
 
     def _whole(self, kind: BlockKind, element: HtmlElement) -> list[Draft]:
         draft = compose(kind, self.of(element))
-        draft.element_id = _own_id(element) or draft.element_id
+        draft.element_id = own_id(element) or draft.element_id
         return _kept(draft)
 
 
@@ -356,67 +345,6 @@ def _split_solutions(drafts: list[Draft]) -> list[list[Draft]]:
     return [own, [one for one in drafts if one.kind is BlockKind.SOLUTION]]
 
 
-def _is_reference(element: HtmlElement, tree: Tree) -> bool:
-    """Whether a definition list documents functions or fields instead of terms."""
-    is_fields = "field-list" in (element.get("class") or "")
-    return is_fields or any(tree.has("signature", one) for one in element)
-
-
-def _signed(
-    inside: list[tuple[HtmlElement, list[Draft]]],
-) -> list[tuple[HtmlElement, list[Draft]]]:
-    """Return the blocks of a reference, each with the function or option that it documents."""
-    signature: tuple[tuple[str, str], ...] = ()
-    signed = []
-    for child, drafts in inside:
-        if child.tag == "dt" and drafts and not drafts[0].text.endswith(":"):
-            name = _ARGUMENTS.split(" ".join(drafts[0].text.split()), maxsplit=1)[0]
-            signature = ((name, _own_id(child)),)
-        signed.append(
-            (child, [replace(one, signatures=signature + one.signatures) for one in drafts])
-        )
-    return signed
-
-
-def _fields(inside: list[tuple[HtmlElement, list[Draft]]]) -> list[Draft]:
-    """Return the blocks of a reference; a field and its value are one: "Default: 80"."""
-    found: list[Draft] = []
-    names: list[Draft] = []
-    for child, drafts in inside:
-        tag = child.tag
-        if tag == "dd" and len(names) == 1 and [one.kind for one in drafts] == [names[0].kind]:
-            found[-1] = _field(names[0], drafts[0])
-        else:
-            found += drafts
-        names = drafts if tag == "dt" and drafts and drafts[0].text.endswith(":") else []
-    return [one for one in found if one.text]
-
-
-def _field(name: Draft, value: Draft) -> Draft:
-    return replace(
-        value,
-        text=f"{name.text} {value.text}",
-        runs=f"{name.runs}{RUN_BOUNDARY}{value.runs}",
-        span=span_of([name, value]),
-        element_id=name.element_id or value.element_id,
-    )
-
-
-def _entry(terms: list[Draft], definitions: list[list[Draft]]) -> Draft:
-    """Return a glossary entry: its terms, each on a line, then its definitions."""
-    names = [" ".join(one.text.split()) for one in terms]
-    meanings = [compose(BlockKind.GLOSSARY_ENTRY, one) for one in definitions]
-    return replace(
-        meanings[0],
-        text="\n".join([*names, *(one.text for one in meanings)]),
-        runs=RUN_BOUNDARY.join([*names, *(one.runs for one in meanings)]),
-        span=span_of(meanings),
-        terms=tuple(names),
-        parts=[part for one in meanings for part in one.parts],
-        element_id=next((one.element_id for one in (*terms, *meanings) if one.element_id), ""),
-    )
-
-
 def _between(inner: HtmlElement, outer: HtmlElement) -> Iterator[HtmlElement]:
     for above in inner.iterancestors():
         if above is outer:
@@ -439,11 +367,6 @@ def _with_tab_list(element: HtmlElement) -> Iterator[HtmlElement]:
 
 def _list_of(element: HtmlElement) -> HtmlElement | None:
     return next(element.iterancestors("dl"), None)
-
-
-def _own_id(element: HtmlElement) -> str:
-    ident = element.get("id") or ""
-    return "" if _GENERATED_ID.match(ident) else ident
 
 
 def _heading_id(element: HtmlElement) -> str:

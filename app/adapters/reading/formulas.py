@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from lxml.html import HtmlElement
 
@@ -23,17 +23,29 @@ _COMMENT = re.compile(r"(?<!\\)%")
 _NUMBER = re.compile(r"\(([\w.]+)\)")
 
 
+def delimited(text: str) -> Iterator[tuple[str, bool, str]]:
+    r"""Yield the formulas in a text, `\(…\)` and `\[…\]`, which MathJax typesets in place.
+
+    Each is its TeX, whether it is displayed, and the text behind it; the first one is no formula.
+    """
+    at, tex, display = 0, "", False
+    for found in _WHOLE.finditer(text) if r"\(" in text or r"\[" in text else ():
+        yield tex, display, text[at : found.start()]
+        at, display = found.end(), found["display"] is not None
+        tex = _COMMENT.sub(r"\\%", " ".join(found[found.lastgroup or 0].split()))
+    yield tex, display, text[at:]
+
+
 def mark_formulas(content: HtmlElement, formulas: Iterable[HtmlElement]) -> None:
     """Replace each of the formulas below `content` by an element `TAG` with its TeX."""
     done: set[HtmlElement] = set()
     for element in formulas:
-        if element in done or element is content or element.getparent() is None:
+        parent = element.getparent()
+        if element in done or element is content or parent is None:
             continue
         if (found := _tex_of(element)) is not None:
             done.update(element.iter())
-            _replace(element, *found)
-    if _has_delimiters(content.text_content()):
-        _mark_delimited(content)
+            _replace(element, parent, *found)
 
 
 def _tex_of(element: HtmlElement) -> tuple[str, bool] | None:
@@ -72,15 +84,6 @@ def _marked_tex(element: HtmlElement) -> str | None:
     return math.get("alttext") or tex_of_mathml(math)
 
 
-def parent_of(element: HtmlElement) -> HtmlElement:
-    """Return the element around one that is not the root."""
-    parent = element.getparent()
-    if parent is None:
-        message = "the root of a tree has no parent"
-        raise ValueError(message)
-    return parent
-
-
 def _tag(element: HtmlElement) -> str:
     """Return the number that Sphinx shows beside a formula as TeX, and remove its element."""
     number = next(iter(element.find_class("eqno")), None)
@@ -91,63 +94,10 @@ def _tag(element: HtmlElement) -> str:
     return rf" \tag{{{found[1]}}}" if found else ""
 
 
-def _replace(element: HtmlElement, tex: str, display: bool) -> None:
-    tail, parent = element.tail, parent_of(element)
+def _replace(element: HtmlElement, parent: HtmlElement, tex: str, display: bool) -> None:
+    tail = element.tail
     formula = parent.makeelement(TAG, {"display": "1" if display else "0"})
     formula.text, formula.tail = "".join(filter(str.isprintable, " ".join(tex.split()))), tail
     if (ident := element.get("id") or parent.get("id")) and ident.isprintable():
         formula.set("id", ident)
     parent.replace(element, formula)
-
-
-def _has_delimiters(text: str) -> bool:
-    return r"\(" in text or r"\[" in text
-
-
-def _mark_delimited(element: HtmlElement) -> None:
-    r"""Replace `\(…\)` and `\[…\]` in the text of an element, which MathJax typesets in place."""
-    for node in list(element.iter()):
-        if node.tag in ("pre", "code", TAG) or not isinstance(node.tag, str):
-            continue
-        _mark_text(node)
-        for child in list(node):
-            _mark_tail(child)
-
-
-def _mark_text(node: HtmlElement) -> None:
-    if node.text and _has_delimiters(node.text):
-        before, formulas = _split(node, node.text)
-        node.text = before
-        for at, formula in enumerate(formulas):
-            node.insert(at, formula)
-
-
-def _mark_tail(child: HtmlElement) -> None:
-    if child.tail and _has_delimiters(child.tail):
-        parent = parent_of(child)
-        before, formulas = _split(parent, child.tail)
-        child.tail = before
-        at = parent.index(child) + 1
-        for shift, formula in enumerate(formulas):
-            parent.insert(at + shift, formula)
-
-
-def _split(parent: HtmlElement, text: str) -> tuple[str, list[HtmlElement]]:
-    """Return the text before the first formula, and the formulas with the texts behind them."""
-    formulas: list[HtmlElement] = []
-    before, at = text, 0
-    for found in _WHOLE.finditer(text):
-        between = text[at : found.start()]
-        if formulas:
-            formulas[-1].tail = between
-        else:
-            before = between
-        display = found["display"] is not None
-        formula = parent.makeelement(TAG, {"display": "1" if display else "0"})
-        tex = " ".join((found["display"] if display else found["inline"]).split())
-        formula.text = _COMMENT.sub(r"\\%", tex)
-        formulas.append(formula)
-        at = found.end()
-    if formulas:
-        formulas[-1].tail = text[at:]
-    return before, formulas

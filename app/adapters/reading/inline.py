@@ -9,6 +9,7 @@ from itertools import islice
 from lxml.html import HtmlElement
 
 from app.adapters.reading.formulas import TAG as FORMULA
+from app.adapters.reading.formulas import delimited
 from app.adapters.reading.tree import GAP, Tree
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE
 
@@ -61,16 +62,26 @@ class _Reading:
         self._terms: dict[str, None] = {}
         self._image: str | None = None
         self._last_picture = ""
+        self._in_code = False
 
     def text(self, text: str | None) -> None:
-        if text:
+        if not text:
+            return
+        if self._in_code or "\\" not in text:
             self._out.append(text)
+            return
+        for tex, display, behind in delimited(text):
+            self._formula(tex, display=display)
+            self._out.append(behind)
 
     def children(self, element: HtmlElement) -> None:
+        outer = self._in_code
+        self._in_code = outer or element.tag in ("code", "pre")
         self.text(element.text)
         for child in element:
             self.element(child)
             self.text(child.tail)
+        self._in_code = outer
 
     def element(self, element: HtmlElement) -> None:
         """Add an element's text, without what follows it."""
@@ -78,7 +89,7 @@ class _Reading:
         if tag == "br":
             self._out.append(_BREAK)
         elif tag == FORMULA:
-            self._formula(element)
+            self._formula(element.text or "", display=element.get("display") == "1")
         elif tag == "img":
             self._picture(element)
         elif tag == "input":
@@ -119,9 +130,10 @@ class _Reading:
             self._shown("☐" if element.get("checked") is None else "☑")
             self._out.append(" ")
 
-    def _formula(self, element: HtmlElement) -> None:
-        mark = "$$" if element.get("display") == "1" else "$"
-        self._shown(f"{mark}{element.text}{mark}" if element.text else "")
+    def _formula(self, tex: str, *, display: bool) -> None:
+        mark = "$$" if display else "$"
+        if tex:
+            self._shown(f"{mark}{tex}{mark}")
 
     def _shown(self, text: str) -> None:
         self._out.append(f"{_BEGIN}{text}{_END}")

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from itertools import islice, takewhile
 
-from lxml.etree import iterwalk
 from lxml.html import HtmlElement
 
 from app.adapters.reading.inline import runs_of
@@ -35,22 +34,13 @@ def code_text(pre: HtmlElement) -> tuple[str, str]:
     return code.replace(GAP, ""), runs_of(code)
 
 
-def _text(element: HtmlElement) -> str:
-    if next(element.iterdescendants("br", *_LINE_TAGS), None) is None:
-        return str(element.text_content())
-    return "".join(_pieces(element))
-
-
-def _pieces(element: HtmlElement) -> Iterator[str]:
-    """Yield the texts of code whose lines are elements or end in one."""
-    for event, one in iterwalk(element, events=("start", "end")):
-        if event == "start":
-            yield "\n" if one.tag == "br" and not _ends_line(one) else one.text or ""
-            continue
-        if one.tag in _LINE_TAGS and one.getnext() is not None:
-            yield "\n"
-        if one is not element:
-            yield one.tail or ""
+def _text(pre: HtmlElement) -> str:
+    """Return the text of code; lines that are elements or end in one are lines of it."""
+    breaks = [one for one in pre.iter("br") if not _ends_line(one)]
+    lines = [one for one in pre.iterdescendants(*_LINE_TAGS) if one.getnext() is not None]
+    for one in (*breaks, *lines):
+        one.tail = "\n" + (one.tail or "")
+    return str(pre.text_content())
 
 
 def _ends_line(br: HtmlElement) -> bool:

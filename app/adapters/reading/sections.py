@@ -88,9 +88,9 @@ def _is_evidence(draft: Draft) -> bool:
 
 def _with_captions(drafts: Iterable[Draft]) -> list[Draft]:
     """Join captions that stand alone to the figure before them or the listing behind them."""
-    joined: list[Draft] = []
+    joined = [Draft(BlockKind.PARAGRAPH, "", "")]
     for draft in drafts:
-        last = joined.pop() if joined else Draft(BlockKind.PARAGRAPH, "", "")
+        last = joined.pop()
         if draft.caption and draft.kind is last.kind is BlockKind.FIGURE:
             figure = compose(BlockKind.FIGURE, [draft, last])
             shown = figure.figure and replace(figure.figure, caption=draft.text)
@@ -99,7 +99,7 @@ def _with_captions(drafts: Iterable[Draft]) -> list[Draft]:
             joined.append(replace(draft, title=draft.title or last.text.removesuffix(":")))
         else:
             joined += [last, draft]
-    return joined
+    return joined[1:]
 
 
 def _role_of(heading: str) -> str:

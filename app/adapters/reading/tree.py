@@ -25,6 +25,11 @@ _CONTROLS = dict.fromkeys(
 _FORMATTING = re.compile(r"</?(?:b|i|u|font|span)\b[^<>]*>")
 GAP = "\x80"
 """Stands where the page shows something that is not in the text, such as a line's number."""
+_GENERATED_ID = re.compile(
+    r"^(?:id|index-|__\w+|cell-id|tab(?:set)?-?|radix-|:r|MathJax|(?:user-content-)?fnref|fr-\d|cb\d"
+    r"|(?:user-content-)?(?:fn|footnotes?)(?:[:-]?\d|$)|\d+$|(?:exercise|solution)-content)\S*$"
+)
+"""Ids that a generator numbers: they change with the page."""
 _ROLES = (
     "heading", "code", "code_title", "admonition", "admonition_title", "exercise", "solution",
     "note", "tab_set", "tab_label", "tab_panel", "footnote", "footnote_mark", "reference",
@@ -132,3 +137,9 @@ def _clean(element: HtmlElement) -> None:
         element.text = element.text.translate(_CONTROLS)
     if element.tail and not element.tail.isprintable():
         element.tail = element.tail.translate(_CONTROLS)
+
+
+def own_id(element: HtmlElement) -> str:
+    """Return the id that an author gave to an element; "" if it has none."""
+    ident = element.get("id") or ""
+    return "" if _GENERATED_ID.match(ident) else ident

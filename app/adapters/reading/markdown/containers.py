@@ -82,17 +82,31 @@ def _content_tab(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     last = start + 1
     while last < end and (state.isEmpty(last) or state.sCount[last] >= indent):
         last += 1
-    for kind, attrs in (("tabs", {}), ("tabitem", {"label": found["label"]})):
-        opening = state.push(f"{kind}_open", kind, 1)
-        opening.attrs, opening.map = dict(attrs), [start, last]
-    before = state.blkIndent, state.lineMax, state.parentType
-    state.blkIndent, state.lineMax, state.parentType = indent, last, "container"
-    state.md.block.tokenize(state, start + 1, last)
-    state.blkIndent, state.lineMax, state.parentType = before
-    for kind in ("tabitem", "tabs"):
-        state.push(f"{kind}_close", kind, -1)
+    before, state.blkIndent = state.blkIndent, indent
+    _nest(state, _tab(found["label"]), (start, start + 1, last))
+    state.blkIndent = before
     state.line = last
     return True
+
+
+def _tab(label: str) -> list[Token]:
+    """Return what opens a set of one tab."""
+    return [Token("tabs_open", "tabs", 1), Token("tabitem_open", "tabitem", 1, {"label": label})]
+
+
+def _nest(state: StateBlock, opening: Sequence[Token], lines: tuple[int, int, int]) -> None:
+    """Read lines as the content of new elements: that of the opening, the first, the last + 1."""
+    start, first, last = lines
+    for token in opening:
+        token.map, token.block, token.level = [start, last], True, state.level
+        state.level += 1
+    state.tokens += opening
+    before = state.lineMax, state.parentType
+    state.lineMax, state.parentType = last, "container"
+    state.md.block.tokenize(state, first, last)
+    state.lineMax, state.parentType = before
+    for token in reversed(opening):
+        state.push(token.type.replace("open", "close"), token.tag, -1)
 
 
 def _slashes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -108,18 +122,9 @@ def _slashes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     while first < last and state.sCount[first] >= state.blkIndent + _INDENT:
         first += 1  # its options
     name, title = found["name"].lower(), found["title"] or ""
-    label = {"label": title} if name == "tab" else {}
-    kinds = [("tabs", {}), ("tabitem", label)] if name == "tab" else [("slashes", {})]
-    for kind, attrs in kinds:
-        opening = state.push(f"{kind}_open", _element(name) if kind == "slashes" else kind, 1)
-        opening.attrs, opening.map = dict(attrs), [start, last]
-        opening.info = "" if name in _UNTITLED else title or name.title()
-    before = state.lineMax, state.parentType
-    state.lineMax, state.parentType = last, "container"
-    state.md.block.tokenize(state, first, last)
-    state.lineMax, state.parentType = before
-    for kind, _ in reversed(kinds):
-        state.push(f"{kind}_close", _element(name) if kind == "slashes" else kind, -1)
+    info = "" if name in _UNTITLED else title or name.title()
+    block = [Token("slashes_open", _element(name), 1, info=info)]
+    _nest(state, _tab(title) if name == "tab" else block, (start, first, last))
     state.line = last + 1
     return True
 
