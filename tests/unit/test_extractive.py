@@ -98,6 +98,23 @@ def test_a_long_entry_of_the_glossary_is_quoted_by_its_sentences_without_its_lis
         assert found.text[start:end] == unit.text
 
 
+def test_of_paragraphs_that_emphasise_a_term_the_first_one_defines_it() -> None:
+    first = replace(CELL, heading_path=("Book", "Cells"))
+    used = passage("It is small: a mitochondrion.", "p-used", terms=("mitochondrion",))
+    assert best("What is the mitochondrion?", first, used) == "".join(
+        marked(extracted("What is the mitochondrion?", first))
+    )
+
+
+def test_the_section_of_a_term_begins_with_its_definition() -> None:
+    near = passage("An ovule is a part of a flower.", "p-near", heading_path=("Book", "Flowers"))
+    below = passage(
+        "Ovules are the parts that become seeds.", "p-1", heading_path=("Book", "Ovule")
+    )
+    found = extracted("What is an ovule?", near, below)
+    assert found.passages[0].text == below.text
+
+
 def test_a_long_entry_that_has_no_sentence_stays_whole() -> None:
     entry = passage(
         "oven : " + "clay " * 70 + "brick", "p-oven", BlockKind.GLOSSARY_ENTRY, terms=("oven",)

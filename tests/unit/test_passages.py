@@ -212,6 +212,15 @@ def test_a_list_of_links_is_never_shown() -> None:
     assert extracted("How do owls hunt mice?", linked(BlockKind.PARAGRAPH)).passages
 
 
+def test_a_line_or_list_below_see_also_is_never_shown() -> None:
+    told = in_section("Owls hunt.", "told")
+    path = ("Book", "See also:")
+    line = passage("how owls hunt mice, and owls", "p-line", heading_path=path)
+    listed = passage("- How owls hunt mice", "p-list", BlockKind.LIST, heading_path=path)
+    (shown,) = extracted("How do owls hunt mice?", told, line, listed).passages
+    assert shown.text == told.text
+
+
 def test_a_paragraph_that_ends_with_a_question_is_shown_with_the_next_one_or_not_at_all() -> None:
     asking = passage("Owls hunt mice at night. How do owls find mice in the dark?", "p-asking")
     reply = passage("Their ears hear each step.", "p-reply")

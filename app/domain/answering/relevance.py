@@ -69,16 +69,16 @@ class Features(NamedTuple):
 
 
 WEIGHTS = Features(
-    retrieval=5.67,
-    coverage=0.57,
-    context=2.93,
-    similarity=0.98,
-    unit_similarity=2.01,
-    definition=3.59,
-    form=1.72,
-    quantity=0.08,
+    retrieval=5.61,
+    coverage=0.49,
+    context=2.75,
+    similarity=1.11,
+    unit_similarity=2.07,
+    definition=3.61,
+    form=1.76,
+    quantity=0.11,
     size=0.92,
-    caption=-1.66,
+    caption=-1.45,
 )
 
 _ENTRY, _MARKED, _BELOW_HEADING = 1.2, 0.65, 0.3
@@ -242,8 +242,8 @@ class Relevance:
         """
         if not self.given.question.definition:
             return [0.0] * len(units)
-        marked = {at: self._marks(at) for at in {unit.passage for unit in units}}
-        found = [self._definition(unit, marked=marked[unit.passage]) for unit in units]
+        marked = self._marking({unit.passage for unit in units})
+        found = [self._definition(unit, marked=unit.passage in marked) for unit in units]
         scores = self._entry_scores(units, found)
         best = max(scores.values(), default=0)
         return [0.0 if scores.get(at, best) < best else value for at, value in enumerate(found)]
@@ -263,23 +263,36 @@ class Relevance:
     def _passage(self, unit: Unit) -> Passage:
         return self.given.context[unit.passage].passage
 
-    def _marks(self, at: int) -> bool:
-        """Whether the paragraph marks the term as defined there."""
-        question = self.given.question
-        return defines(self.given.context[at].passage, question.definition, question.terms)
+    def _marking(self, places: Set[int]) -> Set[int]:
+        """Return which paragraphs mark the term as defined there: of each file the first one.
+
+        Authors who emphasise a term at each use define it at the first.
+        """
+        question, context = self.given.question, self.given.context
+        marking = [
+            at for at in places if defines(context[at].passage, question.definition, question.terms)
+        ]
+        first: dict[str, int] = {}
+        for at in sorted(marking, key=lambda at: context[at].passage.start):
+            first.setdefault(context[at].file, at)
+        entries = (at for at in marking if context[at].passage.kind is BlockKind.GLOSSARY_ENTRY)
+        return {*first.values(), *entries}
 
     def _definition(self, unit: Unit, *, marked: bool) -> float:
         question, passage = self.given.question, self._passage(unit)
         if marked and begins_entry(unit, passage):
             return _ENTRY
-        below = _BELOW_HEADING if unit.start == 0 and self._opens(unit.passage) else 0.0
+        opens = self._opens(unit.passage)
+        below = _BELOW_HEADING * (opens and unit.start == 0)
         if not question.definition <= question.terms(unit.text):
             return below
         defining = subject_match(question.definition, unit.text, DEFINING_VERB, question.terms)
         english = question.language == "en"
         if english and in_other_form(question.definition_name, unit.text):
             defining *= _OTHER_FORM
-        return max(below, max(defining, _MARKED) if marked else _SENTENCE * defining)
+        if marked:
+            return max(defining, _MARKED)
+        return max(below, defining if opens else _SENTENCE * defining)
 
     def _opens(self, at: int) -> bool:
         """Whether the paragraph is the first one found below a heading that is the term."""

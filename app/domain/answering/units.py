@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
-from app.domain.answering.bibliography import is_bibliographic
+from app.domain.answering.bibliography import is_bibliographic, only_leads_on
 from app.domain.answering.definitions import only_refers
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
@@ -155,7 +155,9 @@ def is_quotable(passage: Passage) -> bool:
     only refer to another one, what is left of a template, code with blanks to fill in, listings of
     more than `MAX_UNIT_WORDS`.
     """
-    if passage.kind in NEVER_QUOTED or only_refers(passage) or is_bibliographic(passage):
+    if passage.kind in NEVER_QUOTED or only_refers(passage):
+        return False
+    if is_bibliographic(passage) or only_leads_on(passage):
         return False
     whole = passage.kind in WHOLE and passage.kind is not BlockKind.TABLE
     if whole and word_count(passage.text) > MAX_UNIT_WORDS:
