@@ -13,6 +13,7 @@ from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFeatures, analyse
+from app.domain.answering.relevance import Relevance
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -281,4 +282,9 @@ def extracted(
     bounds = dict.fromkeys(terms(question), 1.0)
     analysis = analysed(question, bounds)
     given = ExtractionInput(analysis.features, context, split_sentences)
-    return extract(given, similarities)
+    return extract(Relevance(given, similarities))
+
+
+def marked(found: ExtractiveAnswer) -> list[str]:
+    """The marked texts of the passages, in order."""
+    return [one.text[start:end] for one in found.passages for start, end in one.marks]

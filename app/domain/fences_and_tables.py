@@ -34,9 +34,22 @@ def with_rule(table: str) -> str:
     """
     rows = [line.split(" | ") for line in table.split("\n") if line.strip()]
     width = max(map(len, rows), default=0)
-    first = next((at for at, row in enumerate(rows) if width == 1 or len(row) > 1), 0)
+    first = _header_row(rows)
     captions = [f"{row[0]}\n" for row in rows[:first]]
     return "\n".join([*captions, *_rows(rows[first:], width)])
+
+
+def table_rows(table: str) -> tuple[int, list[tuple[int, int]]]:
+    """Return the end of the caption and header of a table, "a | b", and the spans of its rows."""
+    lines = [(line.start(), line.end()) for line in re.finditer(r"[^\n]*\S[^\n]*", table)]
+    first = _header_row([table[start:end].split(" | ") for start, end in lines])
+    return (lines[first][1] if lines else 0), lines[first + 1 :]
+
+
+def _header_row(rows: Sequence[Sequence[str]]) -> int:
+    """Return the position of the first row with all columns; those before it are a caption."""
+    width = max(map(len, rows), default=0)
+    return next((at for at, row in enumerate(rows) if width == 1 or len(row) > 1), 0)
 
 
 def _rows(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
@@ -47,6 +60,11 @@ def _rows(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
         else:
             rule = " | ".join(["---"] * width) if width > 1 else "| --- |"
             yield f"{_row([*row, *[''] * (width - len(row))])}\n{rule}"
+
+
+def table_row(line: str) -> str:
+    """Return a line "a | b" as a row of a Markdown table."""
+    return _row(line.split(" | "))
 
 
 def _row(cells: Sequence[str]) -> str:

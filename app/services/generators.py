@@ -6,15 +6,16 @@ Adapters implement the port for Cohere and for servers of the OpenAI protocol.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from app.domain.answer import AnswerMode, AnswerPassage, Confidence, Usage
-from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
+from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import QuestionAnalysis
+from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import SplitSentences
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.domain.prompts import NO_ANSWER
@@ -22,6 +23,10 @@ from app.domain.retrieval.query import ContextPassage, Turn, Vector
 from app.services.provider_failures import degraded_by
 
 _log = logging.getLogger(__name__)
+
+READ_FACTOR = 5.0
+"""Factor on the score of a model that reads question and paragraph, in place of their cosine: with
+it, it weighs as much as the retrieval score. Not fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,7 @@ class TextDiscarded:
 class GeneratedQuote:
     """A quotation: `text` is `context[passage].passage.text[start:end]` without mark-up.
 
-    `before` precedes it, `after` follows it: a space, a list marker, a code fence.
+    `before` precedes it, `after` follows it: mark-up, or text of the book beside the quotation.
     """
 
     text: str
@@ -162,7 +167,6 @@ class ExtractiveGenerator:
     similarity: Similarity
     paragraphs: Sequence[ParagraphScorer] = ()
     """The first one that reads the languages scores the paragraphs; otherwise `similarity` does."""
-    rules: Set[Rule] = ALL_RULES
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         extracted = await self._extracted(request)
@@ -192,29 +196,26 @@ class ExtractiveGenerator:
         given = ExtractionInput(
             analysis.features, context, self.split_sentences, translated=translated
         )
-        paragraphs = await self._paragraph_scores(request, model)
-        return extract(given, paragraphs, self.rules, read=request.selected)
-
-    async def _paragraph_scores(
-        self, request: GenerationRequest, model: ParagraphScorer | None
-    ) -> list[float]:
-        analysis, context = request.analysis, request.context
+        paragraphs = [one.titled_text for one in context]
+        compared = [*paragraphs, *Relevance(given).compared_texts()]
+        cosines = await self.similarity.similarities(analysis.vector, compared, language)
         read = await _read(request, model) if model else {}
-        unread = {at: one.titled_text for at, one in enumerate(context) if at not in read}
-        texts, language = [*unread.values()], analysis.features.language
-        cosines = await self.similarity.similarities(analysis.vector, texts, language)
-        scores = read | {at: cosines[text] for at, text in unread.items()}
-        return [scores[at] for at in range(len(context))]
+        scores = [read.get(at, cosines[text]) for at, text in enumerate(paragraphs)]
+        return extract(Relevance(given, scores, cosines), read=request.selected)
 
 
 async def _read(request: GenerationRequest, model: ParagraphScorer) -> dict[int, float]:
-    """Return position -> relevance of the paragraphs that the model has read, best hits first."""
+    """Return position -> weighted relevance of the paragraphs that the model has read.
+
+    It reads those of the best hits first.
+    """
     context = request.context
     order = sorted(range(len(context)), key=lambda at: -context[at].score)
     passages = [context[at].passage for at in order]
     headed = [(" > ".join(one.heading_path), one.text) for one in passages]
     scores = await model.scores(request.analysis.compared, headed)
-    return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
+    found = zip(order, scores, strict=True)
+    return {at: READ_FACTOR * score for at, score in found if score is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ ANSWER_METRICS = (
     "refusal_precision",
     "refusal_recall",
     "facts_shown",
+    "answer_facts",
     "words_shown",
     "found",
     "cited_gold",
@@ -46,6 +47,9 @@ def judge_answer(
     metrics: dict[str, float | Share] = dict(_outcome_metrics(question, answer))
     if question.answerable:
         of_text = {"facts_shown": facts, "words_shown": words, "found": found}
+        if question.key_facts:
+            alone = not answer.refused and has_facts(answer.answer, question.key_facts)
+            of_text["answer_facts"] = alone
         metrics |= _citation_metrics(right, len(answer.citations))
         metrics |= {name: (value, 1) for name, value in of_text.items() if value is not None}
     return Measured(

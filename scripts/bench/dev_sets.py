@@ -27,7 +27,8 @@ class DevSet:
     questions: str = ""
     exclude: frozenset[BlockKind] = frozenset()
     """Kinds that contain the answers to the questions themselves."""
-    site: Site = Site.PLAIN
+    site: Site | None = Site.PLAIN
+    """None: detected from the folder."""
 
 
 _ANSWER_KINDS = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY})

@@ -101,7 +101,7 @@ def test_a_question_is_answered_as_anywhere(endpoint: str, client: httpx.Client,
     found = told(endpoint, "ask_book", mode=mode, question=QUESTION, book="owls")
     native = AnswerBody(**client.post("/v1/chat", json={"question": QUESTION}).json())
     assert [one["quote"] for one in found["citations"]] == [one.quote for one in native.citations]
-    links = re.findall(r"\[1\]\(([^()\s]*)\)", found["answer"])
+    links = re.findall(r"\[\d+\]\(([^()\s]*)\)", found["answer"])
     assert links == [one.url for one in native.citations] != []
     assert found["confidence"] == "answered"
 

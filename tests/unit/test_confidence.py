@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from app.domain.answer import Answer, AnswerMode, Confidence
-from app.domain.answering.answerability import RefusalPolicy
+from app.domain.answering.answerability import REFUSAL_THRESHOLD, RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ProviderUnavailable
 from app.domain.prompts import NO_ANSWER
@@ -43,6 +43,12 @@ def test_two_thresholds_make_three_answers(
 ) -> None:
     policy = RefusalPolicy(0.2, 0.7)
     assert policy.confidence(score, other_language=other_language) is confidence
+
+
+def test_what_the_book_does_not_name_needs_a_higher_score() -> None:
+    score = 1.5 * REFUSAL_THRESHOLD
+    assert RefusalPolicy().confidence(score) is Confidence.UNCERTAIN
+    assert RefusalPolicy().confidence(score, named=False) is Confidence.NOT_IN_BOOK
 
 
 def test_only_what_is_not_in_the_book_is_refused() -> None:

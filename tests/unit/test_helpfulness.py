@@ -114,6 +114,7 @@ def test_means_are_over_the_questions_that_a_metric_applies_to() -> None:
         "refusal_recall": 0.5,
         "refused": 2,
         "facts_shown": 0.3333,
+        "answer_facts": 0.3333,
         "words_shown": 7,  # of the two that show any
         "found": 1,
         "cited_gold": 0.6667,

@@ -1,10 +1,10 @@
 """Answering: question analysis, extraction, verification of citations, refusal.
 
-- the question: `request`, `part_requests`, `small_talk`, `code_requests`, `question_analysis`
+- the question: `request`, `part_requests`, `small_talk`, `forms`, `question_analysis`
 - whether the book answers it: `answerability`
 - chapters and exercises on request: `chapters`, `chapter_answers`, `exercises`
 - extractive answers: `extraction_input`, `units`, `relevance`, `passages`, `extractive`,
-  `passage_text`; what a text is: `announcements`, `bibliography`, `definitions`, `objectives`
+  `passage_text`; what a text is: `bibliography`, `definitions`, `objectives`
 - figures: `figures`
 - citations: `cited_answer`, `verification`, `attribution`
 - phrases and suggestions: `notices`, `follow_ups`

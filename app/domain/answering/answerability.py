@@ -49,6 +49,10 @@ RELEVANCE_THRESHOLD = 0.5
 """Relevance by a calibrated reranker below which a question is not in the book. Not measured: a
 calibrated score of 0.5 is as likely relevant as not. `eval --calibrate` suggests a value."""
 
+UNNAMED = 2.0
+"""Factor on that threshold if the book does not name what the question is about: "when is the final
+exam?" about a book on Rust. No answerable development question is refused for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class RefusalPolicy:
@@ -80,7 +84,8 @@ class RefusalPolicy:
         local model and BM25 do not match words across languages. Otherwise a question is at most
         uncertain if the book does not name what it is about.
         """
-        if answerability < self.refusal_threshold and not other_language:
+        least = self.refusal_threshold * (1.0 if named else UNNAMED)
+        if answerability < least and not other_language:
             return Confidence.NOT_IN_BOOK
         if answerability < self.answer_threshold or not (named or other_language):
             return Confidence.UNCERTAIN

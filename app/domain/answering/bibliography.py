@@ -1,4 +1,4 @@
-"""Bibliographies: lists of works, which are not quoted in answers."""
+"""Bibliographies and lists of links, which are not quoted in answers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ _BEGINS_ENTRY = re.compile(
 )
 """A surname and initials: "12. Sutton, R. S."."""
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d[a-z]?\b")
+_LEADS_ON = re.compile(
+    r"\W*(?:see also|see more|next steps?|what'?s next|further (?:information|reading|resources)"
+    r"|related (?:pages|articles|topics)|learn more|more (?:information|resources)|external links"
+    r"|siehe auch|weiterführende links|véase también|lecturas adicionales|voir aussi"
+    r"|ver também|vedi anche)\W*",
+    re.IGNORECASE,
+)
+"""Headings of lists of links."""
 _LEAST_SHARE = 0.5
 """A list or paragraph is a bibliography if more than this share of its lines are works."""
 _LINKED = 0.6
@@ -33,6 +41,12 @@ def is_bibliographic(passage: Passage) -> bool:
     lines = passage.text.split("\n")
     entries = [line for line in lines if _BEGINS_ENTRY.match(line) and _YEAR.search(line)]
     return len(entries) > _LEAST_SHARE * len(lines)
+
+
+def only_leads_on(passage: Passage) -> bool:
+    """Whether the paragraph is a list or line of links below a heading such as "See also"."""
+    below = any(map(_LEADS_ON.fullmatch, passage.heading_path[-1:]))
+    return below and (passage.kind is BlockKind.LIST or "." not in passage.text)
 
 
 def names_work(text: str, written: int) -> bool:

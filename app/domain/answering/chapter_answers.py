@@ -8,9 +8,16 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from app.domain.answer import AnswerPassage
-from app.domain.answering.extractive import ExtractiveAnswer, whole_unit
+from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.passage_text import quoted_text, shown_passage
-from app.domain.answering.units import INTRODUCING, SplitSentences, Unit, ends_sentence, units
+from app.domain.answering.units import (
+    INTRODUCING,
+    SplitSentences,
+    Unit,
+    ends_sentence,
+    units,
+    whole_unit,
+)
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 

@@ -112,7 +112,7 @@ class CitedAnswerBuilder:
         """Add a verbatim quotation; returns the same as `write`.
 
         `shown` is the quotation with mark-up, such as the rule of a table. `before` is the mark-up
-        before it: a blank, a list marker, a code fence. Link policy and prompt guard do not apply
+        or the text of the book before it. Link policy and prompt guard do not apply
         to the book's own words.
         """
         if shown != quote.text and words(shown) != words(quote.text):

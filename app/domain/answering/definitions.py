@@ -27,6 +27,12 @@ def term_match_score(term: str, name: Name) -> int:
     return int(any(_same_but_for_number(name, reading) for reading in readings))
 
 
+def in_other_form(name: Name, sentence: str) -> bool:
+    """Whether the sentence lacks a word of the name, in singular and plural."""
+    said = set(words(sentence))
+    return any(said.isdisjoint({word, *other_numbers(word)}) for word in name)
+
+
 def _same_but_for_number(name: Name, other: Name) -> bool:
     if not name or not other or name[:-1] != other[:-1]:
         return False

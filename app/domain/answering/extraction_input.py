@@ -1,25 +1,13 @@
-"""Input of an extractive answer, and the scoring rules, each of which can be switched off."""
+"""Input of an extractive answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from app.domain.answering.question_analysis import QuestionFeatures
 from app.domain.answering.units import SplitSentences, Unit, units
 from app.domain.retrieval.query import ContextPassage
-
-
-class Rule(StrEnum):
-    DEFINITION = "definition score"
-    SIMILARITY = "embedding similarity"
-    RETRIEVAL = "retrieval score"
-    ANNOUNCEMENT = "announcements"
-    CODE = "code asked for"
-
-
-ALL_RULES = frozenset(Rule)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,43 +1,35 @@
-"""Extractive answers: the best passages for a question, with the answering sentences marked."""
+"""Extractive answers: the best passages for a question, with the answering units marked."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TypeVar
 
 from app.domain.answer import AnswerPassage
-from app.domain.answering.announcements import announced_units
-from app.domain.answering.extraction_input import ALL_RULES, ExtractionInput, Rule
-from app.domain.answering.passage_text import passage_of, quoted_text
+from app.domain.answering.extraction_input import ExtractionInput
+from app.domain.answering.passage_text import passage_of, passages_text
 from app.domain.answering.passages import ChosenPassage, PassageSelector
 from app.domain.answering.relevance import Relevance, ScoredParagraph
-from app.domain.answering.units import BLOCKS, WHOLE, Unit
-from app.domain.document import BlockKind, Span
+from app.domain.answering.units import Unit, whole_unit
+from app.domain.document import Span
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
 
 T = TypeVar("T")
 
-LEAST_SHARE = 0.5
-"""Minimum score of a further passage's paragraph, as a share of the best paragraph's score."""
-MARKED_SHARE = 0.82
-"""Minimum score of a marked unit, as a share of the score of the first passage's best unit."""
-MARKED_RUN = 3
-"""Maximum number of adjacent sentences marked in a paragraph."""
-MARKED_WORDS = 120
-"""Maximum number of words of a list that is marked whole."""
-
-_SOLUTION_TITLE = re.compile(r"(?:solution|answer|lösung|solución)s?\W*\n+(?=\S)", re.IGNORECASE)
+LEAST_GAP = 5.0
+"""How much lower than the best paragraph's score that of a further passage may be."""
+MARKED_GAP = 0.4
+"""How much lower than the best unit's score that of a marked unit may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveAnswer:
-    """`passages` are shown to the reader; `text` is made of their marked sentences.
+    """`passages` are shown to the reader; `text` is made of them, or of parts of them.
 
-    `text[start:end]` of each claim is its unit, verbatim except for the rule below a table header.
+    `text[start:end]` of each claim, which is cited, is its unit, verbatim except for the mark-up of
+    a table. What is beside it is from the same paragraph.
     """
 
     text: str
@@ -45,61 +37,34 @@ class ExtractiveAnswer:
     passages: tuple[AnswerPassage, ...] = ()
 
 
-def extract(
-    given: ExtractionInput,
-    similarities: Sequence[float] = (),
-    rules: Set[Rule] = ALL_RULES,
-    read: str = "",
-) -> ExtractiveAnswer:
-    """Quote at most three passages, best first; none if no paragraph answers.
+def extract(relevance: Relevance, read: str = "") -> ExtractiveAnswer:
+    """Quote the best passages, best first; none if no paragraph answers.
 
-    `similarities` are the cosines of the question and each paragraph of the context, -1 to 1, or ()
-    if they are not known. Text contained in `read`, the text that the reader asks about, is left
-    out unless there is no other.
+    Text contained in `read`, the text that the reader asks about, is left out unless there is no
+    other.
     """
-    relevance = Relevance(given, rules)
-    paragraphs = relevance.paragraphs(similarities)
-    selector = PassageSelector(given.context, paragraphs, grows=Rule.ANNOUNCEMENT in rules)
+    given, paragraphs = relevance.given, relevance.paragraphs()
+    selector = PassageSelector(given.context, paragraphs)
     ranked = _unread(_ranked(paragraphs), lambda at: given.context[at].passage.text, read)
+    least = paragraphs[ranked[0]].score - LEAST_GAP if ranked else 0.0
     for at in ranked:
-        if paragraphs[at].score >= LEAST_SHARE * paragraphs[ranked[0]].score:
+        if paragraphs[at].score >= least:
             selector.take(at)
     if not selector.ranges:
         return ExtractiveAnswer("", ())
-    marking = _marking(relevance, paragraphs, selector.ranges, read)
-    least = MARKED_SHARE * marking.best(*selector.ranges[0])
-    chosen = [
-        ChosenPassage(first, last, marking.units(first, last, least))
-        for first, last in selector.ranges
-    ]
+    first, last = selector.ranges[0]
+    least = max(one.score for one in paragraphs[first : last + 1]) - MARKED_GAP
+    chosen = []
+    for first, last in selector.ranges:
+        units = [one for paragraph in paragraphs[first : last + 1] for one in paragraph.units]
+        marked = _unread(units, lambda one: one.unit.text, read)
+        chosen.append(
+            ChosenPassage(
+                tuple(map(selector.part_of, range(first, last + 1))),
+                tuple(one.unit for one in marked if one.score >= least and relevance.answers(one)),
+            )
+        )
     return _answer(chosen, given.context)
-
-
-def _marking(
-    relevance: Relevance,
-    paragraphs: Sequence[ScoredParagraph],
-    ranges: Sequence[tuple[int, int]],
-    read: str,
-) -> _Marking:
-    """Score the units of the paragraphs in these ranges.
-
-    A paragraph in another language than the question has no terms of it, and is one unit.
-    """
-    given = relevance.given
-    shown = sorted(at for first, last in ranges for at in range(first, last + 1))
-    if given.translated:
-        units = [whole_unit(at, given.context[at]) for at in shown]
-    else:
-        units = given.units(shown)
-    units = _unread(units, lambda unit: unit.text, read)
-    announced: Sequence[Sequence[int] | None] = [[]] * len(units)
-    if Rule.ANNOUNCEMENT in relevance.rules and not given.translated:
-        announced = announced_units(units, given.context)
-    scores = [
-        0.0 if follows is None else score
-        for score, follows in zip(relevance.units(units, paragraphs), announced, strict=True)
-    ]
-    return _Marking(units, scores, announced)
 
 
 def paragraphs_to_read(given: ExtractionInput) -> list[ContextPassage]:
@@ -123,95 +88,17 @@ def _unread(items: Sequence[T], text_of: Callable[[T], str], read: str) -> list[
 
 def whole(context: Sequence[ContextPassage], paragraph_ids: Collection[str]) -> ExtractiveAnswer:
     """Return these paragraphs as passages, with all of their text marked."""
-    chosen = [
-        ChosenPassage(at, at, (whole_unit(at, one),))
+    parts = [
+        whole_unit(at, one)
         for at, one in enumerate(context)
         if one.passage.paragraph_id in paragraph_ids
     ]
-    return _answer(chosen, context)
+    return _answer([ChosenPassage((part,), (part,)) for part in parts], context)
 
 
 def _answer(chosen: Sequence[ChosenPassage], context: Sequence[ContextPassage]) -> ExtractiveAnswer:
-    marked = {_same(unit.text): unit for one in reversed(chosen) for unit in reversed(one.marked)}
-    text, claims = quoted_text([*reversed(marked.values())], context)
+    text, claims = passages_text(chosen, context)
     return ExtractiveAnswer(text, claims, tuple(passage_of(one, context) for one in chosen))
-
-
-def whole_unit(at: int, one: ContextPassage) -> Unit:
-    """Return the paragraph as one unit, without a title such as "Solution"."""
-    text = one.passage.text
-    title = _SOLUTION_TITLE.match(text)
-    start = title.end() if title else 0
-    kind = one.passage.kind
-    shown_as = BlockKind.PARAGRAPH if kind is BlockKind.LIST else kind
-    return Unit(at, start, len(text), shown_as, text[start:])
-
-
-@dataclass(frozen=True, slots=True)
-class _Marking:
-    """Chooses the sentences of a passage to mark."""
-
-    found: Sequence[Unit]
-    scores: Sequence[float]
-    announced: Sequence[Sequence[int] | None]
-    """The units that each unit announces; None if they are missing."""
-
-    def best(self, first: int, last: int) -> float:
-        """Return the highest score of a unit in `context[first:last + 1]`."""
-        return max((self.scores[at] for at in self._within(first, last)), default=0.0)
-
-    def units(self, first: int, last: int, least: float) -> tuple[Unit, ...]:
-        """Return the marked units of `context[first:last + 1]`, in reading order.
-
-        Empty if none has at least the score `least`.
-        """
-        within = self._within(first, last)
-        marked: set[int] = set()
-        for _, paragraph in groupby(within, key=lambda at: self.found[at].passage):
-            marked |= self._run([*paragraph], least)
-        for at in sorted(marked):
-            marked.update(self.announced[at] or ())
-        return tuple(self.found[at] for at in sorted(marked.intersection(within)))
-
-    def _within(self, first: int, last: int) -> list[int]:
-        """Return the positions of the units of these paragraphs."""
-        return [at for at, unit in enumerate(self.found) if first <= unit.passage <= last]
-
-    def _run(self, within: Sequence[int], least: float) -> set[int]:
-        """Return the paragraph's best unit with adjacent units above `least`; lists whole."""
-        best = max(within, key=lambda at: self.scores[at], default=None)
-        if best is None or not self.scores[best] >= least > 0:
-            return set()
-        unit = self.found[best]
-        if unit.kind is BlockKind.LIST:
-            items = [at for at in within if self.found[at].kind is BlockKind.LIST]
-            return self._with_lead_in(best, items, least)
-        run = self._adjacent(best, within, least)
-        return self._with_lead_in(best, run, least) if unit.kind in WHOLE else set(run)
-
-    def _adjacent(self, best: int, within: Sequence[int], least: float) -> list[int]:
-        """Return the best unit with the units after and before it that answer too."""
-        run = [best]
-        for step in (1, -1):
-            at = best + step
-            while at in within and len(run) < MARKED_RUN and self._answers(at, least):
-                run.append(at)
-                at += step
-        return run
-
-    def _answers(self, at: int, least: float) -> bool:
-        return self.found[at].kind not in BLOCKS and self.scores[at] >= least
-
-    def _with_lead_in(self, best: int, block: Sequence[int], least: float) -> set[int]:
-        """Return the block with its lead-in; of a long list only the items that answer."""
-        long = sum(self.found[at].size for at in block) > MARKED_WORDS
-        marked = {*block}
-        if long and self.found[best].kind is BlockKind.LIST:
-            marked = {at for at in block if self.scores[at] >= least}
-        lead = min(block) - 1
-        if lead >= 0 and min(block) in (self.announced[lead] or ()):
-            marked.add(lead)
-        return marked
 
 
 def _same(text: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from app.domain.answer import AnswerPassage
 from app.domain.answering.passages import ChosenPassage
-from app.domain.answering.units import Unit, marker_before
+from app.domain.answering.units import Unit, marker_before, title_end
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
-from app.domain.fences_and_tables import fence_lines, with_rule
+from app.domain.fences_and_tables import fence_lines, table_row, table_rows, with_rule
 from app.domain.retrieval.query import ContextPassage
 
 
@@ -36,21 +36,53 @@ def quoted_text(
     return text, tuple(claims)
 
 
+def passages_text(
+    chosen: Sequence[ChosenPassage], context: Sequence[ContextPassage]
+) -> tuple[str, tuple[tuple[Span, Unit], ...]]:
+    """Join passages by empty lines; return the text and the spans of the claims in it.
+
+    The claims of a paragraph are its marked units, or all that is shown of it.
+    """
+    text = ""
+    claims: list[tuple[Span, Unit]] = []
+    for one in chosen:
+        for part in one.parts:
+            before, quoted, after = part_markdown(part, context[part.passage].passage)
+            text += ("\n\n" if text else "") + before
+            start = len(text)
+            marks = [*_marks(one.marked, part, quoted, start)]
+            claims += marks or [((start, start + len(quoted)), part)]
+            text += quoted + after
+    return text, tuple(claims)
+
+
 def passage_of(chosen: ChosenPassage, context: Sequence[ContextPassage]) -> AnswerPassage:
     """Return the passage as Markdown; its links lead to the first marked paragraph."""
-    text = ""
-    marks: list[Span] = []
-    for at in range(chosen.first, chosen.last + 1):
-        before, quoted, after = passage_markdown(context[at].passage)
-        text += ("\n\n" if text else "") + before
-        for unit in chosen.marked:
-            if unit.passage == at:
-                end = len(quoted) if unit.kind is BlockKind.TABLE else unit.end
-                marks.append((len(text) + unit.start, len(text) + end))
-        text += quoted + after
-    linked = chosen.marked[0].passage if chosen.marked else chosen.first
-    shown = context[chosen.first : chosen.last + 1]
+    text, claims = passages_text([chosen], context)
+    marks = [span for span, unit in claims if unit in chosen.marked]
+    linked = (*chosen.marked, *chosen.parts)[0].passage
+    shown = [context[part.passage] for part in chosen.parts]
     return shown_passage(text, shown, context[linked], marks)
+
+
+def _marks(
+    marked: Iterable[Unit], part: Unit, quoted: str, start: int
+) -> Iterator[tuple[Span, Unit]]:
+    """Yield the marked units within the part, with their spans in the text that quotes it."""
+    for unit in marked:
+        if unit.passage == part.passage and part.start <= unit.start < unit.end <= part.end:
+            at, size = _place(unit, part, quoted)
+            yield (start + at, start + at + size), unit
+
+
+def _place(unit: Unit, part: Unit, quoted: str) -> Span:
+    """Return where the unit stands in the text that quotes the part, and its length there."""
+    if unit.end - unit.start == part.end - part.start:
+        return 0, len(quoted)
+    if unit.kind is not BlockKind.TABLE:
+        return unit.start - part.start, len(unit.text)
+    row = table_row(unit.text)
+    return quoted.index(row), len(row)
 
 
 def shown_passage(
@@ -105,15 +137,35 @@ def _unit_markdown(
         marker = marker_before(passage.text, unit.start) if numbered else "-"
         return f"{marker} ", unit.text, ""
     if unit.kind in (BlockKind.CODE, BlockKind.TABLE):
-        return passage_markdown(passage)
+        return part_markdown(unit, passage)
     return "", unit.text, ""
+
+
+def part_markdown(part: Unit, passage: Passage) -> tuple[str, str, str]:
+    """Return a part of a paragraph as Markdown: mark-up before its text, the text, mark-up after.
+
+    Rows of a table follow its header. Dots stand for what is left out of a sentence's paragraph.
+    """
+    if passage.kind is BlockKind.CODE:
+        opening, closing = fence_lines(passage.text, passage.language)
+        return f"{opening}\n", part.text, f"\n{closing}"
+    if passage.kind is BlockKind.TABLE:
+        return _table_part(part, passage.text)
+    if passage.kind is BlockKind.LIST or part.kind is BlockKind.GLOSSARY_ENTRY:
+        return "", part.text, ""
+    cut = (passage.text[title_end(passage.text) : part.start], passage.text[part.end :].strip())
+    return "\u2026 " * bool(cut[0]), part.text, " \u2026" * bool(cut[1])
+
+
+def _table_part(part: Unit, table: str) -> tuple[str, str, str]:
+    header = table_rows(table)[0]
+    if part.start < header:
+        return "", with_rule(part.text), ""
+    every = with_rule(f"{table[:header]}\n{part.text}").split("\n")
+    rows = len(table_rows(f"{table[:header]}\n{part.text}")[1])
+    return "\n".join([*every[:-rows], ""]), "\n".join(every[-rows:]), ""
 
 
 def passage_markdown(passage: Passage) -> tuple[str, str, str]:
     """Return a whole paragraph as Markdown: mark-up before it, its text, mark-up after it."""
-    if passage.kind is BlockKind.CODE:
-        opening, closing = fence_lines(passage.text, passage.language)
-        return f"{opening}\n", passage.text, f"\n{closing}"
-    if passage.kind is BlockKind.TABLE:
-        return "", with_rule(passage.text), ""
-    return "", passage.text, ""
+    return part_markdown(Unit(0, 0, len(passage.text), passage.kind, passage.text), passage)

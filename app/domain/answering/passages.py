@@ -1,37 +1,49 @@
-"""The passages that an offline answer shows: whole blocks of the book.
+"""The passages that an offline answer shows: blocks of the book, or parts of long ones.
 
 A passage is a paragraph that answers the question, extended within its section. A list, listing,
 table or formula gets the paragraph before it as lead-in. A paragraph that ends with a colon or a
 question gets the block after it, or is not shown; so does a label, such as a caption or a file
-name, above a block. A short paragraph gets the next one if its score is high enough. A passage that
-mostly repeats earlier passages is left out. Passages that continue each other in the book are one.
+name, above a block. A short paragraph gets the next one if its score is high enough. Of a long
+block the run of units around the best one is shown. A passage that mostly repeats earlier passages
+is left out. Passages that continue each other in the book are one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeAlias
 
-from app.domain.answering.relevance import ScoredParagraph
-from app.domain.answering.units import BLOCKS, Unit, adjoin, announces, continues_section, is_label
-from app.domain.document import BlockKind
+from app.domain.answering.relevance import ScoredParagraph, ScoredUnit
+from app.domain.answering.units import (
+    BLOCKS,
+    Unit,
+    adjoin,
+    announces,
+    continues_section,
+    is_label,
+    whole_unit,
+)
+from app.domain.document import BlockKind, Span
+from app.domain.fences_and_tables import table_rows
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
 from app.domain.word_count import word_count
 
-MAX_PASSAGES = 3
-MAX_ANSWER_WORDS = 270
-"""Limit for all passages together; one block with its lead-in may exceed it. The mean is 250."""
+MAX_PASSAGES = 5
+MAX_ANSWER_WORDS = 260
+"""Limit for all passages together; one block with its lead-in may exceed it."""
+MAX_BLOCK_WORDS = 120
+"""A longer text, list or table is shown in part."""
 SHORT_WORDS = 60
 """A passage with fewer words is extended by the next paragraph of its section."""
-CONTINUED_SHARE = 0.5
-"""Minimum score of a paragraph that extends a short passage, as a share of the chosen paragraph's
-score."""
+CONTINUED_GAP = 3.8
+"""How much lower the score of a paragraph that extends a short passage may be."""
 REPEATED_SHARE = 0.5
 """Share of a passage's word n-grams in earlier passages above which it is left out."""
 _NGRAM_WORDS = 5
+_UNDIVIDED = frozenset({BlockKind.CODE, BlockKind.MATH})
 _Ngram: TypeAlias = tuple[str, ...]
 _Range: TypeAlias = tuple[int, int]
 """First and last position of adjacent paragraphs."""
@@ -39,11 +51,46 @@ _Range: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ChosenPassage:
-    """`context[first:last + 1]`, adjacent paragraphs of one section, and the marked units."""
+    """Adjacent paragraphs of one section."""
 
-    first: int
-    last: int
-    marked: tuple[Unit, ...]
+    parts: tuple[Unit, ...]
+    """What is shown of each paragraph: all of it, or a run of its units."""
+    marked: tuple[Unit, ...] = ()
+    """The units that answer."""
+
+
+def shown_part(at: int, one: ContextPassage, scored: Sequence[ScoredUnit]) -> Unit:
+    """Return the paragraph as one unit; of a long one the run of units around the best one."""
+    whole = whole_unit(at, one)
+    if whole.size <= MAX_BLOCK_WORDS or whole.kind in _UNDIVIDED or not scored:
+        return whole
+    text = one.passage.text
+    header = table_rows(text)[0] if whole.kind is BlockKind.TABLE else 0
+    start, end = _best_run(text, scored, MAX_BLOCK_WORDS - word_count(text[:header]))
+    if one.passage.kind is BlockKind.LIST:
+        start = text.rfind("\n", 0, start) + 1  # with the item's marker
+    return Unit(at, start, end, whole.kind, text[start:end])
+
+
+def _best_run(text: str, scored: Sequence[ScoredUnit], most: int) -> Span:
+    """Return the span of the best unit with neighbours, the better one first, within `most` words.
+
+    What stands between two units, such as the listing of a glossary entry, counts too.
+    """
+    first = last = max(range(len(scored)), key=lambda at: scored[at].score)
+    while True:
+        wider = [
+            (scored[added].score, low, high)
+            for added, low, high in ((first - 1, first - 1, last), (last + 1, first, last + 1))
+            if 0 <= added < len(scored) and word_count(_between(text, scored, low, high)) <= most
+        ]
+        if not wider:
+            return scored[first].unit.start, scored[last].unit.end
+        _, first, last = max(wider)
+
+
+def _between(text: str, scored: Sequence[ScoredUnit], first: int, last: int) -> str:
+    return text[scored[first].unit.start : scored[last].unit.end]
 
 
 @dataclass(slots=True)
@@ -53,21 +100,26 @@ class PassageSelector:
     context: Sequence[ContextPassage]
     paragraphs: Sequence[ScoredParagraph]
     """Those of the context."""
-    grows: bool = True
-    """Whether blocks and their lead-ins stay together."""
-    ranges: list[tuple[int, int]] = field(default_factory=list, init=False)
+    ranges: list[_Range] = field(default_factory=list, init=False)
     """First and last position of each passage, in the order of addition."""
+    part_of: Callable[[int], Unit] = field(init=False)
+    """What is shown of a paragraph of the context."""
     _size_of: Callable[[int], int] = field(init=False)
-    """Number of words of a paragraph of the context."""
+    """Number of words of that part."""
     _ngrams_of: Callable[[int], set[_Ngram]] = field(init=False)
-    """Word n-grams of a paragraph of the context."""
+    """Word n-grams of that part."""
     _shown: set[_Ngram] = field(default_factory=set, init=False)
     """The word n-grams of the passages."""
 
     def __post_init__(self) -> None:
-        texts = [one.passage.text for one in self.context]
-        self._size_of = cache(lambda at: word_count(texts[at]))
-        self._ngrams_of = cache(lambda at: _ngrams(texts[at]))
+        self.part_of = cache(lambda at: shown_part(at, self.context[at], self.paragraphs[at].units))
+        self._size_of = cache(self._words)
+        self._ngrams_of = cache(lambda at: _ngrams(self.part_of(at).text))
+
+    def _words(self, at: int) -> int:
+        part, text = self.part_of(at), self.context[at].passage.text
+        rows = part.kind is BlockKind.TABLE and part.start > 0
+        return part.size + (word_count(text[: table_rows(text)[0]]) if rows else 0)
 
     def take(self, at: int) -> None:
         """Add the paragraph at this index to the passages.
@@ -79,7 +131,7 @@ class PassageSelector:
         if self.ranges and self._size([*self.ranges, (at, at)]) > MAX_ANSWER_WORDS:
             return
         begin, end = self._whole(at)
-        if self.grows and self._announces(end):
+        if self._announces(end):
             return
         (first, last), rest, _ = self._joined(begin, end)
         fits = self._size([*rest, (first, last)]) <= MAX_ANSWER_WORDS
@@ -87,7 +139,7 @@ class PassageSelector:
             return
         if self._repeats(begin, end):
             return
-        last = self._longer(first, last, rest, CONTINUED_SHARE * self.paragraphs[at].score)
+        last = self._longer(first, last, rest, self.paragraphs[at].score - CONTINUED_GAP)
         whole, rest, place = self._joined(first, last)
         self.ranges = [*rest[:place], whole, *rest[place:]]
         self._shown |= self._ngrams(*whole)
@@ -126,8 +178,6 @@ class PassageSelector:
     def _whole(self, at: int) -> tuple[int, int]:
         """Return the range of the paragraph with its lead-in and the block it announces."""
         first = last = at
-        if not self.grows:
-            return first, last
         while self._is_block(first) and self._follows(first) and at - first < 2:
             first -= 1
         if first < at and self._is_label(first) and self._follows(first):
@@ -147,19 +197,20 @@ class PassageSelector:
             _, further = self._whole(last + 1)
             taken = any(one <= further and last + 1 <= other for one, other in rest)
             following = self.paragraphs[last + 1 : further + 1]
-            answers = max(one.score for one in following) >= least
+            answers = any(one.answers and one.score >= least for one in following)
             complete = not self._announces(further)
-            if taken or not (answers and complete):
+            repeats = self._repeats(last + 1, further, self._ngrams(first, last))
+            if taken or repeats or not (answers and complete):
                 break
             if self._size([*rest, (first, further)]) > MAX_ANSWER_WORDS:
                 break
             last = further
         return last
 
-    def _repeats(self, first: int, last: int) -> bool:
-        """Whether earlier passages contain most of these paragraphs' text."""
+    def _repeats(self, first: int, last: int, beside: Set[_Ngram] = frozenset()) -> bool:
+        """Whether earlier passages, or text `beside`, contain most of these paragraphs' text."""
         own = self._ngrams(first, last)
-        return len(own & self._shown) > REPEATED_SHARE * len(own)
+        return len(own & (self._shown | beside)) > REPEATED_SHARE * len(own)
 
     def _ngrams(self, first: int, last: int) -> set[_Ngram]:
         """Return the word n-grams of these paragraphs."""

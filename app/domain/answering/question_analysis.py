@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.code_requests import asks_for_code
 from app.domain.answering.definitions import Name
+from app.domain.answering.forms import asked_kinds, asks_quantity
+from app.domain.document import BlockKind
 from app.domain.languages import (
     COMMON_WORDS,
     language_of_question,
@@ -40,8 +41,10 @@ class QuestionFeatures:
     """The terms of X in "what is X?", else empty."""
     definition_name: Name = ()
     """The words of X as written."""
-    asks_for_code: bool = False
-    """Whether the question asks for an example or code."""
+    asked_kinds: frozenset[BlockKind] = frozenset()
+    """The kinds of block that the question wants: "which types" a list, "an example" code."""
+    asks_quantity: bool = False
+    """Whether the question asks how much or when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,8 @@ def analyse(
         weights=_weights(upper_bounds, own, content),
         definition=terms(" ".join(name)),
         definition_name=name,
-        asks_for_code=asks_for_code(said),
+        asked_kinds=asked_kinds(said),
+        asks_quantity=asks_quantity(said),
     )
     return QuestionAnalysis(
         question=question,

@@ -8,12 +8,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
-from app.domain.answering.bibliography import is_bibliographic
+from app.domain.answering.bibliography import is_bibliographic, only_leads_on
 from app.domain.answering.definitions import only_refers
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
 from app.domain.fast_dataclass import fast_dataclass
-from app.domain.fences_and_tables import is_fence_or_table, whole_lines
+from app.domain.fences_and_tables import is_fence_or_table, table_rows, whole_lines
 from app.domain.retrieval.query import ContextPassage
 from app.domain.word_count import word_count
 
@@ -32,7 +32,7 @@ LEAST_TEXT = 0.6
 """Minimum share of text in a list's source, in characters. A list below it consists of links, as do
 all 24 such lists among the hits of the students' development questions."""
 MAX_UNIT_WORDS = 250
-"""Longer listings and tables are not quoted; readers find them next to a cited paragraph."""
+"""Longer listings are not quoted; readers find them next to a cited paragraph."""
 LONG_SENTENCE_WORDS = 60
 _CACHED_PASSAGES = 4_096
 """Passages in the cache: many questions retrieve the same ones."""
@@ -69,6 +69,7 @@ _LABEL_CHARS = 200
 """A longer paragraph is text without its full stop."""
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 """Where a sentence that is too long is split; not after the full stop of an initial."""
+_SOLUTION_TITLE = re.compile(r"(?:solution|answer|lösung|solución)s?\W*\n+(?=\S)", re.IGNORECASE)
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?P<marker>[-*+\u2022]|\d{1,3}[.)])[ \t]+")
 _SENTENCE_END = re.compile(
     "[.!?\u2026\u0964\u061f\u06d4\u1362\u17d4]['\")\\]*_\u2019\u201d\u00bb]*(?=\\s|$)"
@@ -78,7 +79,7 @@ _SENTENCE_END = re.compile(
 
 @fast_dataclass(frozen=True, slots=True)
 class Unit:
-    """A sentence, list item, code block, table or glossary entry.
+    """A sentence, list item, table row, code block or glossary entry.
 
     `text` is `context[passage].passage.text[start:end]`.
     """
@@ -93,6 +94,20 @@ class Unit:
     def size(self) -> int:
         """Number of words."""
         return word_count(self.text)
+
+
+def whole_unit(at: int, one: ContextPassage) -> Unit:
+    """Return the paragraph as one unit, without a title such as "Solution"."""
+    text, kind = one.passage.text, one.passage.kind
+    start = title_end(text)
+    shown_as = BlockKind.PARAGRAPH if kind is BlockKind.LIST else kind
+    return Unit(at, start, len(text), shown_as, text[start:])
+
+
+def title_end(text: str) -> int:
+    """Return where the text begins after a title such as "Solution"; 0 without one."""
+    title = _SOLUTION_TITLE.match(text)
+    return title.end() if title else 0
 
 
 def has_sentence(text: str) -> bool:
@@ -137,12 +152,15 @@ def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
     Not shown: headings, exercises, solutions, bibliographies, lists of links, glossary entries that
-    only refer to another one, what is left of a template, code with blanks to fill in, listings and
-    tables of more than `MAX_UNIT_WORDS`.
+    only refer to another one, what is left of a template, code with blanks to fill in, listings of
+    more than `MAX_UNIT_WORDS`.
     """
-    if passage.kind in NEVER_QUOTED or only_refers(passage) or is_bibliographic(passage):
+    if passage.kind in NEVER_QUOTED or only_refers(passage):
         return False
-    if passage.kind in WHOLE and word_count(passage.text) > MAX_UNIT_WORDS:
+    if is_bibliographic(passage) or only_leads_on(passage):
+        return False
+    whole = passage.kind in WHOLE and passage.kind is not BlockKind.TABLE
+    if whole and word_count(passage.text) > MAX_UNIT_WORDS:
         return _is_article(passage)
     if passage.kind is BlockKind.LIST and len(passage.text) < LEAST_TEXT * (
         passage.end - passage.start
@@ -208,6 +226,9 @@ def _spans(
         for prose in _prose(text):
             for start, end in split_sentences(prose[0], language):
                 yield BlockKind.PARAGRAPH, prose.start() + start, prose.start() + end
+    elif passage.kind is BlockKind.TABLE:
+        for start, end in table_rows(text)[1] or [(0, len(text))]:
+            yield BlockKind.TABLE, start, end
     elif passage.kind in WHOLE:
         yield passage.kind, 0, len(text)
     elif passage.kind is BlockKind.LIST:
