@@ -111,6 +111,13 @@ def test_a_theorem_is_one_block_with_its_title() -> None:
     assert blocks[0].text == "Growth\n\nIf so, then\n\n1. one\n2. two"
 
 
+def test_a_title_is_rendered_without_the_footnotes_of_the_page() -> None:
+    page = read_text("Owls[^1].\n\n::: note *Quiet*\nHush.\n:::\n\n[^1]: Barn owls.\n")
+    assert [one.text for one in page.blocks] == ["Owls.", "Quiet\n\nHush.", "Barn owls."]
+    page = read_text("/// note | {{ x }}\nHush.\n///\n", site=Site.MKDOCS)
+    assert [one.text for one in page.blocks] == ["Hush."]
+
+
 @pytest.mark.parametrize(
     ("site", "tab"),
     [

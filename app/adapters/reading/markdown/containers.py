@@ -15,6 +15,8 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType
 from mdit_py_plugins.container import container_plugin
 
+from app.adapters.reading.markdown.unresolved import inline_html
+
 _CONTAINER = re.compile(
     r"^\s*\{?\s*\.?(?P<name>[A-Za-z][\w-]*)(?P<attributes>[^{}\[\]\n]*\})?\s*"
     r"(?:\[(?P<label>.*)\]|(?P<title>[^{\n]*))?"
@@ -40,7 +42,7 @@ def containers_plugin(md: MarkdownIt) -> None:
         if token.nesting < 0:
             return f"</{_element(name)}>\n"
         title = ((found["label"] or found["title"] or "") if found else "").strip()
-        return _opening(name, md.renderInline(title, env) if title else "", token)
+        return _opening(name, inline_html(md, title, env) if title else "", token)
 
     def render_block(
         _: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType
@@ -48,7 +50,7 @@ def containers_plugin(md: MarkdownIt) -> None:
         token = tokens[index]
         if not token.info:
             return f"<div{RendererHTML.renderAttrs(token)}>\n"
-        return _opening(token.tag, md.renderInline(token.info, env), token)
+        return _opening(token.tag, inline_html(md, token.info, env), token)
 
     container_plugin(
         md, "any", validate=lambda params, *_: bool(_CONTAINER.match(params)), render=render

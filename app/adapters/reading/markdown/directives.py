@@ -12,6 +12,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from app.adapters.reading.markdown.unresolved import inline_html
+
 _INFO = re.compile(r"^\{(?P<name>[\w:.+-]+)\}\s*(?P<argument>.*)$", re.DOTALL)
 _OPTION = re.compile(r"^:(?P<key>[\w-]+):[ \t]*(?P<value>.*)$")
 _CODE = frozenset("code code-block code-cell sourcecode literalinclude highlight prompt".split())
@@ -143,7 +145,7 @@ def _csv_table(one: Directive, state: StateCore) -> str:
         return ""
     for number, cells in enumerate(rows):
         tag = "th" if number < max(one.header_rows, bool(header)) else "td"
-        shown = (state.md.renderInline(cell, state.env) for cell in cells)
+        shown = (inline_html(state.md, cell, state.env) for cell in cells)
         html += f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in shown)}</tr>"
     return f"<table>{html}</table>"
 
@@ -178,7 +180,7 @@ def _image(one: Directive) -> str:
 
 
 def _opening(one: Directive, state: StateCore) -> str:
-    title = state.md.renderInline(one.argument, state.env) if one.argument else ""
+    title = inline_html(state.md, one.argument, state.env) if one.argument else ""
     if one.name == "tab-item":
         return f'<tabs><tabitem label="{escape(one.argument)}">'
     if one.name in _ELEMENTS:

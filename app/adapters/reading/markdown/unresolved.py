@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from markdown_it.utils import EnvType
 
 from app.adapters.reading.inline import UNKNOWN
 from app.domain.document import Site
@@ -127,3 +128,8 @@ def _inline(state: StateInline, silent: bool) -> bool:
             state.env["unknown"].append((0, found.group()))
     state.pos = found.end()
     return True
+
+
+def inline_html(md: MarkdownIt, text: str, env: EnvType) -> str:
+    """Render a title or cell, without the footnotes, which are at the end of the page."""
+    return md.renderInline(text, {key: env[key] for key in ("unknown", "site", "file")})
