@@ -132,4 +132,5 @@ def _inline(state: StateInline, silent: bool) -> bool:
 
 def inline_html(md: MarkdownIt, text: str, env: EnvType) -> str:
     """Render a title or cell, without the footnotes, which are at the end of the page."""
-    return md.renderInline(text, {key: env[key] for key in ("unknown", "site", "file")})
+    own = {key: env[key] for key in ("unknown", "site", "file")}
+    return str(md.renderInline(text, own))
