@@ -11,13 +11,15 @@ import pytest
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
 from app.adapters.fastembed.late_chunking import windows
-from app.adapters.fastembed.models import download
+from app.adapters.fastembed.models import download, load_embedder
 from app.adapters.fastembed.reranker import FastembedReranker
+from app.adapters.vectors import inner_products
 from app.domain.errors import ConfigError
 from app.domain.retrieval.query import Vector
+from app.services.cross_lingual import CrossLingualScorer
 from tests.tiny_models import DIMENSION, EMBEDDER, RERANKER, write_embedder, write_reranker
 
-WORDS = ["owl", "mouse", "vole", "night", "prey", *(f"w{number}" for number in range(300))]
+WORDS = [*"query passage owl mouse vole night prey".split(), *(f"w{n}" for n in range(300))]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def in_context(embedder: FastembedEmbedder, *texts: str) -> list[Vector]:
 
 
 def words_of(vector: Sequence[float], least: float) -> set[str]:
-    return {WORDS[place] for place, value in enumerate(vector) if value >= least}
+    return {word for word, value in zip(WORDS, vector, strict=False) if value >= least}
 
 
 def test_a_text_is_embedded_alone_as_a_vector_of_length_1(embedder: FastembedEmbedder) -> None:
@@ -83,6 +85,23 @@ def test_every_token_counts_once_and_from_the_middle_of_a_window(count: int) -> 
         assert low - start >= (8 if start else 0)
         taken += range(low, high)
     assert taken == list(range(count))
+
+
+def test_a_multilingual_model_compares_questions_with_paragraphs_of_another_language(
+    folder: Path,
+) -> None:
+    """E5 expects to be told which of the two a text is."""
+    model = load_embedder(EMBEDDER, folder)
+    embedder = FastembedEmbedder(model, "intfloat/multilingual-e5-large")
+    assert "query" in words_of(asyncio.run(embedder.embed_query("owl")), 0.4)
+    (passage,) = embedded(embedder, "owl")
+    assert "passage" in words_of(passage, 0.4)
+    assert embedder.multilingual
+    scorer = CrossLingualScorer(embedder, inner_products)
+    assert (scorer.reads("es", "en"), scorer.reads("en", "en")) == (True, False)
+    asked = [("", "owl"), ("owl", "vole"), ("", "vole")]
+    same, headed, other = asyncio.run(scorer.scores("owl", asked))
+    assert 1 >= same > headed > other == 0
 
 
 def test_paragraphs_are_read_together_with_the_question(reranker: FastembedReranker) -> None:
