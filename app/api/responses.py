@@ -223,9 +223,9 @@ class AnswerBody(Body):
     passages: Annotated[
         list[PassageBody],
         Field(
-            description="In an extractive answer: at most three, best first; `answer` consists of "
-            "their marked sentences, below a notice if uncertain. In a chapter's summary or a "
-            "quiz: its parts, without marks. Empty in a generated answer and in a refusal."
+            description="In an extractive answer: at most five, best first; `answer` is their "
+            "text, below a notice if uncertain. In a chapter's summary or a quiz: its parts, "
+            "without marks. Empty in a generated answer and in a refusal."
         ),
     ]
     figures: Annotated[
