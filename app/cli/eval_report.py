@@ -1,9 +1,9 @@
 """The report of `eval`, as a table and as JSON.
 
-Keys of the JSON: the means (`n`, `recall@5`, ...); `paragraphs`, the means over paragraphs instead
-of chunks; `run`, the options of the measurement; `by_kind`; `refusal`, null unless some questions
-are unanswerable; `questions`, one row each. `measures` of a row has each metric as a number or as
-[part, whole]: the mean is the sum of all parts divided by the sum of all wholes.
+Keys of the JSON: the means (`n`, `recall@5`, ...); `run`, the options of the measurement;
+`by_kind`; `refusal`, null unless some questions are unanswerable; `questions`, one row each.
+`measures` of a row has each metric as a number or as [part, whole]: the mean is the sum of all
+parts divided by the sum of all wholes.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 from app.cli.output import figure, markdown_table
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.evaluation.calibration import RefusalCurve, RefusalPoint
+from app.domain.evaluation.calibration import RefusalCurve
 from app.domain.evaluation.helpfulness import OUTCOMES
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
-from app.services.evaluate import PAGE_HIT, PARAGRAPHS, Evaluation
+from app.services.evaluate import Evaluation
 
 Json: TypeAlias = dict[str, object]
 
@@ -28,7 +28,7 @@ RELEVANCE_SETTING = "RAG_RELEVANCE_THRESHOLD"
 
 _COLUMNS: Mapping[Measure, Mapping[str, Sequence[str]]] = {
     Measure.RETRIEVAL: {
-        **{name: (name,) for name in ("recall@5", "hit@1", "hit@5", "mrr", "ndcg@10", PAGE_HIT)},
+        **{name: (name,) for name in ("recall@5", "hit@1", "hit@5", "mrr", "ndcg@10")},
         "precision": ("precision",),
         "tokens": ("context_tokens",),
         "p50 ms": ("p50_ms",),
@@ -78,7 +78,7 @@ def _threshold_table(curve: RefusalCurve) -> str:
         head,
         [
             [f"{one.threshold:.2f}", f"{one.answerable_refused:.1%}", f"{one.recall:.1%}"]
-            for one in curve.points
+            for one in curve.curve
         ],
     )
 
@@ -104,19 +104,12 @@ def _suggestions(curve: RefusalCurve, policy: RefusalPolicy) -> Iterator[str]:
 
 def measurement_json(found: Evaluation, run: Mapping[str, str | int]) -> Json:
     return {
-        **_nested(found.summary()),
+        **found.summary(),
         "run": run,
-        "by_kind": {kind: _nested(means) for kind, means in found.by_kind().items()},
+        "by_kind": found.by_kind(),
         "refusal": _refusal_json(found.refusal(), found.policy),
         "questions": [_row_json(one) for one in found.results],
     }
-
-
-def _nested(means: Mapping[str, float]) -> Json:
-    """Move the metrics of paragraphs into a nested object `paragraphs`."""
-    flat = {name: value for name, value in means.items() if not name.startswith(PARAGRAPHS)}
-    paragraphs = {name.removeprefix(PARAGRAPHS): means[name] for name in means if name not in flat}
-    return {**flat, "paragraphs": paragraphs} if paragraphs else {**flat}
 
 
 def _row_json(one: Measured) -> Json:
@@ -125,33 +118,13 @@ def _row_json(one: Measured) -> Json:
         "kind": one.question.kind,
         "answerable": one.question.answerable,
         **one.details,
-        "answerability": one.answerability and round(one.answerability, 6),
+        "answerability": one.answerability,
         "ms": round(one.milliseconds, 2),
-        "measures": {
-            name: value if isinstance(value, tuple) else round(value, 6)
-            for name, value in one.metrics.items()
-        },
+        "measures": one.metrics,
     }
 
 
 def _refusal_json(curve: RefusalCurve | None, policy: RefusalPolicy) -> Json | None:
     if curve is None:
         return None
-    return {
-        "setting": _setting(policy),
-        "answerable": curve.answerable,
-        "unanswerable": curve.unanswerable,
-        "auroc": round(curve.auroc, 4),
-        "current": _point(curve.current),
-        "suggested": _point(curve.suggested),
-        "answer": {
-            "setting": ANSWER_SETTING,
-            "current": _point(curve.current_answer),
-            "suggested": _point(curve.suggested_answer),
-        },
-        "curve": [_point(one) for one in curve.points],
-    }
-
-
-def _point(one: RefusalPoint) -> Json:
-    return {name: round(value, 4) for name, value in asdict(one).items()}
+    return {"setting": _setting(policy), "answer_setting": ANSWER_SETTING, **asdict(curve)}

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
-from app.domain.document import Span
 from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
-from app.domain.evaluation.retrieval_metrics import NDCG_DEPTH, Retrieved, recall, score_ranking
-from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter, SearchQuery
+from app.domain.evaluation.retrieval_metrics import NDCG_DEPTH, recall, score_ranking
+from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
 from app.services.answer_question import AnswerQuestion
 from app.services.consultation import Consultation
 from app.services.judge_answer import (
@@ -26,12 +25,8 @@ from app.services.judge_answer import (
 from app.services.phases import Advance, ignore
 from app.services.retrieve import Retrieve
 
-PARAGRAPHS = "paragraphs."
-"""Prefix of metrics over paragraphs instead of chunks."""
-
-PAGE_HIT = f"page_hit@{STANDARD_DEPTH}"
 METRICS: Mapping[Measure, Sequence[str]] = {
-    Measure.RETRIEVAL: "recall@5 hit@1 hit@5 mrr ndcg@10 precision iou context_tokens".split(),
+    Measure.RETRIEVAL: "recall@5 hit@1 hit@5 mrr ndcg@10 precision context_tokens".split(),
     Measure.HELPFUL: ANSWER_METRICS,
     Measure.ANSWERABILITY: ("answerability",),
 }
@@ -121,11 +116,14 @@ class Evaluate:
         elapsed = self.clock() - started
         k = request.chunks
         context = await self.retrieve.context(found.hits[:k], self.context_tokens)
-        answerable = question.answerable
-        rank = score_ranking(question, ranking_of(found.hits), k).first_hit if answerable else 0
+        metrics: dict[str, float] = {}
+        rank = None
+        if question.answerable:
+            metrics, rank = _ranked(question, found.hits, k)
+            metrics["context_tokens"] = float(sum(one.tokens for one in context))
         return Measured(
             question,
-            _retrieval_metrics(question, found.hits, context, k) if answerable else {},
+            metrics,
             elapsed * 1000,
             details={
                 "rank": rank,
@@ -148,12 +146,12 @@ class Evaluate:
     ) -> tuple[str, ...]:
         """Return the gold files that are not in the index.
 
-        Only files of questions without a page hit are checked, by a search restricted to the file.
+        Only files of questions without a hit are checked, by a search restricted to the file.
         """
         lost = {
             file: one.question
             for one in results
-            if one.metrics.get(PAGE_HIT) == 0
+            if one.details.get("rank") == 0
             for file in one.question.gold_files
         }
         missing = []
@@ -189,21 +187,9 @@ def _query(question: Question, request: EvaluationRequest) -> SearchQuery:
     )
 
 
-def _retrieval_metrics(
-    question: Question, hits: Sequence[Hit], context: Sequence[ContextPassage], k: int
-) -> Mapping[str, float]:
-    chunks, paragraphs = ranking_of(hits), _paragraphs(context)
-    of_paragraphs = _ranked(question, paragraphs, k)
-    return {
-        **_ranked(question, chunks, k),
-        "context_tokens": float(sum(one.tokens for one in context)),
-        "context_recall": recall(question, paragraphs),
-        PAGE_HIT: score_ranking(question, chunks, k).page_hit(STANDARD_DEPTH),
-        **{PARAGRAPHS + name: value for name, value in of_paragraphs.items()},
-    }
-
-
-def _ranked(question: Question, ranking: Sequence[Retrieved], k: int) -> Mapping[str, float]:
+def _ranked(question: Question, hits: Sequence[Hit], k: int) -> tuple[dict[str, float], int]:
+    """Return the metrics of a ranking, and the rank of its first hit."""
+    ranking = ranking_of(hits)
     scores = score_ranking(question, ranking, k)
     metrics = {
         f"recall@{STANDARD_DEPTH}": recall(question, ranking[:STANDARD_DEPTH]),
@@ -212,16 +198,8 @@ def _ranked(question: Question, ranking: Sequence[Retrieved], k: int) -> Mapping
         "mrr": scores.reciprocal_rank,
         f"ndcg@{NDCG_DEPTH}": scores.ndcg,
     }
-    if scores.precision is not None and scores.iou is not None:
-        metrics |= {"precision": scores.precision, "iou": scores.iou}
+    if scores.precision is not None:
+        metrics["precision"] = scores.precision
     # If k is the standard depth, these two repeat the first ones.
-    return metrics | {f"recall@{k}": scores.recall, f"hit@{k}": scores.hit(k)}
-
-
-def _paragraphs(context: Sequence[ContextPassage]) -> list[Retrieved]:
-    """Return the context's paragraphs, ranked by their best hit as an answer's sources are."""
-    found: dict[tuple[str, str, str], list[Span]] = {}
-    for one in sorted(context, key=lambda one: -one.score):
-        paragraph = (one.book, one.file, one.passage.paragraph_id)
-        found.setdefault(paragraph, []).append((one.passage.start, one.passage.end))
-    return [Retrieved(file, tuple(sorted(spans))) for (_, file, _), spans in found.items()]
+    metrics |= {f"recall@{k}": scores.recall, f"hit@{k}": scores.hit(k)}
+    return metrics, scores.first_hit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from app.domain.answer import Answer, Citation
@@ -18,15 +18,11 @@ STANDARD_DEPTH = 5
 """Depth of recall and hit rate that every evaluation reports in addition to its k."""
 
 ANSWER_METRICS = (
-    "citation_precision",
-    "answer_coverage",
-    "refusal_precision",
-    "refusal_recall",
     "facts_shown",
-    "answer_facts",
     "words_shown",
     "found",
     "cited_gold",
+    "citation_precision",
     *(f"answerable_{one}" for one in OUTCOMES.values()),
     *(f"unanswerable_{one}" for one in OUTCOMES.values()),
 )
@@ -44,14 +40,16 @@ def judge_answer(
     facts = bool(shown) and has_facts(shown, question.key_facts) if question.key_facts else None
     found = finds_gold(question, ranking_of(read.found.hits)[:STANDARD_DEPTH])
     words = None if answer.refused else word_count(shown)
-    metrics: dict[str, float | Share] = dict(_outcome_metrics(question, answer))
+    prefix = "answerable" if question.answerable else "unanswerable"
+    metrics: dict[str, Share] = {
+        f"{prefix}_{name}": (int(one is answer.confidence), 1) for one, name in OUTCOMES.items()
+    }
     if question.answerable:
         of_text = {"facts_shown": facts, "words_shown": words, "found": found}
-        if question.key_facts:
-            alone = not answer.refused and has_facts(answer.answer, question.key_facts)
-            of_text["answer_facts"] = alone
-        metrics |= _citation_metrics(right, len(answer.citations))
         metrics |= {name: (value, 1) for name, value in of_text.items() if value is not None}
+        metrics["cited_gold"] = (int(right > 0), 1)
+        if answer.citations:
+            metrics["citation_precision"] = (right, len(answer.citations))
     return Measured(
         question,
         metrics,
@@ -77,23 +75,3 @@ def cites_gold(question: Question, citation: Citation) -> bool:
 
 def ranking_of(hits: Sequence[Hit]) -> list[Retrieved]:
     return [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in hits]
-
-
-def _outcome_metrics(question: Question, answer: Answer) -> Mapping[str, Share]:
-    """A refusal is right if the question is unanswerable."""
-    prefix = "answerable" if question.answerable else "unanswerable"
-    right = int(answer.refused and not question.answerable)
-    return {
-        **({"refusal_precision": (right, 1)} if answer.refused else {}),
-        **({} if question.answerable else {"refusal_recall": (right, 1)}),
-        **{
-            f"{prefix}_{name}": (int(one is answer.confidence), 1) for one, name in OUTCOMES.items()
-        },
-    }
-
-
-def _citation_metrics(right: int, cited: int) -> Mapping[str, Share]:
-    """A citation is right if its paragraph finds a gold span (see `retrieval_metrics`)."""
-    covered = (int(right > 0), 1)
-    precision = {"citation_precision": (right, cited)} if cited else {}
-    return {**precision, "answer_coverage": covered, "cited_gold": covered}

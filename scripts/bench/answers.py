@@ -31,9 +31,8 @@ from tests.openai_double import OpenAIDouble, quote_sources  # noqa: E402
 COLUMNS = (
     "n",
     "citation_precision",
-    "answer_coverage",
-    "refusal_precision",
-    "refusal_recall",
+    "cited_gold",
+    "unanswerable_refused",
     "answerable_refused",
     "degraded",
 )

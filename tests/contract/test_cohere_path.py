@@ -157,7 +157,7 @@ def test_answers_are_measured_through_cohere(run: Run, tmp_path: Path) -> None:
     assert found["run"]["generator"].startswith("command-a")
     assert found["run"]["embedder"] == "embed-v5.0"
     assert [row["mode"] for row in found["questions"]] == ["generated", "generated", "refused"]
-    assert found["answer_coverage"] == found["refusal_recall"] == found["refusal_precision"] == 1
+    assert found["cited_gold"] == found["unanswerable_refused"] == 1
     assert found["citation_precision"] > 0
     assert found["degraded"] == 0
     assert len(chats) >= 2
@@ -172,7 +172,7 @@ def test_answers_are_measured_through_an_openai_compatible_server(run: Run, tmp_
         found = run("eval", questions, "--helpful", "--json", **settings).json()
     assert found["run"]["generator"] == "llama3.1"
     assert [row["mode"] for row in found["questions"]] == ["generated", "generated", "refused"]
-    assert found["answer_coverage"] == found["refusal_recall"] == 1
+    assert found["cited_gold"] == found["unanswerable_refused"] == 1
     assert found["citation_precision"] > 0
     assert len(double.requests) >= 2
 

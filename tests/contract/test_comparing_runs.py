@@ -63,14 +63,14 @@ def measured(rows: Rows, **changes: object) -> Measurement:
     return Measurement.model_validate({"run": run, "questions": questions})
 
 
-ROWS: Rows = {"1": {"mrr": 1}, "2": {"mrr": 0.5, "iou": 0.1}}
+ROWS: Rows = {"1": {"mrr": 1}, "2": {"mrr": 0.5, "precision": 0.1}}
 
 
 def test_every_metric_that_both_have_is_compared_over_the_questions_that_have_it() -> None:
-    b: Rows = {"2": {"mrr": 1, "iou": 0.3}, "1": {"mrr": 1, "new": 1}}
+    b: Rows = {"2": {"mrr": 1, "precision": 0.3}, "1": {"mrr": 1, "new": 1}}
     compared = differences_of(measured(ROWS), measured(b).model_dump())
     assert {name: one.difference for name, one in compared.items()} == pytest.approx(
-        {"mrr": 0.25, "iou": 0.2}
+        {"mrr": 0.25, "precision": 0.2}
     )
 
 

@@ -158,9 +158,7 @@ def expected(question: Question, hits: Sequence[Hit], k: int) -> dict[str, float
         / sum(1 / log2(n + 1) for n in range(1, ideal + 1)),
     }
     if golds:
-        gold, length = set().union(*golds), len(characters(hits[:k]))
-        metrics["precision"] = len(gold & shown) / length
-        metrics["iou"] = len(gold & shown) / (length + len(gold - shown))
+        metrics["precision"] = len(set().union(*golds) & shown) / len(characters(hits[:k]))
     return metrics
 
 
@@ -203,7 +201,6 @@ def test_the_json_tells_how_it_was_measured_and_suggests_a_threshold(run: Run) -
     assert found["refusal"]["setting"] == "RAG_REFUSAL_THRESHOLD"
     assert set(found["refusal"]["suggested"]) == set(found["refusal"]["curve"][0])
     assert {"factual", "term"} == set(found["by_kind"])
-    assert set(found["paragraphs"]) >= {"recall@5", "hit@1", "hit@5", "mrr", "ndcg@10"}
 
 
 @pytest.mark.parametrize("options", [[], ["--helpful"], ["--calibrate"]])

@@ -73,9 +73,9 @@ def test_the_json_has_means_kinds_and_a_row_a_question(run: Run, questions: Path
     assert found["by_kind"]["off_topic"]["n"] == 1
     assert found["run"]["of"] == "helpful"
     rows = found["questions"]
-    assert [(row["id"], row["outcome"], row["failure"]) for row in rows] == [
-        ("lens", "answered", None),
-        ("cup", "refused", None),
+    assert [(row["id"], row["mode"], row["outcome"], row["failure"]) for row in rows] == [
+        ("lens", "extractive", "answered", None),
+        ("cup", "refused", "refused", None),
     ]
     assert rows[0]["measures"]["facts_shown"] == [1, 1]
 
@@ -190,5 +190,5 @@ def test_calibration_prints_shares_below_each_threshold_and_what_to_set(
     for setting in ("RAG_REFUSAL_THRESHOLD", "RAG_ANSWER_THRESHOLD"):
         assert f"{setting}=" in told.out
     found = run("eval", questions, "--calibrate", "--book", "tiny", "--json").json()["refusal"]
-    assert found["answer"]["setting"] == "RAG_ANSWER_THRESHOLD"
-    assert found["answer"]["suggested"]["answerable_refused"] == 0
+    assert found["answer_setting"] == "RAG_ANSWER_THRESHOLD"
+    assert found["suggested_answer"]["answerable_refused"] == 0

@@ -56,7 +56,7 @@ UNANSWERABLE = Question("u", "Who wrote it?", "unanswerable", answerable=False)
 
 
 KEYS = (
-    "n recall@5 hit@1 hit@5 mrr ndcg@10 precision iou context_tokens p50_ms p95_ms degraded"
+    "n recall@5 hit@1 hit@5 mrr ndcg@10 precision context_tokens p50_ms p95_ms degraded"
 ).split()
 
 
@@ -70,14 +70,8 @@ def test_the_summary_has_the_same_keys_whatever_k_and_whatever_was_asked(
 
 def test_another_k_adds_its_own_recall_and_hits() -> None:
     summary = evaluate([stack_question()], EvaluationRequest(k=1)).summary()
-    assert {"recall@1", "hit@1", "recall@5", "hit@5", "paragraphs.recall@1"} <= set(summary)
+    assert {"recall@1", "hit@1", "recall@5", "hit@5"} <= set(summary)
     assert "recall@8" not in summary
-
-
-def test_paragraphs_are_ranked_and_measured_like_chunks() -> None:
-    summary = evaluate([stack_question()]).summary()
-    for name in ("recall@5", "hit@1", "hit@5", "mrr", "ndcg@10", "precision", "iou"):
-        assert summary[f"paragraphs.{name}"] > 0
 
 
 def test_scores_are_means_over_the_answerable_questions() -> None:
@@ -85,8 +79,7 @@ def test_scores_are_means_over_the_answerable_questions() -> None:
     summary = evaluate([stack_question(), lost, UNANSWERABLE], EvaluationRequest(k=1)).summary()
     assert summary["n"] == 2
     assert summary["recall@1"] == summary["hit@1"] == summary["mrr"] == 0.5
-    assert summary["precision"] == summary["iou"] == 0.5
-    assert summary["context_recall"] == 0.5
+    assert summary["precision"] == 0.5
     assert summary["context_tokens"] == 9
 
 

@@ -109,12 +109,8 @@ def test_means_are_over_the_questions_that_a_metric_applies_to() -> None:
         "n": 5,
         "answerable": 3,
         "citation_precision": 1,
-        "answer_coverage": 0.6667,
-        "refusal_precision": 0.5,
-        "refusal_recall": 0.5,
         "refused": 2,
         "facts_shown": 0.3333,
-        "answer_facts": 0.3333,
         "words_shown": 7,  # of the two that show any
         "found": 1,
         "cited_gold": 0.6667,

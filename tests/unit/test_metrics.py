@@ -63,23 +63,10 @@ def test_hit_at_k_and_reciprocal_rank_follow_the_first_hit() -> None:
     assert (scores.hit(1), scores.hit(2), scores.reciprocal_rank) == (0.0, 1.0, 0.5)
 
 
-def test_the_right_page_counts_apart_from_the_right_place_on_it() -> None:
-    ranking = [chunk((0, 90), file="b.md"), chunk((500, 600)), chunk((0, 100))]
-    scores = score_ranking(question((0, 100)), ranking, 5)
-    assert (scores.hit(2), scores.page_hit(1), scores.page_hit(2)) == (0.0, 0.0, 1.0)
-    by_file = score_ranking(question(gold_file="b.md"), ranking, 5)
-    assert by_file.page_hit(1) == 1.0
-
-
 def test_precision_counts_repeated_characters_in_its_denominator() -> None:
     ranking = [chunk((0, 100)), chunk((50, 150))]
     scores = score_ranking(question((60, 90)), ranking, 5)
     assert scores.precision == pytest.approx(30 / 200)
-
-
-def test_iou_adds_the_gold_characters_that_were_missed() -> None:
-    scores = score_ranking(question((60, 90), (300, 350)), [chunk((0, 100))], 5)
-    assert scores.iou == pytest.approx(30 / (100 + 50))
 
 
 def test_golds_that_overlap_are_not_counted_twice_in_precision() -> None:
@@ -98,7 +85,7 @@ def test_by_gold_file_any_chunk_of_the_file_is_a_hit() -> None:
     scores = score_ranking(by_file, [chunk((0, 9), file="b.md"), chunk((0, 9), file="ch1/a.md")], 5)
     assert (scores.recall, scores.first_hit) == (1.0, 2)
     assert scores.ndcg == pytest.approx(1 / log2(3))
-    assert (scores.precision, scores.iou) == (None, None)
+    assert scores.precision is None
 
 
 def test_a_gold_file_that_ends_with_a_slash_is_a_folder() -> None:
@@ -131,7 +118,7 @@ def test_ndcg_looks_ten_deep() -> None:
 def test_nothing_retrieved_scores_zero() -> None:
     scores = score_ranking(question((0, 100)), [], 5)
     assert (scores.recall, scores.first_hit, scores.ndcg) == (0, 0, 0)
-    assert (scores.precision, scores.iou) == (0, 0)
+    assert scores.precision == 0
 
 
 _span = st.tuples(st.integers(0, 400), st.integers(1, 120)).map(lambda p: (p[0], p[0] + p[1]))
@@ -151,15 +138,11 @@ _questions = st.builds(
 
 
 @given(_questions, _chunks)
-def test_scores_stay_between_0_and_1_and_iou_below_precision_and_recall(
-    asked: Question, ranking: list[Retrieved]
-) -> None:
+def test_scores_stay_between_0_and_1(asked: Question, ranking: list[Retrieved]) -> None:
     scores = score_ranking(asked, ranking, 5)
     assert scores.precision is not None
-    assert scores.iou is not None
-    for value in (scores.recall, scores.ndcg, scores.precision, scores.iou):
+    for value in (scores.recall, scores.ndcg, scores.precision):
         assert 0 <= value <= 1 + 1e-9
-    assert scores.iou <= scores.precision + 1e-9
 
 
 @given(_questions, _chunks)

@@ -25,8 +25,6 @@ class RefusalPoint:
     """
 
     threshold: float
-    precision: float
-    """Share of the refused questions that are unanswerable; 0 if none is refused."""
     recall: float
     """Share of the unanswerable questions that are refused."""
     answerable_refused: float
@@ -46,7 +44,7 @@ class RefusalCurve:
     current_answer: RefusalPoint
     suggested_answer: RefusalPoint
     """The answer threshold by the same rule with `BELOW_TOLERATED`."""
-    points: tuple[RefusalPoint, ...]
+    curve: tuple[RefusalPoint, ...]
 
 
 def refusal_curve(
@@ -61,12 +59,10 @@ def refusal_curve(
         return None
 
     def at(threshold: float) -> RefusalPoint:
-        wrong, right = bisect_left(positives, threshold), bisect_left(negatives, threshold)
         return RefusalPoint(
             threshold,
-            precision=right / (right + wrong) if right + wrong else 0.0,
-            recall=right / len(negatives),
-            answerable_refused=wrong / len(positives),
+            recall=bisect_left(negatives, threshold) / len(negatives),
+            answerable_refused=bisect_left(positives, threshold) / len(positives),
         )
 
     candidates = [*map(at, _between(sorted({*positives, *negatives})))]
@@ -85,7 +81,7 @@ def refusal_curve(
         suggested=suggested(REFUSED_TOLERATED),
         current_answer=at(current.answer_threshold),
         suggested_answer=suggested(BELOW_TOLERATED),
-        points=tuple(at(step / STEPS) for step in range(STEPS + 1)),
+        curve=tuple(at(step / STEPS) for step in range(STEPS + 1)),
     )
 
 

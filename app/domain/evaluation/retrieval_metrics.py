@@ -33,7 +33,7 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class RankingScores:
-    """Scores of one question. `precision` and `iou` are None without gold spans."""
+    """Scores of one question. `precision` is None without gold spans."""
 
     recall: float
     """Share of the gold characters that the first k chunks cover. If the gold spans are
@@ -46,16 +46,9 @@ class RankingScores:
     """Distinct gold characters in the first k chunks, divided by all characters of those chunks,
     repeats included. As in Smith and Troynikov, "Evaluating Chunking Strategies for Retrieval",
     Chroma 2024, but with characters instead of tokens and k chunks."""
-    iou: float | None
-    """The same with missed gold characters added to the denominator (ibid.)."""
-    first_page_hit: int
-    """Rank of the first chunk of a gold file, from 1; 0 if there is none."""
 
     def hit(self, k: int) -> float:
         return float(0 < self.first_hit <= k)
-
-    def page_hit(self, k: int) -> float:
-        return float(0 < self.first_page_hit <= k)
 
     @property
     def reciprocal_rank(self) -> float:
@@ -65,38 +58,21 @@ class RankingScores:
 def score_ranking(question: Question, ranking: Sequence[Retrieved], k: int) -> RankingScores:
     """Score a ranking, best first. Pass at least NDCG_DEPTH chunks if that many were retrieved."""
     found = [_found(question, retrieved) for retrieved in ranking]
-    first_hit = _first(found)
-    files = {gold.file for gold in question.gold}
-    precision, iou = _precision_and_iou(question.gold, ranking[:k])
+    first_hit = next((rank for rank, hit in enumerate(found, 1) if hit), 0)
     any_is_enough = question.alternatives or not question.gold
     return RankingScores(
         recall=recall(question, ranking[:k]),
         first_hit=first_hit,
         ndcg=_ndcg_any(first_hit) if any_is_enough else _ndcg_parts(found, len(question.gold)),
-        precision=precision,
-        iou=iou,
-        first_page_hit=_first(one.file in files for one in ranking) if files else first_hit,
+        precision=_precision(question.gold, ranking[:k]) if question.gold else None,
     )
 
 
-def _first(hits: Iterable[object]) -> int:
-    """Return the rank of the first hit, from 1; 0 if there is none."""
-    return next((rank for rank, hit in enumerate(hits, 1) if hit), 0)
-
-
-def _precision_and_iou(
-    golds: Sequence[GoldSpan], retrieved: Sequence[Retrieved]
-) -> tuple[float, float] | tuple[None, None]:
-    if not golds:
-        return None, None
-    length = sum(one.length for one in retrieved)
-    if not length:
-        return 0.0, 0.0
+def _precision(golds: Sequence[GoldSpan], retrieved: Sequence[Retrieved]) -> float:
     # Gold spans may overlap, so characters of their union are counted.
     union = [GoldSpan(file, *span) for file, span in _union(golds)]
-    covered = sum(coverage(union, retrieved))
-    missed = sum(gold.end - gold.start for gold in union) - covered
-    return covered / length, covered / (length + missed)
+    length = sum(one.length for one in retrieved)
+    return sum(coverage(union, retrieved)) / length if length else 0.0
 
 
 def recall(question: Question, retrieved: Sequence[Retrieved]) -> float:
