@@ -34,7 +34,7 @@ class RealServer:
     url: str
 
     def index(self, client: AsyncQdrantClient | None = None) -> ServerIndex:
-        options = ServerOptions(replication_factor=2 if "," in self.url else 1)
+        options = ServerOptions(replicas=2 if "," in self.url else 1)
         return ServerIndex(client or self.client, self.prefix, self.url, options)
 
     def collection(self, name: int | str) -> str:

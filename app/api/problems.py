@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -61,28 +61,15 @@ class Problem(BaseModel):
     """An RFC 9457 problem: `application/problem+json`."""
 
     type: str = "about:blank"
-    title: Annotated[str, Field(description="The status in words.")]
+    title: Annotated[str, Field(description="The status in words.", examples=["Not Found"])]
     status: int
     detail: Annotated[str, Field(description="Explanation of this problem, for a person.")]
-    code: Annotated[str, Field(description="Stable name of the error.")]
+    code: Annotated[
+        str, Field(description="Stable name of the error.", examples=["book_not_found"])
+    ]
     request_id: Annotated[str, Field(description="Also in `X-Request-ID` and in the log.")]
     errors: list[InvalidField] | None = None
     retry_after: Annotated[float | None, Field(description="Seconds to wait, if known.")] = None
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "type": "about:blank",
-                    "title": "Not Found",
-                    "status": 404,
-                    "detail": "no book 'biology' in the index",
-                    "code": "book_not_found",
-                    "request_id": "6f1f0c5b2c3a4b0d",
-                }
-            ]
-        }
-    )
 
 
 class ErrorEvent(BaseModel):

@@ -7,12 +7,13 @@ import io
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from app.domain.owner_report import DayUse, OwnerReport, QuestionCluster
@@ -23,44 +24,21 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).resolve().parent / "templates"
 _FORMULA = re.compile(r"(^|[;\n])(?=[\s\"']*[=+\-@]|\t)")
-_COLUMNS = (
-    "question",
-    "asked",
-    "readers",
-    "not_answered",
-    "refused",
-    "uncertain",
-    "rated_down",
-    "nearest_section",
-    "nearest_url",
-    "why",
-    "other_wordings",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A day of a chart; lengths are in units of the SVG viewBox."""
-
-    x: float
-    width: float
-    height: float
-    inner: float
-    """Height of the darker part."""
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    title: str
-    most: str
-    """The highest bar's value."""
-    bars: tuple[Bar, ...]
-    first: str
-    last: str
-
-
-WIDTH, HEIGHT = 300.0, 80.0
+_COLUMNS: Mapping[str, Callable[[QuestionCluster], object]] = {
+    "question": attrgetter("question"),
+    "asked": attrgetter("asked"),
+    "readers": attrgetter("readers"),
+    "not_answered": attrgetter("not_answered"),
+    "refused": attrgetter("refused"),
+    "uncertain": attrgetter("uncertain"),
+    "rated_down": attrgetter("down"),
+    "nearest_section": lambda one: one.nearest.section if one.nearest else "",
+    "nearest_url": lambda one: one.nearest.url if one.nearest else "",
+    "why": lambda one: "; ".join(one.why),
+    "other_wordings": lambda one: " | ".join(one.others),
+}
+Values: TypeAlias = Sequence[tuple[float, float]]
+"""Of each day, the height of its bar and that of the darker part."""
 
 
 def report_html(report: OwnerReport, *, books: Sequence[str] = (), days: int = 0) -> str:
@@ -74,8 +52,6 @@ def report_html(report: OwnerReport, *, books: Sequence[str] = (), days: int = 0
         style=style(),
         books=books,
         days=days,
-        width=WIDTH,
-        height=HEIGHT,
     )
     return printable(shown)
 
@@ -115,34 +91,13 @@ def _is_web_address(url: str) -> bool:
         return False
 
 
-def _charts(days: Sequence[DayUse]) -> tuple[Chart, ...]:
-    asked = [(float(day.questions), float(day.not_answered)) for day in days]
+def _charts(days: Sequence[DayUse]) -> Iterator[tuple[str, str, Values]]:
+    """Yield title, format of values, and values of each chart."""
+    asked = [(day.questions, day.not_answered) for day in days]
     times = [(day.p95_ms, day.median_ms) for day in days]
-    usd = [(day.usd, 0.0) for day in days]
-    return (
-        _chart("Questions; darker: not answered", "{:,.0f}", days, asked),
-        _chart("Milliseconds: 95th percentile; darker: median", "{:,.0f}", days, times),
-        _chart("Providers, US dollars", "{:,.4f}", days, usd),
-    )
-
-
-def _chart(
-    title: str, form: str, days: Sequence[DayUse], values: Sequence[tuple[float, float]]
-) -> Chart:
-    most = max((value for value, _ in values), default=0.0)
-    step = WIDTH / max(1, len(values))
-    bars = tuple(
-        Bar(
-            x=round(number * step, 2),
-            width=round(step * 0.8, 2),
-            height=round(value / most * HEIGHT, 2) if most else 0.0,
-            inner=round(inner / most * HEIGHT, 2) if most else 0.0,
-            label=f"{day.day}: {form.format(value)}",
-        )
-        for number, (day, (value, inner)) in enumerate(zip(days, values, strict=True))
-    )
-    ends = (str(days[0].day), str(days[-1].day)) if days else ("", "")
-    return Chart(title, form.format(most), bars, *ends)
+    yield "Questions; darker: not answered", "{:,.0f}", asked
+    yield "Milliseconds: 95th percentile; darker: median", "{:,.0f}", times
+    yield "Providers, US dollars", "{:,.4f}", [(day.usd, 0.0) for day in days]
 
 
 def report_json(report: OwnerReport) -> str:
@@ -156,23 +111,7 @@ def report_csv(report: OwnerReport) -> str:
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
     for one in report.most_asked:
-        near = one.nearest
-        writer.writerow(
-            _cell(value)
-            for value in (
-                one.question,
-                one.asked,
-                one.readers,
-                one.not_answered,
-                one.refused,
-                one.uncertain,
-                one.down,
-                near.section if near else "",
-                near.url if near else "",
-                "; ".join(one.why),
-                " | ".join(one.others),
-            )
-        )
+        writer.writerow(_cell(column(one)) for column in _COLUMNS.values())
     return out.getvalue()
 
 

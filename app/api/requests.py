@@ -27,6 +27,7 @@ MAX_TURN_CHARS = 8_000
 MAX_HISTORY_CHARS = 32_000
 MAX_SELECTION_CHARS = 4_000
 MAX_RESULTS = 50
+EXAMPLE = "What is an inverted index?"
 
 Question = Annotated[
     str,
@@ -35,7 +36,7 @@ Question = Annotated[
         json_schema_extra={"minLength": 1},
         description="The reader's question, in any language. "
         f"At most {MAX_QUESTION_CHARS:,} characters.",
-        examples=["What is an inverted index?"],
+        examples=[EXAMPLE],
     ),
 ]
 
@@ -156,7 +157,7 @@ class ChatRequest(RequestBody):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"question": "What is an inverted index?", "stream": True}],
+            "examples": [{"question": EXAMPLE, "stream": True}],
             "allOf": [
                 _needs([Scope.SELECTION], "selection", {"type": "object"}),
                 _needs(NEEDS_PAGE, "page_url", {"minLength": 1}),

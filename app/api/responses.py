@@ -22,6 +22,8 @@ from app.domain.glossary import TermOnPage
 from app.domain.printable import printable
 from app.domain.retrieval.query import Hit
 
+ParagraphId = Annotated[str, Field(examples=["p-8v4x1q0mhz"])]
+
 
 class Body(BaseModel):
     """A body whose texts people can look at, whatever a book, reader or model wrote."""
@@ -52,7 +54,11 @@ _PERMALINK = (
     "`GET /cite/{paragraph_id}` of this server: redirects to the paragraph's current page. A path, "
     "or an absolute URL if `RAG_PUBLIC_URL` is set."
 )
-Permalink = Annotated[str, AfterValidator(_public), Field(description=_PERMALINK)]
+Permalink = Annotated[
+    str,
+    AfterValidator(_public),
+    Field(description=_PERMALINK, examples=["/cite/p-8v4x1q0mhz?book=small-book-of-search"]),
+]
 
 
 class CitationBody(Body):
@@ -65,7 +71,7 @@ class CitationBody(Body):
     index: Annotated[int, Field(description="The number shown to the reader, from 1.")]
     start: int
     end: int
-    paragraph_id: str
+    paragraph_id: ParagraphId
     url: Annotated[str, Field(description="Opens the book's site at this paragraph.")]
     permalink: Permalink
     title: Annotated[str, Field(description="Title of the paragraph's section.")]
@@ -89,14 +95,14 @@ class FigureBody(Body):
     ]
     alt: Annotated[str, Field(description="The text that stands for the image.")]
     caption: Annotated[str, Field(description='Its caption in the book; "" if it has none.')]
-    paragraph_id: str
+    paragraph_id: ParagraphId
     page_url: Annotated[str, Field(description="Opens the book's site at the figure.")]
 
 
 class PassageBody(Body):
     """Adjoining paragraphs of the book, shown whole, with the sentences that answer."""
 
-    paragraph_ids: list[str]
+    paragraph_ids: list[ParagraphId]
     text: Annotated[str, Field(description="Markdown: the paragraphs, an empty line between them.")]
     heading_path: list[str]
     url: Annotated[
@@ -116,7 +122,7 @@ class PassageBody(Body):
 class SourceBody(Body):
     """A paragraph used for the answer or, in a refusal, a section near the question."""
 
-    paragraph_id: str
+    paragraph_id: ParagraphId
     url: str
     title: str
     heading_path: list[str]
@@ -138,70 +144,8 @@ class StatementBody(Body):
     supported: bool
 
 
-_SENTENCE = (
-    "A document is the unit that the system returns: a web page, an e-mail, a chapter, a paragraph."
-)
-_PAGE = "/pages/small-book-of-search/01-why-search.html#what-is-ir"
-_PERMALINK_EXAMPLE = "/cite/p-8v4x1q0mhz?book=small-book-of-search"
-_HEADINGS: list[JsonValue] = ["1. Why Search?", "What information retrieval is"]
-_ANSWER_EXAMPLE: dict[str, JsonValue] = {
-    "answer": _SENTENCE,
-    "mode": "extractive",
-    "confidence": "answered",
-    "refused": False,
-    "citations": [
-        {
-            "index": 1,
-            "start": 0,
-            "end": 94,
-            "paragraph_id": "p-8v4x1q0mhz",
-            "url": f"{_PAGE}:~:text=A%20document%20is%20the%20unit",
-            "permalink": _PERMALINK_EXAMPLE,
-            "title": "What information retrieval is",
-            "heading_path": _HEADINGS,
-            "quote": _SENTENCE,
-            "prefix": "",
-            "suffix": " A collection (or corpus) is the",
-            "book": "small-book-of-search",
-            "file": "01-why-search.md",
-            "spans": [[1304, 1562]],
-        }
-    ],
-    "passages": [
-        {
-            "paragraph_ids": ["p-8v4x1q0mhz"],
-            "text": f"{_SENTENCE} A collection (or corpus) is the set of all documents.",
-            "heading_path": _HEADINGS,
-            "url": f"{_PAGE}:~:text=A%20document%20is%20the%20unit",
-            "permalink": _PERMALINK_EXAMPLE,
-            "marks": [[0, 94]],
-            "figures": [],
-        }
-    ],
-    "figures": [],
-    "sources": [
-        {
-            "paragraph_id": "p-8v4x1q0mhz",
-            "url": _PAGE,
-            "title": "What information retrieval is",
-            "heading_path": _HEADINGS,
-            "score": 0.91,
-        }
-    ],
-    "degraded": [],
-    "usage": {"input_tokens": 0, "output_tokens": 0},
-    "statements": [{"start": 0, "end": 94, "supported": True}],
-    "citation_precision": 1.0,
-    "coverage": 1.0,
-    "exercise": "",
-    "follow_ups": ['What does "corpus" mean?'],
-    "searched_for": "",
-    "answer_id": "1f0c9d3e5b7a2c44",
-}
-
-
 class AnswerBody(Body):
-    answer: str
+    answer: Annotated[str, Field(examples=["A document is the unit that the system returns."])]
     mode: Annotated[
         AnswerMode,
         Field(
@@ -267,8 +211,6 @@ class AnswerBody(Body):
         str, Field(description='For `POST /v1/feedback`; "" if the server accepts no feedback.')
     ] = ""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_ANSWER_EXAMPLE]})
-
 
 class HitBody(Body):
     chunk_id: str
@@ -282,7 +224,7 @@ class HitBody(Body):
     section: str
     heading_path: list[str]
     content_type: BlockKind
-    paragraph_ids: list[str]
+    paragraph_ids: list[ParagraphId]
     token_count: int
     file: str
     spans: list[tuple[int, int]]
@@ -319,7 +261,7 @@ class TermBody(Body):
 
     term: Annotated[str, Field(examples=["posting"])]
     definition: str
-    paragraph_id: str
+    paragraph_id: ParagraphId
     url: Annotated[str, Field(description="Opens the book's site at the glossary's entry.")]
     forms: Annotated[
         list[str],
@@ -339,7 +281,7 @@ class GlossaryBody(Body):
 
 
 class ExerciseBody(Body):
-    paragraph_id: str
+    paragraph_id: ParagraphId
     text: Annotated[str, Field(description="Markdown of the exercise, without its solution.")]
 
 

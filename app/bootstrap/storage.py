@@ -64,13 +64,7 @@ async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore
     from app.adapters.qdrant.server import ServerIndex  # noqa: PLC0415
     from app.adapters.qdrant.server_schema import ServerOptions  # noqa: PLC0415
 
-    options = ServerOptions(
-        replication_factor=settings.qdrant_replicas,
-        # Writes go on while a node of two replicas is lost; of three, two agree.
-        write_consistency_factor=(settings.qdrant_replicas + 1) // 2,
-        quantization=settings.qdrant_quantization,
-        on_disk_vectors=settings.qdrant_quantization == "int8",
-    )
+    options = ServerOptions(settings.qdrant_replicas, settings.qdrant_quantization)
     async with _client(settings, url) as client:
         yield ServerIndex(client, settings.qdrant_collection_prefix, url, options)
 

@@ -197,7 +197,7 @@ async def fault_round(nodes: list[QdrantNode], source: random.Random) -> str:
 async def rounds(urls: list[str], nodes: list[QdrantNode], options: argparse.Namespace) -> Figures:
     source, figures = random.Random(options.seed), Figures()
     url = ",".join(urls)
-    replicas = ServerOptions(replication_factor=2, write_consistency_factor=options.consistency)
+    replicas = ServerOptions(replicas=2)
     clients = [server_client(url, None) for _ in range(2)]
     try:
         reader, writer = (ServerIndex(client, "bench", url, replicas) for client in clients)
@@ -236,7 +236,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--binary", default=BINARY, help="the qdrant program (QDRANT_TEST_BINARY)")
     made.add_argument("--rounds", type=int, default=20)
     made.add_argument("--seed", type=int, default=1)
-    made.add_argument("--consistency", type=int, default=1, help="copies that confirm a write")
     return made
 
 

@@ -306,7 +306,7 @@ def test_a_cluster_answers_and_publishes_while_any_one_node_is_lost(tmp_path: Pa
                 await asyncio.to_thread(wait_whole, nodes)
                 assert await found(index) == ids(range(number))
 
-        play(",".join(urls), scenario, options=ServerOptions(replication_factor=2))
+        play(",".join(urls), scenario, options=ServerOptions(replicas=2))
     finally:
         for one in nodes:
             one.stop(signal.SIGKILL)

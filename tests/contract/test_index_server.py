@@ -127,13 +127,7 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
     double: QdrantDouble,
 ) -> None:
     serve(double, exists=False)
-    options = ServerOptions(
-        shard_number=6,
-        replication_factor=2,
-        write_consistency_factor=2,
-        quantization="int8",
-        on_disk_vectors=True,
-    )
+    options = ServerOptions(replicas=3, quantization="int8")
 
     async def scenario() -> None:
         async with index_at(double.url, options) as index:
@@ -142,7 +136,8 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
 
     asyncio.run(scenario())
     common = {
-        "replication_factor": 2,
+        "replication_factor": 3,
+        "shard_number": 1,
         "strict_mode_config": {
             "enabled": True,
             "max_query_limit": 1_000,
@@ -159,7 +154,7 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
         if request.method == "PUT" and request.path.count("/") == 2
     }
     assert bodies == {
-        BOOKS: {"vectors": {}, "shard_number": 1, "write_consistency_factor": 1, **common},
+        BOOKS: {"vectors": {}, "write_consistency_factor": 1, **common},
         "/collections/textbook~1024": {
             "vectors": {
                 "dense": {
@@ -173,7 +168,6 @@ def test_what_is_missing_is_created_with_indexes_and_limits_before_the_first_poi
             },
             "sparse_vectors": {"bm25": {}},
             "hnsw_config": {"m": 16, "payload_m": 16},
-            "shard_number": 6,
             "write_consistency_factor": 2,
             **common,
         },
@@ -205,7 +199,7 @@ def test_a_point_carries_both_vectors_the_generation_and_the_whole_chunk(
     serve(double)
 
     async def scenario() -> None:
-        async with index_at(double.url, ServerOptions(strict_mode=False)) as index:
+        async with index_at(double.url) as index:
             writer = await index.begin(BookId("book"), 2)
             point = points("book", [1])[0]
             sparse = SparseVector((7, 4_294_967_295), (0.5, 1.5))

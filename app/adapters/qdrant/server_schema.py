@@ -28,17 +28,12 @@ GENERATION_FIELD = "generation"
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """The defaults fit one node. For high availability use 3 nodes, 2 replicas, consistency 2."""
+    """The defaults fit one node. For high availability use 3 nodes and 2 replicas."""
 
-    shard_number: int = 1
-    replication_factor: int = 1
-    write_consistency_factor: int = 1
+    replicas: int = 1
     quantization: Literal["none", "int8"] = "none"
-    """int8 takes a quarter of the memory; the best candidates are rescored with the originals."""
-    on_disk_vectors: bool = False
-    """Keep the original vectors on disk; with int8, only the quantized vectors need memory."""
-    strict_mode: bool = True
-    """The server refuses filters on fields without an index, and requests above its limits."""
+    """int8 takes a quarter of the memory: the original vectors are on disk, and the best candidates
+    are rescored with them."""
 
 
 BATCH = 256
@@ -49,6 +44,19 @@ PAGE = 1_000
 
 SEARCHES = 64
 """Searches in one request."""
+
+_STRICT_MODE = models.StrictModeConfig(
+    enabled=True,
+    unindexed_filtering_retrieve=False,
+    unindexed_filtering_update=False,
+    max_query_limit=PAGE,
+    upsert_max_batchsize=BATCH,
+    search_max_batchsize=SEARCHES,
+    filter_max_conditions=64,
+)
+"""The server refuses filters on fields without an index, and requests above these limits."""
+
+_INT8 = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
 
 
 class Schema:
@@ -86,7 +94,6 @@ class Schema:
             self.books,
             records,
             vectors_config={},
-            shard_number=1,
             # If fewer replicas than this factor accept a write, Qdrant reports an error but keeps
             # the write on those that did. With 1, replicas that failed are disabled instead, so two
             # replicas of a record never differ.
@@ -99,8 +106,8 @@ class Schema:
             sparse_vectors_config={SPARSE: models.SparseVectorParams()},
             # One HNSW graph for each book, and one over all for questions without a book.
             hnsw_config=models.HnswConfigDiff(m=16, payload_m=16),
-            shard_number=self.options.shard_number,
-            write_consistency_factor=self.options.write_consistency_factor,
+            # Writes go on while a node of two replicas is lost; of three, two agree.
+            write_consistency_factor=(self.options.replicas + 1) // 2,
         )
 
     async def _create(
@@ -115,8 +122,9 @@ class Schema:
             with suppress(CollectionExists):
                 await self._client.create_collection(
                     name,
-                    replication_factor=self.options.replication_factor,
-                    strict_mode_config=_strict_mode(self.options),
+                    shard_number=1,
+                    replication_factor=self.options.replicas,
+                    strict_mode_config=_STRICT_MODE,
                     **layout,
                 )
         present = (await self._client.get_collection(name)).payload_schema or {}
@@ -144,19 +152,12 @@ def match_any(field: str, values: Sequence[str]) -> models.FieldCondition:
 
 
 def _vector_params(dimension: int, options: ServerOptions) -> models.VectorParams:
+    quantized = options.quantization == "int8"
     return models.VectorParams(
         size=dimension,
         distance=models.Distance.COSINE,
-        on_disk=options.on_disk_vectors,
-        quantization_config=(
-            models.ScalarQuantization(
-                scalar=models.ScalarQuantizationConfig(
-                    type=models.ScalarType.INT8, quantile=0.99, always_ram=True
-                )
-            )
-            if options.quantization == "int8"
-            else None
-        ),
+        on_disk=quantized,
+        quantization_config=models.ScalarQuantization(scalar=_INT8) if quantized else None,
     )
 
 
@@ -165,18 +166,4 @@ def search_params(options: ServerOptions) -> models.SearchParams | None:
         return None
     return models.SearchParams(
         quantization=models.QuantizationSearchParams(rescore=True, oversampling=2.0)
-    )
-
-
-def _strict_mode(options: ServerOptions) -> models.StrictModeConfig | None:
-    if not options.strict_mode:
-        return None
-    return models.StrictModeConfig(
-        enabled=True,
-        unindexed_filtering_retrieve=False,
-        unindexed_filtering_update=False,
-        max_query_limit=PAGE,
-        upsert_max_batchsize=BATCH,
-        search_max_batchsize=SEARCHES,
-        filter_max_conditions=64,
     )

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.api.asking import EventStream, streamed
 from app.api.events import MEDIA_TYPE, data_frame, json_frame
@@ -18,7 +18,7 @@ from app.api.keys import BEARER
 from app.api.limits import answer_place
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_request
-from app.api.requests import BookName
+from app.api.requests import EXAMPLE, BookName
 from app.api.responses import CitationBody, answer_json
 from app.api.routes import Rag, problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
@@ -61,26 +61,10 @@ class UiRequest(ReadingContext):
             max_length=MAX_MESSAGES,
             description="The last one, of role `user`, is the question; the latest earlier ones "
             "are the history, within the limits of `POST /v1/chat`. Only `text` parts are read.",
+            examples=[[{"role": "user", "parts": [{"type": "text", "text": EXAMPLE}]}]],
         ),
     ]
     book: BookName | None = None
-
-    model_config = ConfigDict(
-        extra="ignore",
-        json_schema_extra={
-            "examples": [
-                {
-                    "book": "small-book-of-search",
-                    "messages": [
-                        {
-                            "role": "user",
-                            "parts": [{"type": "text", "text": "What is an inverted index?"}],
-                        }
-                    ],
-                }
-            ]
-        },
-    )
 
 
 class UiMessageEvents:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.api.asking import answered, streamed
 from app.api.events import MEDIA_TYPE, data_frame, json_frame
@@ -24,7 +24,7 @@ from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_re
 from app.api.protocols.housekeeping import housekeeping_reply
 from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
 from app.api.protocols.openai_errors import errors, stream_error
-from app.api.requests import ChatRequest
+from app.api.requests import EXAMPLE, ChatRequest
 from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.answer import (
@@ -70,7 +70,9 @@ class ResponseFormat(BaseModel):
 
 
 class CompletionRequest(ReadingContext):
-    model: Annotated[str, Field(description="The id of an indexed book.", examples=["my-book"])]
+    model: Annotated[
+        str, Field(description="The id of an indexed book.", examples=["small-book-of-search"])
+    ]
     messages: Annotated[
         list[Message],
         Field(
@@ -79,24 +81,13 @@ class CompletionRequest(ReadingContext):
             description="The last one, of role `user`, is the question; the latest earlier ones of "
             "`user` and `assistant` are the history, within the limits of `POST /v1/chat`. Other "
             "roles are ignored.",
+            examples=[[{"role": "user", "content": EXAMPLE}]],
         ),
     ]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: int | None = None
     response_format: ResponseFormat | None = None
-
-    model_config = ConfigDict(
-        extra="ignore",
-        json_schema_extra={
-            "examples": [
-                {
-                    "model": "small-book-of-search",
-                    "messages": [{"role": "user", "content": "What is an inverted index?"}],
-                }
-            ]
-        },
-    )
 
 
 def _annotations(links: Sequence[CitationLink]) -> list[dict[str, Any]]:
