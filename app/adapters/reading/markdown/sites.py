@@ -28,11 +28,15 @@ from app.services.safe_paths import shown_name
 
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 """A number before a name of Docusaurus's; not that of a version or date."""
-_LITERAL = r"""\b%s\s*:\s*(['"`])(?P<value>[^'"`\n$]*)\1"""
 _UNREAD = {
     ".qmd": "Quarto", ".rst": "reStructuredText", ".rmd": "R Markdown", ".adoc": "AsciiDoc",
     ".asciidoc": "AsciiDoc", ".ptx": "PreTeXt",
 }  # fmt: skip
+_SCRIPT = re.compile(r"\.[mc]?[jt]s$")
+_UNREAD_SCRIPT = (
+    "JavaScript is not read: give --base-url, the address of the pages of docs/, and "
+    "sidebars.json, or the built site"
+)
 _BUILDS = "build site book _build/html _site public dist docs/.vitepress/dist".split()
 """Where generators put the built site beside its sources."""
 
@@ -108,6 +112,8 @@ def open_sources(
     except InputError as error:
         base = ""
         warnings.append(SourceWarning(f"left out: {error}", config, 0))
+    if _SCRIPT.search(config) and not (base and facts.entries):
+        warnings.append(SourceWarning(_UNREAD_SCRIPT, config, 0))
     found = sorted(page_names(files, facts.folder), key=facts.order)
     listed = _listed(files, facts, found)
     pages = [_page(facts, one, base.rstrip("/")) for one in listed]
@@ -279,28 +285,29 @@ def _address(settings: Mapping[str, object]) -> str:
 
 def _docusaurus(files: SourceFiles, config: str) -> _Facts:
     root = config.rpartition("/")[0]
-    text = files.settings(config) if config else ""
-    folder = normpath(join(root, _literal(text, "path") or "docs"))
-    folder = folder if files.has_folder(folder) else ("docs" if files.has_folder("docs") else "")
+    site = _json_table(files, join(root, "site.json"))
+    parts = (site.get("url"), site.get("baseUrl"), _table(site, "docs").get("routeBasePath"))
+    folder = next(filter(files.has_folder, (join(root, "docs"), "docs")), "")
     docs = {name: front_matter_of(files, join(folder, name)) for name in page_names(files, folder)}
-    sidebars = join(root, "sidebars.json")
-    base = f"{_literal(text, 'url').rstrip('/')}/{_literal(text, 'baseUrl').strip('/')}".rstrip("/")
-    route = _literal(text, "routeBasePath") if "routeBasePath" in text else "docs" if text else ""
+    sidebars = _json_table(files, join(root, "sidebars.json"))
+    entries = [entry for one in sidebars.values() for entry in yaml_entries(one)]
     return _Facts(
         folder,
-        _sidebar_entries(files, sidebars) if files.has(sidebars) else None,
-        _literal(text, "title"),
-        base_url=base,
-        path_of=lambda name: f"{route.strip('/')}/{_doc_path(name, docs[name])}",
+        entries or None,
+        base_url="/".join(filter(None, (str(one or "").strip("/") for one in parts))),
+        path_of=lambda name: _doc_path(name, docs[name]),
         names={_doc_id(name, front): name for name, front in docs.items()},
         order=lambda name: _doc_order(name, docs[name]),
     )
 
 
-def _literal(text: str, key: str) -> str:
-    """Return a literal of a configuration; nothing else of its JavaScript is read."""
-    found = re.search(_LITERAL % rf"['\"]?{key}['\"]?", text)
-    return found["value"] if found else ""
+def _json_table(files: SourceFiles, file: str) -> Mapping[str, object]:
+    """Return the settings of a JSON file; {} if there is none. BookError if it is not JSON."""
+    try:
+        loaded = well_formed_value(json.loads(files.settings(file))) if files.has(file) else {}
+    except (ValueError, RecursionError) as error:
+        raise BookError(f"is not JSON: {error}", file) from error
+    return loaded if isinstance(loaded, Mapping) else {}
 
 
 def _doc_id(name: str, front: Mapping[str, object]) -> str:
@@ -324,15 +331,6 @@ def _doc_order(name: str, front: Mapping[str, object]) -> list[tuple[float, str]
     position = front.get("sidebar_position")
     *above, last = _by_numbers(name)
     return [*above, (float(position), last[1]) if isinstance(position, int | float) else last]
-
-
-def _sidebar_entries(files: SourceFiles, file: str) -> list[Entry]:
-    try:
-        sidebars = well_formed_value(json.loads(files.settings(file)))
-        found = sidebars.values() if isinstance(sidebars, dict) else ()
-        return [entry for one in found for entry in yaml_entries(one)]
-    except (ValueError, RecursionError) as error:
-        raise BookError(f"is not JSON: {error}", file) from error
 
 
 def _table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
