@@ -68,7 +68,8 @@ def test_what_speaks_for_an_answer_must_be_in_one_hit() -> None:
     assert apart < answerability([worded, both])
 
 
-def test_share_is_at_most_one() -> None:
+def test_share_is_at_most_one_and_none_without_terms() -> None:
+    assert share_of_bounds(5.0, {}) == share_of_bounds(5.0, {1: 0.0}) == 0.0
     assert share_of_bounds(9.0, {1: 10.0}) == 0.9
     assert share_of_bounds(12.0, {1: 10.0}) == 1.0
 
@@ -77,11 +78,6 @@ def test_only_the_rarest_terms_of_a_long_question_count() -> None:
     rare = dict.fromkeys(range(8), 5.0)
     common = dict.fromkeys(range(8, 80), 0.5)
     assert share_of_bounds(30.0, rare | common) == share_of_bounds(30.0, rare) == 0.75
-
-
-@pytest.mark.parametrize("bounds", [{}, {1: 0.0}])
-def test_without_terms_there_is_no_share(bounds: dict[int, float]) -> None:
-    assert share_of_bounds(5.0, bounds) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -159,16 +155,6 @@ def test_a_larger_book_scores_the_same_evidence_the_same() -> None:
     assert large >= small - 0.05
 
 
-class CountingIndex(FakeIndex):
-    """Counts the terms whose best scores were asked for."""
-
-    asked = 0
-
-    async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
-        self.asked += len(terms)
-        return await super().best_scores(terms, books)
-
-
 LEXICAL = LexicalEncoder(FakeSparse())
 
 
@@ -179,31 +165,21 @@ def bounds_of(bounds: TermUpperBounds, text: str, books: Sequence[BookId] = ()) 
 
 def test_upper_bound_is_the_best_score_a_chunk_has_by_the_term_alone() -> None:
     chunks = [make_chunk("owl owl owl mouse"), make_chunk("owl", index=1)]
-    bounds = TermUpperBounds(CountingIndex(chunks))
+    bounds = TermUpperBounds(FakeIndex(chunks))
     assert bounds_of(bounds, "owl") == {next(iter(LEXICAL.terms("owl", "en"))): 3.0}
 
 
 def test_term_that_is_in_no_chunk_counts_as_much_as_the_rarest_could() -> None:
-    index = CountingIndex([make_chunk("owl")], [replace(make_manifest(), chunks=1_000)])
+    index = FakeIndex([make_chunk("owl")], [replace(make_manifest(), chunks=1_000)])
     bounds = TermUpperBounds(index)
     (unknown,) = bounds_of(bounds, "zebra").values()
     assert 9.0 < unknown < 11.0
 
 
-def test_upper_bounds_are_asked_once_for_each_generation_of_a_book() -> None:
-    index = CountingIndex([make_chunk("owl mouse")])
-    bounds = TermUpperBounds(index)
-    assert bounds_of(bounds, "owl mouse") == bounds_of(bounds, "mouse owl")
-    assert index.asked == 2
-    index.manifests = [replace(make_manifest(), generation=2)]
-    bounds_of(bounds, "owl")
-    assert index.asked == 3
-
-
 def test_upper_bounds_of_one_book_leave_out_the_others() -> None:
     chunks = [make_chunk("owl"), make_chunk("owl owl", book="other")]
     manifests = [make_manifest(), make_manifest("other")]
-    bounds = TermUpperBounds(CountingIndex(chunks, manifests))
+    bounds = TermUpperBounds(FakeIndex(chunks, manifests))
     assert list(bounds_of(bounds, "owl", [BookId("book")]).values()) == [1.0]
     assert list(bounds_of(bounds, "owl").values()) == [2.0]
 

@@ -1,14 +1,11 @@
-"""The context assembler: examples, and properties over made-up books cut in two ways."""
+"""The context assembler, by examples; `test_assembly_books` has its properties."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -252,164 +249,6 @@ def test_the_same_place_in_two_books_or_files_is_two_passages() -> None:
 @pytest.mark.parametrize("budget", [0, -5])
 def test_no_budget_no_context(budget: int) -> None:
     assert assemble([Hit(chunk(ONE), 1.0)], budget, words) == ()
-
-
-# Properties. A made-up book is a row of blocks in one source; it is chunked either at joints
-# (whole blocks, or the sentences of a long one) or at any character, always with overlap.
-
-
-@dataclass(frozen=True)
-class MadeBook:
-    source: str
-    chunks: tuple[Chunk, ...]
-
-
-@st.composite
-def books(draw: st.DrawFn) -> MadeBook:
-    blocks: list[list[str]] = draw(
-        st.lists(
-            st.lists(st.sampled_from(["Ab c.", "De fgh.", "Ij?", "Klm n o p!"]), min_size=1),
-            min_size=1,
-            max_size=6,
-        )
-    )
-    source, pieces = "", list[Passage]()
-    for number, sentences in enumerate(blocks):
-        section = f"S{draw(st.integers(0, 2))}"
-        start = len(source)
-        for sentence in sentences:
-            place = len(source)
-            piece = passage(sentence, place, f"p{number}", section=section, offset=place - start)
-            pieces.append(piece)
-            source += sentence + " "
-        source = source.rstrip() + "\n\n"
-        if draw(st.booleans()):  # keep this block whole
-            whole = passage(source[start:].rstrip(), start, f"p{number}", section=section)
-            pieces = [*(p for p in pieces if p.paragraph_id != f"p{number}"), whole]
-    if draw(st.booleans()):
-        return MadeBook(source, _chunks_at_joints(pieces, draw(st.integers(1, 4))))
-    spans = _spans_of_blocks(pieces)
-    return MadeBook(source, _chunks_anywhere(source, spans, draw(st.integers(6, 25))))
-
-
-def _chunks_at_joints(pieces: Sequence[Passage], size: int) -> tuple[Chunk, ...]:
-    return tuple(
-        chunk(*pieces[start : start + size + 1], index=index)
-        for index, start in enumerate(range(0, len(pieces), size))
-    )
-
-
-def _spans_of_blocks(pieces: Sequence[Passage]) -> list[tuple[int, int, Passage]]:
-    by_block: dict[str, list[Passage]] = {}
-    for piece in pieces:
-        by_block.setdefault(piece.paragraph_id, []).append(piece)
-    return [(group[0].start, group[-1].end, group[0]) for group in by_block.values()]
-
-
-def _chunks_anywhere(
-    source: str, blocks: Sequence[tuple[int, int, Passage]], size: int
-) -> tuple[Chunk, ...]:
-    chunks = []
-    for index, start in enumerate(range(0, len(source), size)):
-        end = start + size + size // 3
-        cuts = [(max(a, start), min(b, end), model) for a, b, model in blocks]
-        held = [
-            replace(model, text=source[a:b], start=a, end=b, offset=model.offset + a - model.start)
-            for a, b, model in cuts
-            if a < b
-        ]
-        if held:
-            chunks.append(chunk(*held, index=index))
-    return tuple(chunks)
-
-
-@st.composite
-def searches(draw: st.DrawFn) -> tuple[MadeBook, list[Hit]]:
-    book = draw(books())
-    found = draw(st.lists(st.sampled_from(book.chunks), unique_by=lambda one: one.chunk_id))
-    scores = st.sampled_from([0.1, 0.5, 0.5, 0.9])
-    return book, [Hit(one, draw(scores)) for one in found]
-
-
-def covered(passages: Sequence[Passage], source: str) -> set[int]:
-    return {
-        position
-        for one in passages
-        for position in range(one.start, one.end)
-        if not source[position].isspace()
-    }
-
-
-@given(searches(), st.integers(0, 40))
-def test_no_source_character_comes_twice_and_none_is_invented(
-    search: tuple[MadeBook, list[Hit]], budget: int
-) -> None:
-    book, hits = search
-    context = [one.passage for one in assemble(hits, budget, words)]
-    in_order = sorted(context, key=lambda one: one.start)
-    for one, following in pairwise(in_order):
-        assert one.end <= following.start
-    for one in context:
-        assert one.text.split() == book.source[one.start : one.end].split()
-
-
-@given(searches(), st.integers(0, 40))
-def test_the_budget_is_kept_and_tokens_are_those_of_the_text(
-    search: tuple[MadeBook, list[Hit]], budget: int
-) -> None:
-    context = assemble(search[1], budget, words)
-    assert [one.tokens for one in context] == [words(one.passage.text) for one in context]
-    assert sum(one.tokens for one in context) <= budget
-
-
-@given(searches())
-def test_with_budget_enough_nothing_that_was_found_is_lost(
-    search: tuple[MadeBook, list[Hit]],
-) -> None:
-    book, hits = search
-    found = [one for hit in hits for one in hit.chunk.passages]
-    context = [one.passage for one in assemble(hits, 10_000, words)]
-    assert covered(context, book.source) == covered(found, book.source)
-
-
-@given(searches(), st.integers(0, 40))
-def test_the_order_of_the_hits_does_not_matter(
-    search: tuple[MadeBook, list[Hit]], budget: int
-) -> None:
-    hits = search[1]
-    shuffled = sorted(hits, key=lambda hit: hit.chunk.chunk_id[::-1])
-    assert assemble(shuffled, budget, words) == assemble(hits, budget, words)
-
-
-@given(searches())
-def test_each_passage_names_just_the_hits_that_brought_it_and_the_best_score(
-    search: tuple[MadeBook, list[Hit]],
-) -> None:
-    hits = search[1]
-    for one in assemble(hits, 10_000, words):
-        bringing = {
-            hit.chunk.chunk_id: hit.score
-            for hit in hits
-            for held in hit.chunk.passages
-            if held.start < one.passage.end and one.passage.start < held.end
-        }
-        assert set(one.chunk_ids) == set(bringing)
-        assert one.score == max(bringing.values())
-
-
-@given(searches(), st.integers(0, 40))
-def test_each_section_is_in_one_place_in_reading_order_and_the_best_scored_first(
-    search: tuple[MadeBook, list[Hit]], budget: int
-) -> None:
-    context = assemble(search[1], budget, words)
-    sections = list(dict.fromkeys(one.section for one in context))
-    by_section = [[one for one in context if one.section == name] for name in sections]
-    assert [one for group in by_section for one in group] == list(context)
-    best = [max(one.score for one in group) for group in by_section]
-    assert best == sorted(best, reverse=True)
-    for group in by_section:
-        starts = [one.passage.start for one in group]
-        assert starts == sorted(starts)
 
 
 def test_each_paragraph_of_chunks_is_there_once_in_reading_order() -> None:

@@ -21,7 +21,10 @@ LIGHT = passage(
 )
 QUESTION = "What does photosynthesis turn light energy into?"
 NOTICE = "The book may not say this."
-WRITTEN = "Plants turn light energy into chemical energy."
+CITED = FakeGenerator(["Plants turn light energy into chemical energy.", (12, 24, ("p-light",))])
+UNSUPPORTED = FakeGenerator(["Owls hunt mice in the dark of winter."])
+DOWN = FakeGenerator([ProviderUnavailable("down")])
+SILENT = FakeGenerator([], finish_reason=NO_ANSWER)
 
 
 def ask(use_case: AnswerQuestion, question: str = QUESTION) -> Answer:
@@ -72,43 +75,32 @@ def test_an_uncertain_question_gets_the_same_passages_under_a_notice() -> None:
     assert [uncertain.answer[one.start : one.end] for one in uncertain.statements] == told
 
 
-def test_a_model_gets_uncertain_questions_and_its_cited_answer_is_certain() -> None:
-    generator = FakeGenerator([WRITTEN, (12, 24, ("p-light",))])
+@pytest.mark.parametrize(
+    ("generator", "mode", "confidence", "degraded"),
+    [
+        (CITED, AnswerMode.GENERATED, Confidence.ANSWERED, ()),
+        (UNSUPPORTED, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, ("unsupported",)),
+        (DOWN, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, ("generator",)),
+        (SILENT, AnswerMode.REFUSED, Confidence.NOT_IN_BOOK, ()),
+    ],
+    ids=["cited", "unsupported", "down", "no answer"],
+)
+def test_a_model_gets_uncertain_questions_and_may_settle_them(
+    generator: FakeGenerator, mode: AnswerMode, confidence: Confidence, degraded: tuple[str, ...]
+) -> None:
     answer = ask(World((LIGHT,)).answering(generator, answer_threshold=1.0))
-    assert (answer.mode, answer.confidence) == (AnswerMode.GENERATED, Confidence.ANSWERED)
-    assert answer.answer == WRITTEN
-
-
-def test_passages_in_place_of_what_the_book_does_not_support_stay_uncertain() -> None:
-    generator = FakeGenerator(["Owls hunt mice in the dark of winter."])
-    answer = ask(World((LIGHT,)).answering(generator, answer_threshold=1.0))
-    assert (answer.mode, answer.confidence) == (AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN)
-    assert answer.answer.startswith(NOTICE)
-    assert answer.degraded == ("unsupported",)
-
-
-def test_a_model_that_finds_no_answer_to_an_uncertain_question_settles_it() -> None:
-    generator = FakeGenerator([], finish_reason=NO_ANSWER)
-    answer = ask(World((LIGHT,)).answering(generator, answer_threshold=1.0))
-    assert (answer.confidence, answer.passages) == (Confidence.NOT_IN_BOOK, ())
+    assert (answer.mode, answer.confidence, answer.degraded) == (mode, confidence, degraded)
+    assert answer.answer.startswith(NOTICE) == (confidence is Confidence.UNCERTAIN)
+    assert bool(answer.passages) == (confidence is Confidence.UNCERTAIN)
 
 
 def test_where_score_and_model_disagree_the_passages_are_shown_as_uncertain() -> None:
-    generator = FakeGenerator([], finish_reason=NO_ANSWER)
-    answer = ask(World((LIGHT,)).answering(generator))
+    answer = ask(World((LIGHT,)).answering(SILENT))
     assert (answer.mode, answer.confidence) == (AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN)
     assert answer.answer.startswith(NOTICE)
     assert answer.passages
     assert answer.degraded == ()
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (10, 5)
-
-
-def test_an_outage_leaves_an_uncertain_question_uncertain() -> None:
-    generator = FakeGenerator([ProviderUnavailable("down")])
-    answer = ask(World((LIGHT,)).answering(generator, answer_threshold=1.0))
-    assert (answer.mode, answer.confidence) == (AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN)
-    assert answer.degraded == ("generator",)
-    assert answer.answer.startswith(NOTICE)
 
 
 HARMONY = passage("Harmony joins notes into chords. A negative number is below zero.", "p-harmony")

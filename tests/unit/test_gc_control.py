@@ -57,15 +57,3 @@ def test_what_was_set_aside_is_collected_again_afterwards() -> None:
     with pytest.raises(ValueError, match="inside"):
         fail()
     assert not gc.get_freeze_count()
-
-
-def test_a_server_collects_less_often() -> None:
-    """Only inside the block: a command that ends soon keeps Python's thresholds."""
-    before = gc.get_threshold()
-    gc.set_threshold(700, 10, 10)  # an application that other tests left open has raised it
-    try:
-        with frozen_heap():
-            assert gc.get_threshold() == (10_000, 10, 10)
-        assert gc.get_threshold() == (700, 10, 10)
-    finally:
-        gc.set_threshold(*before)

@@ -370,23 +370,23 @@ _LINE: dict[str, Any] = {
         {"paragraph": {**_LINE["paragraph"], "text": 7}},
         {"paragraph": {**_LINE["paragraph"], "file": None}},
         {"paragraph": {**_LINE["paragraph"], "heading_path": [["Owls"]]}},
-        {"alias": "p-2", "score": "high"},
     ],
 )
 def test_a_line_with_a_field_of_another_type_is_named(change: dict[str, object]) -> None:
-    assert from_lines([json.dumps(_LINE)], "ledger.jsonl").entries
-    line = {"paragraph_id": "p-1", **change} if "alias" in change else _LINE | change
-    with pytest.raises(InputError, match=r"ledger\.jsonl:1: not a line of a ledger"):
-        from_lines([json.dumps(line)], "ledger.jsonl")
+    assert_named(json.dumps(_LINE | change))
 
 
-def test_a_line_nested_too_deep_is_named() -> None:
-    with pytest.raises(InputError, match=r"ledger\.jsonl:1: not a line of a ledger"):
-        from_lines(["[" * 100_000], "ledger.jsonl")
+@pytest.mark.parametrize(
+    "line",
+    ['{"alias": "p-2", "paragraph_id": "p-1", "score": "high"}', '{"x": 1}', "[" * 100_000],
+    ids=["alias", "another object", "nested too deep"],
+)
+def test_a_line_that_is_no_ledger_line_is_named(line: str) -> None:
+    assert_named(line)
 
 
-def test_a_line_that_is_no_ledger_line_is_named() -> None:
-    with pytest.raises(InputError, match=r"ledger\.jsonl:2: not a line of a ledger"):
-        from_lines(
-            ['{"alias": "a", "paragraph_id": "p", "score": 1.0}', '{"x": 1}'], "ledger.jsonl"
-        )
+def assert_named(line: str) -> None:
+    good = [json.dumps(_LINE), '{"alias": "a", "paragraph_id": "p", "score": 1.0}']
+    assert from_lines(good, "ledger.jsonl").entries
+    with pytest.raises(InputError, match=r"ledger\.jsonl:3: not a line of a ledger"):
+        from_lines([*good, line], "ledger.jsonl")

@@ -7,7 +7,6 @@ import logging
 import math
 import subprocess
 import sys
-from array import array
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,13 @@ TEXTS = [
     "\u5149\u5408\u4f5c\u7528 \U0001f331 na\u00efve",
     "word " * 600,
     "x",
+    "two  blanks, a tab\tand a line\nend ",
+    " before and behind  ",
+    "\n\n",
+    "中文 字 ﾃｽﾄ 👍🏽",
+    "the tokenizer's own blank: a\u2581b \u2581 c",
+    "special tokens: <s> x</s> <unk>",
+    " ".join(["long" * 20, "long" * 20]),
 ]
 
 
@@ -45,26 +51,6 @@ def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) -> Non
     )
     ours = asyncio.run(embedder.embed_documents(TEXTS))
     assert np.allclose(np.array(ours), package.embed(TEXTS, norm=True), atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "two  blanks, a tab\tand a line\nend ",
-        " before and behind  ",
-        "   ",
-        "\n\n",
-        "中文 字 ﾃｽﾄ 👍🏽",
-        "the tokenizer's own blank: a\u2581b \u2581 c",
-        "special tokens: <s> x</s> <unk>",
-        " ".join(["long" * 20, "long" * 20]),
-    ],
-)
-def test_tokens_by_word_are_those_of_the_whole_text(embedder: LocalEmbedder, text: str) -> None:
-    whole = embedder._tokens._tokenizer.encode(text, add_special_tokens=False).ids
-    vector = asyncio.run(embedder.embed_documents([text]))
-    assert vector == [embedder._vector(array("q", whole).tobytes())]
-    assert asyncio.run(embedder.embed_documents([text])) == vector
 
 
 def test_vectors_are_float32_of_length_1(embedder: LocalEmbedder) -> None:
@@ -93,7 +79,7 @@ def test_batches_cover_all_texts_in_order(
         async for start, batch in embedder.embed_batches(TEXTS):
             starts.append(start)
             vectors.extend(batch)
-        assert starts == [0, 2, 4]
+        assert starts == list(range(0, len(TEXTS), 2))
         assert vectors == await embedder.embed_documents(TEXTS)
 
     asyncio.run(run())
@@ -102,19 +88,6 @@ def test_batches_cover_all_texts_in_order(
 def test_a_text_without_a_token_has_the_zero_vector(embedder: LocalEmbedder) -> None:
     (vector,) = asyncio.run(embedder.embed_documents([""]))
     assert vector.tolist() == [0.0] * 256
-
-
-def test_related_texts_are_nearer_than_unrelated_ones(embedder: LocalEmbedder) -> None:
-    question, near, far = asyncio.run(
-        embedder.embed_documents(
-            [
-                "How do plants use sunlight?",
-                "Leaves turn light into sugar.",
-                "A stack is last in, first out.",
-            ]
-        )
-    )
-    assert np.dot(question, near) > np.dot(question, far) + 0.1
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

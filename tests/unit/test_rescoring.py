@@ -57,24 +57,37 @@ def pages(*texts: str) -> list[Hit]:
     ]
 
 
-def test_words_in_one_sentence_beat_the_same_words_spread_over_two() -> None:
-    hits = pages("stack. grows.", "stack grows. x")
-    assert order("stack grows", hits, replace(NOTHING, sentence=0.5))[0] == "stack grows. x"
+@pytest.mark.parametrize(
+    ("feature", "asked", "other", "first"),
+    [
+        ("sentence", "stack grows", "stack. grows.", "stack grows. x"),
+        ("window", "stack grows", "stack. a. b. grows.", "stack. a. grows. b."),
+        ("sentence", "stack heap", "stack a", "b heap"),
+        ("pairs", "red black tree", "red x black y tree", "x y red black tree"),
+    ],
+    ids=["one sentence", "adjacent sentences", "a rare term", "side by side"],
+)
+def test_where_the_words_stand_counts(feature: str, asked: str, other: str, first: str) -> None:
+    weights = replace(NOTHING, **{feature: 0.5})
+    assert order(asked, pages(other, first), weights, rare="heap")[0] == first
 
 
-def test_words_in_adjacent_sentences_beat_the_same_words_far_apart() -> None:
-    hits = pages("stack. a. b. grows.", "stack. a. grows. b.")
-    assert order("stack grows", hits, replace(NOTHING, window=0.5))[0] == "stack. a. grows. b."
-
-
-def test_a_rare_term_weighs_more_than_a_common_one() -> None:
-    hits = pages("stack a", "b heap")
-    assert order("stack heap", hits, replace(NOTHING, sentence=0.5), rare="heap")[0] == "b heap"
-
-
-def test_words_side_by_side_beat_the_same_words_apart() -> None:
-    hits = pages("red x black y tree", "x y red black tree")
-    assert order("red black tree", hits, replace(NOTHING, pairs=0.5))[0] == "x y red black tree"
+@pytest.mark.parametrize(
+    ("asked", "other", "marked", "wins"),
+    [
+        ("last in first out", "last in first out", "stack is last in first out", True),
+        ("storage", "storage", "stack rocks. storage", False),
+        ("heap", "heap", "stack beside heap", False),
+    ],
+    ids=["holds its marked term", "in another sentence", "no more than the name of another"],
+)
+def test_a_sentence_that_holds_its_marked_term_counts_as_a_definition(
+    asked: str, other: str, marked: str, *, wins: bool
+) -> None:
+    plain, definer = pages(other, marked)
+    definer = replace(definer, chunk=defining(definer.chunk, "stack"))
+    found = order(asked, [plain, definer], replace(NOTHING, definition=0.5))
+    assert (found[0] == marked) is wins
 
 
 def test_headings_that_name_what_is_asked_count() -> None:
@@ -82,19 +95,6 @@ def test_headings_that_name_what_is_asked_count() -> None:
     second = replace(second, chunk=replace(second.chunk, heading_path=("Stacks", "Growth")))
     weights = replace(NOTHING, heading=0.5)
     assert order("growth of stacks", [first, second], weights)[0] == "b"
-
-
-def test_a_sentence_that_holds_its_marked_term_counts_as_a_definition() -> None:
-    plain, marked = pages("storage by last in first out", "stack is storage by last in first out")
-    marked = replace(marked, chunk=defining(marked.chunk, "stack"))
-    weights = replace(NOTHING, definition=0.5)
-    assert order("storage by last in first out", [plain, marked], weights)[0].startswith("stack")
-
-
-def test_a_sentence_without_the_marked_term_is_no_definition() -> None:
-    plain, marked = pages("storage", "stack rocks. storage")
-    marked = replace(marked, chunk=defining(marked.chunk, "stack"))
-    assert order("storage", [plain, marked], replace(NOTHING, definition=0.5))[0] == "storage"
 
 
 @pytest.mark.parametrize(
@@ -141,12 +141,6 @@ def test_a_term_that_is_part_of_another_defined_one_does_not_count() -> None:
     assert order("stack example", [whole, part], weights)[0] == "part"
 
 
-def test_the_name_of_a_term_alone_is_no_description_of_another() -> None:
-    plain, marked = pages("heap", "stack beside heap")
-    marked = replace(marked, chunk=defining(marked.chunk, "stack"))
-    assert order("heap", [plain, marked], replace(NOTHING, definition=0.5))[0] == "heap"
-
-
 def test_the_glossary_goes_before_the_place_that_introduces_the_term() -> None:
     place, entry = pages("place", "entry")
     place = replace(place, chunk=defining(place.chunk, "stack"))
@@ -167,16 +161,17 @@ def test_a_page_with_several_good_chunks_lifts_them() -> None:
     assert order("x", hits, replace(NOTHING, page=0.5))[0] == "rich.md 0"
 
 
-def test_chunks_of_one_page_make_room_for_another() -> None:
-    hits = same_page(0.9, 0.8, 0.7, file="crowd.md") + same_page(0.65, file="other.md")
-    found = order("x", hits, replace(NOTHING, crowding=0.12))
-    assert found == ["crowd.md 0", "crowd.md 1", "other.md 0", "crowd.md 2"]
-
-
-def test_the_third_chunk_of_a_page_loses_no_more_than_the_second() -> None:
-    hits = same_page(0.9, 0.8, 0.78, file="crowd.md") + same_page(0.65, file="other.md")
-    found = order("x", hits, replace(NOTHING, crowding=0.12))
-    assert found == ["crowd.md 0", "crowd.md 1", "crowd.md 2", "other.md 0"]
+@pytest.mark.parametrize(
+    ("third", "found"),
+    [
+        (0.7, ["crowd.md 0", "crowd.md 1", "other.md 0", "crowd.md 2"]),
+        (0.78, ["crowd.md 0", "crowd.md 1", "crowd.md 2", "other.md 0"]),
+    ],
+    ids=["makes room", "loses no more than the second"],
+)
+def test_chunks_of_one_page_make_room_for_another(third: float, found: list[str]) -> None:
+    hits = same_page(0.9, 0.8, third, file="crowd.md") + same_page(0.65, file="other.md")
+    assert order("x", hits, replace(NOTHING, crowding=0.12)) == found
 
 
 def test_a_chunk_that_makes_room_keeps_its_score_as_far_as_the_order_allows() -> None:
@@ -206,21 +201,20 @@ def test_a_sentence_ends_at_its_mark_and_at_a_new_line(text: str, sentences: int
     assert len(chunk_terms(make_chunk(text), terms_of).sentences) == sentences
 
 
-def test_a_term_goes_by_its_abbreviation_too() -> None:
-    assert term_forms("adenosine triphosphate (ATP)") == (
-        "adenosine triphosphate (ATP)",
-        "adenosine triphosphate",
-        "ATP",
-    )
-    assert term_forms("natural killer (NK) cell")[1:] == ("natural killer cell", "NK cell")
-    assert term_forms("triacylglycerol (also, triglyceride)")[1:] == (
-        "triacylglycerol",
-        "triglyceride",
-    )
-    assert term_forms("term frequency (tf)")[1:] == ("term frequency", "tf")
-    assert term_forms("cortex (animal)") == ("cortex (animal)", "cortex")
-    assert term_forms("f(x)") == ("f(x)", "f")
-    assert term_forms("stack") == ("stack",)
+@pytest.mark.parametrize(
+    ("term", "others"),
+    [
+        ("adenosine triphosphate (ATP)", ("adenosine triphosphate", "ATP")),
+        ("natural killer (NK) cell", ("natural killer cell", "NK cell")),
+        ("triacylglycerol (also, triglyceride)", ("triacylglycerol", "triglyceride")),
+        ("term frequency (tf)", ("term frequency", "tf")),
+        ("cortex (animal)", ("cortex",)),
+        ("f(x)", ("f",)),
+        ("stack", ()),
+    ],
+)
+def test_a_term_goes_by_its_abbreviation_too(term: str, others: tuple[str, ...]) -> None:
+    assert term_forms(term) == (term, *others)
 
 
 def test_a_question_of_nothing_but_carriers_asks_for_their_own_definition() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from app.domain.cost import Price, Units
 from app.services.budget import Budget
 from app.services.generators import GeneratedEnd, GeneratedText, GeneratorEvent
 from app.services.provider_calls import ProviderCalls
-from app.services.resilience import CircuitBreaker, in_time, stream_with_deadline
+from app.services.resilience import CircuitBreaker
 from tests.provider_fakes import free_calls
 
 DEAD = errors.ProviderUnavailable("no connection")
@@ -132,58 +132,6 @@ async def hang() -> None:
     await asyncio.Event().wait()
 
 
-async def fail_with(error: Exception) -> None:
-    raise error
-
-
-def test_work_that_takes_too_long_is_unavailable() -> None:
-    with pytest.raises(errors.ProviderUnavailable, match=r"the answer took longer than 0\.01 s"):
-        asyncio.run(in_time(hang(), SHORT, "the answer"))
-
-
-def test_a_timeout_inside_the_work_is_its_own() -> None:
-    with pytest.raises(TimeoutError, match="of another"):
-        asyncio.run(in_time(fail_with(TimeoutError("of another")), LONG, "the answer"))
-
-
-@dataclass
-class Stream:
-    """Numbers up to `count`, then silence if it `hangs`; remembers whether it was closed."""
-
-    count: int
-    hangs: bool = False
-    closed: bool = False
-
-    async def events(self) -> AsyncGenerator[int, None]:
-        try:
-            for number in range(self.count):
-                yield number
-            if self.hangs:
-                await hang()
-        finally:
-            self.closed = True
-
-
-async def collect(events: AsyncIterator[int], into: list[int]) -> None:
-    async for event in events:
-        into += [event]
-
-
-def test_events_in_time_come_as_they_are() -> None:
-    stream, got = Stream(3), list[int]()
-    asyncio.run(collect(stream_with_deadline(stream.events(), LONG, "the answer"), got))
-    assert got == [0, 1, 2]
-    assert stream.closed
-
-
-def test_events_that_stay_out_are_unavailable_and_their_source_is_closed() -> None:
-    stream, got = Stream(2, hangs=True), list[int]()
-    with pytest.raises(errors.ProviderUnavailable, match="the answer took longer"):
-        asyncio.run(collect(stream_with_deadline(stream.events(), SHORT, "the answer"), got))
-    assert got == [0, 1]
-    assert stream.closed
-
-
 # --- calls --------------------------------------------------------------------------------------
 
 
@@ -295,10 +243,6 @@ def test_an_answer_that_came_to_its_end_is_a_success(breaker: CircuitBreaker) ->
             end_with(breaker, DEAD)
         assert asyncio.run(ask(breaker, Script([TEXT, END]), most=2))
     assert end_with(breaker)
-
-
-def test_an_answer_without_events_stays_without(breaker: CircuitBreaker) -> None:
-    assert asyncio.run(ask(breaker, Script())) == []
 
 
 @pytest.mark.parametrize("steps", [[None], [DEAD], [TEXT, DEAD]])

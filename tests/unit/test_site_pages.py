@@ -137,46 +137,6 @@ def test_sections_that_are_links_only_where_they_are_closed_keep_their_place(
     ]
 
 
-def test_versions_and_locales_are_editions(tmp_path: Path) -> None:
-    sidebar = "".join(item(f"Page {name}", name) for name in ("eyes", "ears"))
-
-    def doc(path: str, version: str, lang: str = "en") -> str:
-        return docusaurus_page(path, sidebar, version=version, lang=lang)
-
-    roots = {"": ("2.0", "en"), "next/": ("current", "en"), "fr/": ("2.0", "fr")}
-    pages = {
-        f"{root}{name}.html": doc(f"{root}{name}", *said)
-        for root, said in roots.items()
-        for name in ("eyes", "ears")
-    }
-    found = open_site_folder(write_site(tmp_path, pages))
-    assert [(one.edition, one.base_url, files(one)) for one in found] == [
-        (Edition("2.0", "en", ("", "")), "https://owls.example", ["eyes.html", "ears.html"]),
-        (
-            Edition("2.0", "fr", ("", "fr")),
-            "https://owls.example/fr",
-            ["fr/eyes.html", "fr/ears.html"],
-        ),
-        (
-            Edition("next", "en", ("next", "")),
-            "https://owls.example/next",
-            ["next/eyes.html", "next/ears.html"],
-        ),
-    ]
-    assert [one.language for one in found] == ["en", "fr", "en"]
-
-
-def test_the_newest_version_is_the_default_if_none_is_at_the_root(tmp_path: Path) -> None:
-    """As `mike` builds MkDocs: the root forwards to a version."""
-    pages = {f"{name}/index.html": page("", canonical(f"{name}/")) for name in ("2.9", "2.10")}
-    pages["index.html"] = page(head='<meta http-equiv="refresh" content="0; url=2.10/">')
-    found = open_site_folder(write_site(tmp_path, pages))
-    assert [(one.edition.in_id, one.base_url) for one in found] == [
-        (("", ""), f"{BASE}2.10"),
-        (("2.9", ""), f"{BASE}2.9"),
-    ]
-
-
 def test_chapters_in_folders_named_like_versions_are_no_editions(tmp_path: Path) -> None:
     menu = f"<nav><ul>{item('Eyes', '/1.1/text.html')}{item('Ears', '/1.2/text.html')}</ul></nav>"
     pages = {

@@ -26,11 +26,6 @@ HISTORY = (
 )
 
 
-def test_without_history_a_question_stands_as_it_is() -> None:
-    found = standalone("Why is it slow?", (), lambda _: 1, "en")
-    assert (found.question, found.background) == ("Why is it slow?", ())
-
-
 def test_a_question_that_leans_on_the_last_one_is_embedded_with_it() -> None:
     found = standalone("Why is it slow?", HISTORY, lambda _: 1, "en")
     assert found.question == "And a queue?\nWhy is it slow?"
@@ -66,7 +61,7 @@ def test_what_the_last_question_leans_on_is_leant_on_as_well(
 def test_an_independent_question_is_embedded_alone_and_its_background_counts_less() -> None:
     question = "Which sorting algorithm compares neighbouring elements?"
     found = standalone(question, HISTORY, lambda _: 5, "en")
-    assert found.question == question
+    assert found.embedded == found.question == question
     assert found.background[0] == ("And a queue?", INDEPENDENT_FACTOR * ANTECEDENT_WEIGHT)
 
 
@@ -138,7 +133,8 @@ def test_a_conversation_that_the_assistant_began_has_nothing_to_put_in_front() -
 
 @pytest.mark.parametrize("history", [(), (Turn("user", " "),)])
 def test_no_question_before_it_leaves_a_leaning_question_alone(history: tuple[Turn, ...]) -> None:
-    assert standalone("Who invented it?", history, lambda _: 1, "en").question == "Who invented it?"
+    found = standalone("Who invented it?", history, lambda _: 1, "en")
+    assert (found.question, found.embedded) == ("Who invented it?",) * 2
 
 
 def test_blending_keeps_the_questions_own_weights_and_the_best_of_the_background() -> None:
@@ -148,10 +144,6 @@ def test_blending_keeps_the_questions_own_weights_and_the_best_of_the_background
         (SparseVector((2, 7), (1.0, 2.0)), 0.2),
     ]
     assert blend(question, background) == SparseVector((2, 5, 7, 9), (0.4, 1.0, 0.4, 1.0))
-
-
-def test_blending_with_nothing_changes_nothing() -> None:
-    question = SparseVector((5, 9), (1.0, 0.5))
     assert blend(question, []) == question
 
 
@@ -160,8 +152,3 @@ def test_of_a_long_answer_only_the_beginning_is_searched_for() -> None:
     found = standalone("Why is it slow?", history, lambda _: 1, "en")
     assert len(found.embedded) < 500
     assert all(len(text) <= ANSWER_CHARS for text, _ in found.background)
-
-
-def test_a_question_that_stands_alone_is_embedded_alone() -> None:
-    found = standalone("How do owls hunt at night?", HISTORY, lambda _: 9, "en")
-    assert found.embedded == found.question == "How do owls hunt at night?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import TypeAlias
@@ -39,16 +39,8 @@ class Chunked:
 def chunked() -> Chunked:
     request = IngestRequest(SAMPLE_BOOK, book=BookId("sample"))
     book = read_source(request)
-    made = {
-        name: list(
-            chunk_book(book, IngestRequest(SAMPLE_BOOK, book=BookId("sample"), strategy=name))
-        )
-        for name in STRATEGIES
-    }
-    return Chunked(
-        made,
-        {block.paragraph_id: block.text for block in book.blocks()},
-    )
+    made = {name: list(chunk_book(book, replace(request, strategy=name))) for name in STRATEGIES}
+    return Chunked(made, {block.paragraph_id: block.text for block in book.blocks()})
 
 
 @cache
@@ -91,10 +83,7 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-_quick = settings(max_examples=40, deadline=None)
-
-
-@_quick
+@settings(max_examples=40, deadline=None)
 @given(searches())
 def test_no_character_of_the_book_comes_twice(search: tuple[list[Hit], int]) -> None:
     by_paragraph: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -105,7 +94,7 @@ def test_no_character_of_the_book_comes_twice(search: tuple[list[Hit], int]) -> 
             assert end <= start
 
 
-@_quick
+@settings(max_examples=40, deadline=None)
 @given(searches())
 def test_nothing_is_in_the_context_that_is_not_in_its_paragraph(
     search: tuple[list[Hit], int],
@@ -117,7 +106,7 @@ def test_nothing_is_in_the_context_that_is_not_in_its_paragraph(
         assert squeezed(passage.own_text) == squeezed(whole[passage.offset : passage.stop])
 
 
-@_quick
+@settings(max_examples=40, deadline=None)
 @given(searches())
 def test_tokens_are_counted_exactly_and_stay_within_the_budget(
     search: tuple[list[Hit], int],
@@ -127,7 +116,7 @@ def test_tokens_are_counted_exactly_and_stay_within_the_budget(
     assert sum(one.tokens for one in context) <= search[1]
 
 
-@_quick
+@settings(max_examples=40, deadline=None)
 @given(searches(("structure",)))
 def test_the_budget_cuts_no_sentence_code_or_table(search: tuple[list[Hit], int]) -> None:
     """What a hit holds as one piece is in the context as one piece, or not at all."""
@@ -145,7 +134,27 @@ def test_the_budget_cuts_no_sentence_code_or_table(search: tuple[list[Hit], int]
             assert paragraph != here.paragraph_id or apart or inside or around
 
 
-@_quick
+@settings(max_examples=40, deadline=None)
+@given(searches())
+def test_each_passage_names_just_the_hits_that_brought_it_and_the_best_score(
+    search: tuple[list[Hit], int],
+) -> None:
+    hits, _ = search
+    for one in context_of((hits, 1_000_000)):
+        bringing = {
+            hit.chunk.chunk_id: hit.score
+            for hit in hits
+            for held in offered([hit])
+            if held.paragraph_id == one.passage.paragraph_id
+            and held.offset < one.passage.stop
+            and one.passage.offset < held.stop
+        }
+        best = max(bringing.values())
+        assert set(one.chunk_ids) == set(bringing)
+        assert one.score in (best, best / 2)  # half for what is repeated from another section
+
+
+@settings(max_examples=40, deadline=None)
 @given(searches())
 def test_the_order_of_the_hits_does_not_matter(search: tuple[list[Hit], int]) -> None:
     hits, budget = search
@@ -153,13 +162,13 @@ def test_the_order_of_the_hits_does_not_matter(search: tuple[list[Hit], int]) ->
     assert context_of((backwards, budget)) == context_of(search)
 
 
-@_quick
+@settings(max_examples=40, deadline=None)
 @given(searches())
 def test_sections_stay_together_in_reading_order_and_the_best_comes_first(
     search: tuple[list[Hit], int],
 ) -> None:
     context = context_of(search)
-    sections: dict[tuple[str, tuple[str, ...]], list[ContextPassage]] = {}
+    sections: dict[Section, list[ContextPassage]] = {}
     for one in context:
         sections.setdefault((one.file, one.passage.heading_path), []).append(one)
     assert [one for group in sections.values() for one in group] == list(context)
@@ -169,7 +178,7 @@ def test_sections_stay_together_in_reading_order_and_the_best_comes_first(
         assert [one.passage.start for one in group] == sorted(one.passage.start for one in group)
 
 
-@_quick
+@settings(max_examples=40, deadline=None)
 @given(searches(("structure",)))
 def test_no_section_takes_more_than_its_share_from_a_passage_that_waits(
     search: tuple[list[Hit], int],
