@@ -22,7 +22,7 @@ from app.services.provider_calls import ProviderCalls
 from app.services.recording import recording
 from app.services.resilience import CircuitBreaker
 from tests.cohere_double import CohereDouble, Fault
-from tests.cohere_world import World, count_words, unlimited, with_world
+from tests.cohere_world import World, count_words, with_world
 from tests.provider_fakes import free_calls
 
 TEXTS = ["the moon is far", "light energy in the chloroplast", "light travels", "nothing"]
@@ -36,7 +36,7 @@ def double() -> Iterator[CohereDouble]:
 
 def reranker(world: World, seconds: float = 3.0, model: str = "rerank-v3.5") -> CohereReranker:
     sdk = world.client.sdk
-    return CohereReranker(sdk, unlimited(), free_calls(), count_words, model, seconds)
+    return CohereReranker(sdk, free_calls(), count_words, model, seconds)
 
 
 def test_the_best_come_first_with_scores_from_0_to_1(double: CohereDouble) -> None:
