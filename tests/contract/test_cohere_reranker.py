@@ -81,18 +81,16 @@ def test_version_5_is_calibrated_and_billed_by_tokens(
     with_world(double, use)
 
 
-def test_a_budget_stops_a_ranking_whose_tokens_cost_too_much(
-    double: CohereDouble, tmp_path: Path
-) -> None:
+def test_a_spent_budget_stops_the_next_ranking(double: CohereDouble, tmp_path: Path) -> None:
     double.count_tokens = count_words
-    budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.0001, None)
+    budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.00001, None)
 
     async def use(world: World) -> None:
         calls = ProviderCalls(budget, Price(1.0), CircuitBreaker("rerank"))
         used = replace(reranker(world, model="rerank-v5.0-fast"), provider=calls)
         await used.rerank("light", TEXTS)
         with pytest.raises(BudgetSpent):
-            await used.rerank("light", TEXTS * 25)  # 100 texts, one search, 400 words
+            await used.rerank("light", TEXTS)
 
     with_world(double, use)
 
