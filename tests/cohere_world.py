@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ import httpx
 from app.adapters.cohere.client import CohereClient, open_client
 from app.adapters.cohere.embedder import ATTEMPT_SECONDS, QUESTION_SECONDS, CohereEmbedder
 from app.adapters.cohere.limiter import RateLimiter
-from app.adapters.cohere.retries import Calls
 from app.domain.cost import RateLimits
 from app.services.provider_calls import ProviderCalls
 from tests.cohere_double import CohereDouble
@@ -41,16 +39,14 @@ class InstantClock:
         await asyncio.sleep(0)
 
 
-def unlimited() -> Calls:
-    """Calls without limits and without real back-off."""
+def unlimited() -> RateLimiter:
+    """Without limits and without real back-off."""
     clock = InstantClock()
-    limiter = RateLimiter(RateLimits(), clock=clock.now, sleep=clock.sleep)
-    return Calls(limiter, sleep=clock.sleep, rng=random.Random(1))
+    return RateLimiter(RateLimits(), clock=clock.now, sleep=clock.sleep)
 
 
-def paced(clock: VirtualClock, limits: RateLimits) -> Calls:
-    limiter = RateLimiter(limits, clock=clock.now, sleep=clock.sleep)
-    return Calls(limiter, sleep=clock.sleep, rng=random.Random(1))
+def paced(clock: VirtualClock, limits: RateLimits) -> RateLimiter:
+    return RateLimiter(limits, clock=clock.now, sleep=clock.sleep)
 
 
 @dataclass
@@ -59,7 +55,7 @@ class World:
 
     def embedder(
         self,
-        calls: Calls | None = None,
+        limiter: RateLimiter | None = None,
         *,
         model: str = "embed-v4.0",
         dimension: int = 256,
@@ -71,7 +67,7 @@ class World:
     ) -> CohereEmbedder:
         return CohereEmbedder(
             self.client.sdk,
-            calls or unlimited(),
+            limiter or unlimited(),
             provider or free_calls(),
             count_tokens,
             model=model,

@@ -7,12 +7,10 @@ from contextlib import AsyncExitStack
 from app.adapters.cohere.client import CohereClient, open_client
 from app.adapters.cohere.embedder import CohereEmbedder, dimension_of
 from app.adapters.cohere.generator import CohereGenerator
-from app.adapters.cohere.limiter import Endpoint, RateLimiter, default_limits
+from app.adapters.cohere.limiter import EMBED_LIMITS, RateLimiter
 from app.adapters.cohere.reranker import CohereReranker
-from app.adapters.cohere.retries import Calls
 from app.adapters.tokens import token_counter
 from app.bootstrap.providers import CohereParts, Providers
-from app.settings import Settings
 
 
 async def open_cohere(providers: Providers, key: str, stack: AsyncExitStack) -> CohereParts:
@@ -25,9 +23,7 @@ async def open_cohere(providers: Providers, key: str, stack: AsyncExitStack) -> 
     chat = settings.cohere_chat_model
     return CohereParts(
         embedder=_embedder(providers, client) if embeds else None,
-        language_model=CohereGenerator(
-            client.http, _calls(settings, "chat"), *providers.chat("Cohere's chat", chat), chat
-        )
+        language_model=CohereGenerator(client.http, *providers.chat("Cohere's chat", chat), chat)
         if writes
         else None,
         reranker=_reranker(providers, client) if reranks else None,
@@ -38,7 +34,6 @@ def _reranker(providers: Providers, client: CohereClient) -> CohereReranker:
     model = providers.settings.cohere_rerank_model
     return CohereReranker(
         client.sdk,
-        _calls(providers.settings, "rerank"),
         providers.calls("reranker", "Cohere's rerank", model),
         token_counter(),
         model,
@@ -54,7 +49,7 @@ def _embedder(providers: Providers, client: CohereClient) -> CohereEmbedder:
     )
     return CohereEmbedder(
         client.sdk,
-        _calls(settings, "embed"),
+        RateLimiter(EMBED_LIMITS[settings.cohere_tier]),
         documents,
         token_counter(),
         model=models[0],
@@ -62,7 +57,3 @@ def _embedder(providers: Providers, client: CohereClient) -> CohereEmbedder:
         asking=asking,
         question_model=models[-1],
     )
-
-
-def _calls(settings: Settings, endpoint: Endpoint) -> Calls:
-    return Calls(RateLimiter(default_limits(settings.cohere_tier, endpoint)))

@@ -191,7 +191,7 @@ class ProviderRateLimited(ProviderError):
 
 
 class BudgetSpent(ProviderRateLimited):
-    """The call was not made: it would exceed the owner's daily or monthly spending limit."""
+    """The call was not made: the owner's daily or monthly spending limit is reached."""
 
     code = "budget_spent"
 

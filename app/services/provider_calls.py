@@ -63,14 +63,14 @@ class ProviderCalls:
         None for a call that no reader waits for, of an ingest: it has no time limit, and neither
         heeds nor moves the circuit breaker.
 
-        BudgetSpent if the price of `estimate` exceeds the budget. ProviderUnavailable while the
-        circuit is open, or if the time is over. The bill replaces the estimate. Without a bill, a
-        failed call is free. A cancelled one costs its estimate: output that nobody reads is billed.
+        BudgetSpent if the budget is spent. ProviderUnavailable while the circuit is open, or if the
+        time is over. Afterwards the bill is charged, else the estimate. Without a bill, a failed
+        call is free. A cancelled one costs its estimate: output that nobody reads is billed.
         """
         with self.breaker.call() if seconds is not None else nullcontext():
             async with time_limit(seconds, self.breaker.name) as limit:
-                reserved = self.price.of(estimate)
-                day = await self.budget.reserve(reserved)
+                if self.price.of(estimate):
+                    await self.budget.check()
                 call = Call(limit)
                 try:
                     yield call
@@ -79,9 +79,9 @@ class ProviderCalls:
                         call.bill(NOTHING)
                     raise
                 finally:
-                    if call.billed is not None:
-                        due = self.price.of(call.billed) - reserved
-                        await self.budget.charge(day, due, call.billed)
+                    usd = self.price.of(estimate if call.billed is None else call.billed)
+                    # Shielded: what a cancelled call costs is counted too.
+                    await asyncio.shield(self.budget.charge(usd, call.billed or NOTHING))
 
     async def answer(
         self, events: AsyncGenerator[GeneratorEvent, None], estimate: Units, seconds: float

@@ -158,7 +158,7 @@ def failed_step(step: str, code: str, reason: str) -> None:
 
 
 def billed(units: Units, usd: float) -> None:
-    """Add units and US dollars, which may be negative where an estimate is replaced."""
+    """Add units and US dollars."""
     record = current()
     record.units += units
     record.usd += usd

@@ -12,7 +12,7 @@ import pytest
 from app.adapters.cohere.client import open_client
 from app.adapters.cohere.errors import provider_errors, retry_after
 from app.domain.errors import ConfigError, ProviderUnavailable
-from tests.cohere_world import World, unlimited
+from tests.cohere_world import World
 
 NOW = "Wed, 21 Oct 2026 07:28:00 GMT"
 
@@ -58,7 +58,7 @@ def test_an_address_where_nothing_answers_is_one_clear_error(
 ) -> None:
     async def run() -> None:
         async with open_client("secret-key", url) as client:
-            await World(client).embedder(unlimited()).embed_query("question")
+            await World(client).embedder().embed_query("question")
 
     with pytest.raises(error, match="RAG_COHERE_BASE_URL") as caught:
         asyncio.run(run())

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from app.adapters.cohere.embedder import MAX_TEXTS
-from app.adapters.cohere.limiter import default_limits
+from app.adapters.cohere.limiter import EMBED_LIMITS
 from app.domain.cost import RateLimits, pack
 from app.domain.errors import (
-    ConfigError,
     ProviderAuthError,
     ProviderError,
     ProviderRateLimited,
@@ -86,17 +85,6 @@ def test_each_model_is_sent_the_parameters_that_it_knows(
     for request in double.to("embed"):
         assert request.body.get("output_dimension") == sent
         assert request.body["truncate"] == truncate
-
-
-@pytest.mark.parametrize(("model", "dimension"), [("embed-v4.0", 384), ("embed-english-v3.0", 256)])
-def test_a_dimension_that_the_model_does_not_have_is_refused_at_start(
-    double: CohereDouble, model: str, dimension: int
-) -> None:
-    async def use(world: World) -> None:
-        with pytest.raises(ConfigError, match=rf"{model}.*{dimension}.*only of"):
-            world.embedder(model=model, dimension=dimension)
-
-    with_world(double, use)
 
 
 def test_texts_that_v3_will_cut_are_reported(
@@ -218,8 +206,8 @@ def test_retry_after_is_obeyed_by_all_batches(double: CohereDouble) -> None:
 
     async def run() -> None:
         async with connected(double, clock) as world:
-            calls = paced(clock, RateLimits())
-            embedder = world.embedder(calls, model="embed-v9-tiny", dimension=8)
+            limiter = paced(clock, RateLimits())
+            embedder = world.embedder(limiter, model="embed-v9-tiny", dimension=8)
             await embedder.embed_documents(texts(1_000))
 
     asyncio.run(run())
@@ -356,22 +344,24 @@ def test_what_cohere_billed_is_counted(double: CohereDouble) -> None:
 
 
 def test_a_question_does_not_wait_for_a_busy_provider(double: CohereDouble) -> None:
-    """A reader waits: two attempts, no long Retry-After, no queueing for a minute's allowance."""
-    double.random_faults = lambda request: Fault(status=429, retry_after="30")
+    """A reader waits: no long Retry-After, and no turn behind the batches of an ingest."""
     clock = VirtualClock()
 
     async def run() -> None:
         async with connected(double, clock) as world:
             embedder = world.embedder(paced(clock, RateLimits(calls_per_minute=1)))
+            await embedder.embed_documents(["first"])
+            ingest = asyncio.create_task(embedder.embed_documents(["second"]))
+            await embedder.embed_query("question")
+            double.random_faults = lambda request: Fault(status=429, retry_after="30")
             with pytest.raises(ProviderRateLimited) as caught:
-                await embedder.embed_query("question")
+                await embedder.embed_query("another")
             assert caught.value.retry_after == 30
-            with pytest.raises(ProviderRateLimited, match="per minute is reached"):
-                await embedder.embed_query("question")
+            ingest.cancel()
 
     asyncio.run(run())
-    assert len(double.to("embed")) == 1
-    assert clock.slept == []
+    asked = [request.body["texts"] for request in double.to("embed")]
+    assert asked == [["first"], ["question"], ["another"]]
 
 
 def test_a_used_up_month_is_not_waited_for(double: CohereDouble) -> None:
@@ -402,8 +392,8 @@ def test_throughput_within_2000_inputs_and_100_calls_a_minute() -> None:
 
         async def run() -> None:
             async with connected(double, clock) as world:
-                calls = paced(clock, RateLimits(calls_per_minute=100, inputs_per_minute=2_000))
-                embedder = world.embedder(calls, model="embed-v9-tiny", dimension=8)
+                limiter = paced(clock, RateLimits(calls_per_minute=100, inputs_per_minute=2_000))
+                embedder = world.embedder(limiter, model="embed-v9-tiny", dimension=8)
                 assert len(await embedder.embed_documents(texts(8_000))) == 8_000
 
         asyncio.run(run())
@@ -421,8 +411,8 @@ def test_throughput_within_a_trial_keys_tokens() -> None:
 
         async def run() -> None:
             async with connected(double, clock) as world:
-                calls = paced(clock, default_limits("trial", "embed"))
-                embedder = world.embedder(calls, model="embed-v9-tiny", dimension=8)
+                limiter = paced(clock, EMBED_LIMITS["trial"])
+                embedder = world.embedder(limiter, model="embed-v9-tiny", dimension=8)
                 await embedder.embed_documents(texts(1_000, words=400))
 
         asyncio.run(run())
@@ -440,8 +430,8 @@ def test_with_a_fifth_of_calls_failing_nothing_is_lost_and_each_text_billed_once
 
         async def run() -> None:
             async with connected(double, clock) as world:
-                calls = paced(clock, RateLimits(calls_per_minute=100, inputs_per_minute=2_000))
-                embedder = world.embedder(calls, model="embed-v9-tiny", dimension=8)
+                limiter = paced(clock, RateLimits(calls_per_minute=100, inputs_per_minute=2_000))
+                embedder = world.embedder(limiter, model="embed-v9-tiny", dimension=8)
                 vectors = await embedder.embed_documents(given)
                 assert len(vectors) == len(given)
 

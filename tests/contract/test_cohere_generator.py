@@ -24,7 +24,7 @@ from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
 from tests.answer_fakes import generation_request
 from tests.cohere_double import CitationOrder, CohereDouble, Fault
-from tests.cohere_world import World, unlimited, with_world
+from tests.cohere_world import World, with_world
 from tests.provider_fakes import free_calls
 
 QUESTION = "What captures light energy in the chloroplast?"
@@ -60,7 +60,6 @@ CONTEXT = (
 def generator(world: World, **options: object) -> CohereGenerator:
     return CohereGenerator(
         world.client.http,
-        unlimited(),
         free_calls(),
         free_calls(),
         "command-a-03-2025",

@@ -22,7 +22,7 @@ from app.services.provider_calls import ProviderCalls
 from app.services.recording import recording
 from app.services.resilience import CircuitBreaker
 from tests.cohere_double import CohereDouble, Fault
-from tests.cohere_world import World, count_words, unlimited, with_world
+from tests.cohere_world import World, count_words, with_world
 from tests.provider_fakes import free_calls
 
 TEXTS = ["the moon is far", "light energy in the chloroplast", "light travels", "nothing"]
@@ -36,7 +36,7 @@ def double() -> Iterator[CohereDouble]:
 
 def reranker(world: World, seconds: float = 3.0, model: str = "rerank-v3.5") -> CohereReranker:
     sdk = world.client.sdk
-    return CohereReranker(sdk, unlimited(), free_calls(), count_words, model, seconds)
+    return CohereReranker(sdk, free_calls(), count_words, model, seconds)
 
 
 def test_the_best_come_first_with_scores_from_0_to_1(double: CohereDouble) -> None:
@@ -81,18 +81,16 @@ def test_version_5_is_calibrated_and_billed_by_tokens(
     with_world(double, use)
 
 
-def test_a_budget_stops_a_ranking_whose_tokens_cost_too_much(
-    double: CohereDouble, tmp_path: Path
-) -> None:
+def test_a_spent_budget_stops_the_next_ranking(double: CohereDouble, tmp_path: Path) -> None:
     double.count_tokens = count_words
-    budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.0001, None)
+    budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.00001, None)
 
     async def use(world: World) -> None:
         calls = ProviderCalls(budget, Price(1.0), CircuitBreaker("rerank"))
         used = replace(reranker(world, model="rerank-v5.0-fast"), provider=calls)
         await used.rerank("light", TEXTS)
         with pytest.raises(BudgetSpent):
-            await used.rerank("light", TEXTS * 25)  # 100 texts, one search, 400 words
+            await used.rerank("light", TEXTS)
 
     with_world(double, use)
 

@@ -346,7 +346,7 @@ def test_odd_vectors_and_rankings_are_provider_errors(double: OpenAIDouble, body
 
 
 def reranker(sdk: Any) -> CohereReranker:
-    return CohereReranker(sdk, unlimited(), free_calls(), count_words, "rerank-v3.5")
+    return CohereReranker(sdk, free_calls(), count_words, "rerank-v3.5")
 
 
 def embedder(sdk: Any) -> CohereEmbedder:

@@ -25,7 +25,7 @@ from app.services.generators import Generator
 from tests.answer_fakes import World, passage
 from tests.attacking import tried
 from tests.cohere_double import CohereDouble, Reply, citation
-from tests.cohere_world import connected, unlimited
+from tests.cohere_world import connected
 from tests.end_to_end.test_injection import ATTEMPTS, MICE, OWLS, QUESTION
 from tests.openai_double import OpenAIDouble, completion
 from tests.provider_fakes import free_calls
@@ -76,7 +76,7 @@ async def cohere(obeyed: Obeyed) -> AsyncIterator[Generator]:
     with CohereDouble(answering=cohere_obeys(obeyed)) as double:
         async with connected(double) as world:
             yield CohereGenerator(
-                world.client.http, unlimited(), free_calls(), free_calls(), "command-a-03-2025"
+                world.client.http, free_calls(), free_calls(), "command-a-03-2025"
             )
 
 

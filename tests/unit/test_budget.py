@@ -1,11 +1,11 @@
-"""Ceilings for money: what is reserved, what is charged, what is told."""
+"""Ceilings for money: which calls are made, what is charged, what is told."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -49,19 +49,20 @@ async def search(
 
 
 async def calls(provider: ProviderCalls, times: int) -> int:
-    """How many of so many calls at once are made."""
-    outcomes = await asyncio.gather(
-        *(search(provider) for _ in range(times)), return_exceptions=True
-    )
-    assert all(one is None or isinstance(one, BudgetSpent) for one in outcomes), outcomes
-    return outcomes.count(None)
+    """How many of so many calls, one after the other, are made."""
+    made = 0
+    for _ in range(times):
+        with suppress(BudgetSpent):
+            await search(provider)
+            made += 1
+    return made
 
 
 def spent(limit: Budget) -> float:
     return asyncio.run(limit.spent()).day
 
 
-def test_calls_at_once_do_not_exceed_the_day(tmp_path: Path) -> None:
+def test_no_call_begins_once_the_day_is_spent(tmp_path: Path) -> None:
     assert asyncio.run(calls(paid_from(budget(tmp_path, 3.0)), 10)) == 3
 
 
@@ -104,7 +105,8 @@ def test_a_cancelled_call_costs_its_estimate(tmp_path: Path) -> None:
     limit = budget(tmp_path, 10.0)
 
     async def leave() -> None:
-        async with paid_from(limit).call(SEARCH, seconds=0.01):
+        await limit.spent()  # the file is open
+        async with paid_from(limit).call(SEARCH, seconds=0.1):
             await asyncio.Event().wait()
 
     with pytest.raises(ProviderUnavailable):
@@ -119,12 +121,13 @@ def test_the_error_says_until_when(
     tmp_path: Path, day: float | None, month: float | None, hours: float
 ) -> None:
     with pytest.raises(BudgetSpent) as caught:
-        asyncio.run(budget(tmp_path, day, month).reserve(1.0))
+        asyncio.run(search(paid_from(budget(tmp_path, day, month))))
     assert caught.value.retry_after == hours * 3_600
 
 
 def test_a_model_without_a_price_is_not_stopped(tmp_path: Path) -> None:
-    asyncio.run(budget(tmp_path, 0.0).reserve(0.0))
+    free = ProviderCalls(budget(tmp_path, 0.0), Price(), CircuitBreaker("the provider"))
+    assert asyncio.run(calls(free, 1)) == 1
 
 
 def test_one_line_a_day_from_80_percent_on(
@@ -138,6 +141,26 @@ def test_one_line_a_day_from_80_percent_on(
     assert events == [("budget.near", "WARNING"), ("budget.spent", "ERROR")]
     assert vars(caplog.records[0])["spent_day"] == pytest.approx(8.0)
     assert vars(caplog.records[0])["RAG_BUDGET_DAY"] == 10.0
+
+
+def test_leaving_twice_does_not_stop_the_charge(tmp_path: Path) -> None:
+    limit, begun = budget(tmp_path, 10.0), asyncio.Event()
+
+    async def leave() -> None:
+        async with paid_from(limit).call(SEARCH):
+            begun.set()
+            await asyncio.Event().wait()
+
+    async def scenario() -> None:
+        task = asyncio.create_task(leave())
+        await begun.wait()
+        while not task.done():
+            task.cancel()
+            await asyncio.sleep(0)
+        assert task.cancelled()
+
+    asyncio.run(scenario())
+    assert spent(limit) == 1.0
 
 
 @pytest.mark.parametrize("day", [1.0, None])

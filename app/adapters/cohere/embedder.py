@@ -17,8 +17,8 @@ from cachetools import LRUCache
 
 from app.adapters.cohere.client import request_options
 from app.adapters.cohere.errors import TextsRefused, provider_errors
-from app.adapters.cohere.limiter import Slot
-from app.adapters.cohere.retries import INGEST, READER, Calls, RetryPolicy
+from app.adapters.cohere.limiter import RateLimiter
+from app.adapters.cohere.retries import INGEST, READER
 from app.domain.cost import EmbedderLimits, Units, pack
 from app.domain.errors import ConfigError, ProviderError, ProviderRejected
 from app.domain.retrieval.query import Vector
@@ -35,10 +35,9 @@ logger = logging.getLogger(__name__)
 MAX_TEXTS = 96
 """Maximum texts in one embed call (https://docs.cohere.com/reference/embed)."""
 
-# Our token counts come from another tokenizer than Cohere's. For the limiter they are multiplied by
-# a factor: first a guess, then the ratio of billed to counted tokens so far with a margin.
-_FIRST_MARGIN = 1.1
-_MARGIN = 1.01
+# Our token counts come from another tokenizer than Cohere's. A call's estimate is this factor of
+# them, until the billed tokens replace it.
+_MARGIN = 1.1
 # Batches that share a minute's token limit: small enough that little of the limit stays unused.
 _BATCHES_A_MINUTE = 10
 _BATCH_TOKENS = 48_000
@@ -99,28 +98,17 @@ def vector_space(model: str) -> str:
     return shared[1] if shared else model
 
 
-def _require_offered(model: str, dimension: int, offered: Sequence[int]) -> None:
-    """ConfigError unless the model offers this dimension; an empty `offered` allows any."""
-    if offered and dimension not in offered:
-        message = (
-            f"the model {model} has no vectors of {dimension} dimensions, only of "
-            f"{', '.join(map(str, offered))}: check RAG_COHERE_EMBED_MODEL"
-        )
-        raise ConfigError(message)
-
-
 class CohereEmbedder:
     """Implements the `Embedder` port.
 
     Vectors of recent questions are cached, since a class often asks the same ones. The constructor
-    raises ConfigError if the model does not offer the dimension, or if the two models do not share
-    a vector space.
+    raises ConfigError if the two models do not share a vector space.
     """
 
     def __init__(
         self,
         client: AsyncClientV2,
-        calls: Calls,
+        limiter: RateLimiter,
         provider: ProviderCalls,
         count_tokens: Callable[[str], int],
         *,
@@ -134,7 +122,6 @@ class CohereEmbedder:
     ) -> None:
         """`asking` and `question_model` are those for questions; by default, as for documents."""
         self._facts = _facts(model)
-        _require_offered(model, dimension, self._facts.dimensions)
         self._models = {"search_document": model, "search_query": question_model or model}
         self.space, other = map(vector_space, self._models.values())
         if other != self.space:
@@ -148,18 +135,17 @@ class CohereEmbedder:
         self.billed_tokens = 0
         """Input tokens that Cohere has billed since this object was created."""
         self._questions: LRUCache[str, Vector] = LRUCache(CACHED_QUESTIONS)
-        self._calls = calls
+        self._limiter = limiter
         self._providers = {"search_document": provider, "search_query": asking or provider}
         self._count_tokens = count_tokens
         self._question_seconds = question_seconds
         self._attempt_seconds = attempt_seconds
-        limits = calls.limiter.limits
+        limits = limiter.limits
         self._batch_texts = _even_share(MAX_TEXTS, limits.inputs_per_minute)
         self._batch_tokens = batch_tokens
         if limits.tokens_per_minute is not None:
-            share = int(limits.tokens_per_minute / _FIRST_MARGIN / _BATCHES_A_MINUTE)
+            share = int(limits.tokens_per_minute / _MARGIN / _BATCHES_A_MINUTE)
             self._batch_tokens = min(batch_tokens, share)
-        self._counted_tokens = 0
         self._send = partial(
             client.embed,
             embedding_types=["float"],
@@ -175,7 +161,7 @@ class CohereEmbedder:
             texts_per_call=self._batch_texts,
             tokens_per_call=self._batch_tokens,
             tokens_per_text=self._facts.max_tokens if self._facts.truncate == "END" else None,
-            rates=self._calls.limiter.limits,
+            rates=self._limiter.limits,
         )
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
@@ -194,8 +180,11 @@ class CohereEmbedder:
         looked_up("question_vectors", hit=known is not None)
         if known is not None:
             return known
-        tokens = self._count_tokens(text)
-        (vector,) = await self._call([text], tokens, "search_query", READER, self._question_seconds)
+        estimate = self._estimate(self._count_tokens(text))
+        async with self._providers["search_query"].call(estimate, self._question_seconds) as call:
+            send = partial(self._sent, call, [text], "search_query")
+            vectors, _ = await READER.run(send)
+        (vector,) = vectors
         require_vector(vector, self.space, self.dimension, "a question")
         self._questions[text] = vector
         return vector
@@ -244,7 +233,7 @@ class CohereEmbedder:
     async def _embed(self, batch: _Batch) -> _Outcome:
         """Embed a batch; while it is refused for its size or content, split it in half."""
         try:
-            vectors = await self._call(batch.texts, sum(batch.counts), "search_document", INGEST)
+            vectors = await self._embedded(batch)
         except TextsRefused as error:
             if len(batch.texts) == 1:
                 return _Outcome((), _naming(batch.texts[0], error))
@@ -258,41 +247,35 @@ class CohereEmbedder:
             return _Outcome((), error)
         return _Outcome(((batch.start, vectors),), None)
 
-    async def _call(
-        self,
-        texts: Sequence[str],
-        tokens: int,
-        input_type: InputType,
-        policy: RetryPolicy,
-        seconds: float | None = None,
-    ) -> list[Vector]:
-        """Embed the texts in one call. `tokens` by our count; `seconds` includes the retries."""
+    async def _embedded(self, batch: _Batch) -> list[Vector]:
+        estimate = self._estimate(sum(batch.counts))
 
-        async def send(slot: Slot) -> list[Vector]:
-            with provider_errors("embed"):
-                async with asyncio.timeout(self._attempt_seconds):
-                    response = await self._send(
-                        model=self._models[input_type], texts=list(texts), input_type=input_type
-                    )
-                billed = _billed_tokens(response)
-                if billed is not None:
-                    slot.tokens = billed
-                    self._bill(call, billed, tokens)
-                return self._vectors(response, len(texts))
+        async def send() -> list[Vector]:
+            slot = await self._limiter.acquire(len(batch.texts), estimate.input_tokens)
+            vectors, billed = await self._sent(call, batch.texts, "search_document")
+            slot.tokens = billed or slot.tokens
+            return vectors
 
-        estimate = math.ceil(tokens * self._billed_per_counted())
-        async with self._providers[input_type].call(Units(input_tokens=estimate), seconds) as call:
-            return await self._calls.run(send, policy, inputs=len(texts), tokens=estimate)
+        async with self._providers["search_document"].call(estimate) as call:
+            return await INGEST.run(send, self._limiter)
 
-    def _bill(self, call: Call, billed: int, counted: int) -> None:
-        call.bill(Units(input_tokens=billed))
-        self.billed_tokens += billed
-        self._counted_tokens += counted
+    async def _sent(
+        self, call: Call, texts: Sequence[str], input_type: InputType
+    ) -> tuple[list[Vector], int | None]:
+        """Embed the texts in one attempt; return the vectors and the billed tokens, if known."""
+        with provider_errors("embed"):
+            async with asyncio.timeout(self._attempt_seconds):
+                response = await self._send(
+                    model=self._models[input_type], texts=list(texts), input_type=input_type
+                )
+            billed = _billed_tokens(response)
+            if billed is not None:
+                call.bill(Units(input_tokens=billed))
+                self.billed_tokens += billed
+            return self._vectors(response, len(texts)), billed
 
-    def _billed_per_counted(self) -> float:
-        if not self._counted_tokens:
-            return _FIRST_MARGIN
-        return self.billed_tokens / self._counted_tokens * _MARGIN
+    def _estimate(self, counted: int) -> Units:
+        return Units(input_tokens=math.ceil(counted * _MARGIN))
 
     def _vectors(self, response: EmbedByTypeResponse, expected: int) -> list[Vector]:
         embeddings = getattr(response, "embeddings", None)

@@ -12,8 +12,7 @@ from functools import partial
 import httpx
 
 from app.adapters.cohere.errors import provider_errors, refusal
-from app.adapters.cohere.limiter import Slot
-from app.adapters.cohere.retries import READER, Calls
+from app.adapters.cohere.retries import READER
 from app.adapters.cohere.stream import ChatReader, DocumentSet
 from app.domain.answer import AnswerMode
 from app.domain.errors import ProviderUnavailable
@@ -48,7 +47,6 @@ class CohereGenerator:
 
     mode = AnswerMode.GENERATED
     client: httpx.AsyncClient
-    calls: Calls
     answering: ProviderCalls
     rewriting: ProviderCalls
     model: str
@@ -93,10 +91,7 @@ class CohereGenerator:
     async def _answer(
         self, action: str, body: Mapping[str, object], reader: ChatReader
     ) -> AsyncGenerator[GeneratorEvent, None]:
-        async def send(_slot: Slot) -> AsyncGenerator[Event, None]:
-            return await self._open(action, body)
-
-        events = await self.calls.run(send, READER)
+        events = await READER.run(partial(self._open, action, body))
         errors = partial(provider_errors, action)
         answer = read_stream(events, reader, errors, lambda: self.event_seconds)
         async with aclosing(answer):

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from app.adapters.cohere.client import request_options
 from app.adapters.cohere.errors import provider_errors
-from app.adapters.cohere.limiter import Slot
-from app.adapters.cohere.retries import READER, Calls
+from app.adapters.cohere.retries import READER
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
 from app.domain.prompts import visible
@@ -30,7 +29,6 @@ class CohereReranker:
     """Implements the `Reranker` port."""
 
     client: AsyncClientV2
-    calls: Calls
     provider: ProviderCalls
     count_tokens: Callable[[str], int]
     model: str
@@ -59,7 +57,7 @@ class CohereReranker:
         if not texts:
             return []
 
-        async def send(_slot: Slot) -> list[tuple[int, float]]:
+        async def send() -> list[tuple[int, float]]:
             with provider_errors("rerank"):
                 response = await self.client.rerank(
                     model=self.model,
@@ -72,7 +70,7 @@ class CohereReranker:
 
         estimate = self._units(question, texts)
         async with self.provider.call(estimate, self.seconds) as call:
-            return await self.calls.run(send, READER)
+            return await READER.run(send)
 
     def _units(self, question: str, texts: Sequence[str]) -> Units:
         """Estimate what is billed: tokens from version 5 on, searches before."""

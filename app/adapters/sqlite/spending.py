@@ -17,8 +17,6 @@ from app.services.threads import in_thread
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spending (day TEXT PRIMARY KEY, usd REAL NOT NULL) WITHOUT ROWID;
 """
-_ROUNDING = 1e-9
-"""US dollars; rounding errors of sums are smaller."""
 
 
 class SqliteSpending:
@@ -44,19 +42,13 @@ class SqliteSpending:
             return _spent(connection, day)
 
     @in_thread
-    def reserve(self, day: date, usd: float, limits: Spent) -> Spent | None:
-        with self._transaction() as connection:
-            spent = _spent(connection, day)
-            least = usd - _ROUNDING
-            if spent.day + least > limits.day or spent.month + least > limits.month:
-                return None
-            _add(connection, day, usd)
-            return _spent(connection, day)
-
-    @in_thread
     def add(self, day: date, usd: float) -> Spent:
         with self._transaction() as connection:
-            _add(connection, day, usd)
+            connection.execute(
+                "INSERT INTO spending VALUES (?, ?) "
+                "ON CONFLICT (day) DO UPDATE SET usd = usd + excluded.usd",
+                (day.isoformat(), usd),
+            )
             return _spent(connection, day)
 
     @contextmanager
@@ -85,11 +77,3 @@ def _spent(connection: sqlite3.Connection, day: date) -> Spent:
     )
     of_day, of_month = connection.execute(query, (day.isoformat(), f"{day:%Y-%m}")).fetchone()
     return Spent(of_day, of_month)
-
-
-def _add(connection: sqlite3.Connection, day: date, usd: float) -> None:
-    query = (
-        "INSERT INTO spending VALUES (?, ?) "
-        "ON CONFLICT (day) DO UPDATE SET usd = max(0.0, usd + excluded.usd)"
-    )
-    connection.execute(query, (day.isoformat(), usd))
