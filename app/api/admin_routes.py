@@ -98,11 +98,10 @@ _STREAMS = {
     responses={202: _STREAMS, 200: _STREAMS, **problems(401, 403, 404, 409, 422, 503)},
     openapi_extra={
         "requestBody": {
-            "description": "A zip or tar archive of the book's folder, at most 256 MiB.",
+            "description": "A zip archive of the book's folder, at most 256 MiB.",
             "required": True,
             "content": {
                 "application/zip": _ARCHIVE,
-                "application/gzip": _ARCHIVE,
                 "application/octet-stream": _ARCHIVE,
             },
         }

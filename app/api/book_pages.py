@@ -11,7 +11,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from app.api.pages import shows_widget, template
+from app.api.page_templates import template
+from app.api.pages import shows_widget
 from app.bootstrap.application import Application
 from app.bootstrap.book_pages import BookContents, PageEntry
 from app.domain.book_id import BookId, is_book_id

@@ -7,7 +7,7 @@ from base64 import b64decode
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import Depends, HTTPException, Request
+from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from app.api.limits import client_of
@@ -76,43 +76,36 @@ def require_key(request: Request, keys: SqliteSiteKeys, *, open_to_all: bool) ->
     request.state.site_key = found
 
 
-async def require_operator(request: Request) -> None:
-    """Dependency: Refused unless with a secret key, or without a key from this machine."""
-    keys: SqliteSiteKeys = request.app.state.keys
-    scheme, key = _sent(request)
-    if not scheme:
-        if is_local(request):
-            return
-        detail = "send a secret key: `Authorization: Bearer sk_...`"
-        raise Refused(401, "key_required", detail, _CHALLENGE)
-    found = _known_key(scheme, key, keys.all())
-    if found is None:
-        raise Refused(401, "key_unknown", _UNKNOWN_KEY, _CHALLENGE)
-    if found.kind is not KeyKind.SECRET:
-        detail = "a publishable key is for readers' questions only"
-        raise Refused(403, "secret_key_required", detail)
-
-
 async def admin_key(request: Request) -> SiteKey:
     """Dependency: the request's secret key, as bearer token or as password of HTTP Basic.
 
     The owner needs it even on this machine. Browsers ask for the password; any user name is
-    accepted. HTTPException 401 or 403.
+    accepted. Refused.
     """
     keys: SqliteSiteKeys = request.app.state.keys
     scheme, key = _sent(request)
     if scheme == "basic":
         scheme, key = "bearer", _password(key)
+    wanted = "Basic" if request.scope["path"].startswith("/admin") else "Bearer"
+    challenge = {"WWW-Authenticate": f'{wanted} realm="textbook-rag", charset="UTF-8"'}
     # A request without a key is asked for one, even if the keys cannot be read.
-    found = _known_key(scheme, key, keys.all()) if key else None
+    if not key:
+        detail = "send a secret key (`textbook-rag keys add --secret`), to `/admin` as the password"
+        raise Refused(401, "key_required", detail, challenge)
+    found = _known_key(scheme, key, keys.all())
     if found is None:
-        detail = "a secret key is needed (`textbook-rag keys add --secret`), as the password"
-        wanted = "Bearer" if request.scope["path"].startswith(API_PREFIX) else "Basic"
-        challenge = {"WWW-Authenticate": f'{wanted} realm="textbook-rag", charset="UTF-8"'}
-        raise HTTPException(401, detail, challenge)
+        raise Refused(401, "key_unknown", _UNKNOWN_KEY, challenge)
     if found.kind is not KeyKind.SECRET:
-        raise HTTPException(403, "a publishable key cannot do this: a secret key is needed")
+        raise Refused(
+            403, "secret_key_required", "a publishable key is for readers' questions only"
+        )
     return found
+
+
+async def require_operator(request: Request) -> None:
+    """Dependency: Refused unless with a secret key, or without a key from this machine."""
+    if _sent(request)[0] or not is_local(request):
+        await admin_key(request)
 
 
 AdminKey = Annotated[SiteKey, Depends(admin_key)]

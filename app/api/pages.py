@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -13,30 +11,15 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from app.api.book_list import BooksBody
+from app.api.keys import has_keys
+from app.api.page_templates import template
 from app.api.security import page_policy
 from app.bootstrap.application import Application
 from app.bootstrap.book_pages import address_of
-from app.bootstrap.key_store import SqliteSiteKeys
 from app.domain.book_id import BookId
-from app.domain.errors import StorageError
 from app.domain.urls import origin_of
 
-if TYPE_CHECKING:
-    from jinja2 import Template
-
 WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
-
-
-@cache
-def template(name: str) -> Template:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - 0.05 s
-
-    return Environment(
-        loader=FileSystemLoader(WIDGET_FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-    ).get_template(name)
 
 
 class WholeFiles(StaticFiles):
@@ -76,15 +59,7 @@ def shows_widget(request: Request) -> bool:
     If the API needs a key, they cannot send one: only hashes of keys are stored.
     """
     rag: Application = request.app.state.application
-    return rag.settings.open or _has_no_keys(request.app.state.keys)
-
-
-def _has_no_keys(keys: SqliteSiteKeys) -> bool:
-    """Whether there are none; False while they cannot be read."""
-    try:
-        return not keys.all()
-    except StorageError:
-        return False
+    return rag.settings.open or not has_keys(request.app.state.keys)
 
 
 HOME_ROUTES = (Route("/", home),)

@@ -12,17 +12,12 @@ from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from operator import attrgetter
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
-from urllib.parse import urlsplit
+from typing import TypeAlias
 
+from app.api.page_templates import FOLDER, template
 from app.domain.owner_report import DayUse, OwnerReport, QuestionCluster
 from app.domain.printable import printable
 
-if TYPE_CHECKING:
-    from jinja2 import Template
-
-_FOLDER = Path(__file__).resolve().parent / "templates"
 _FORMULA = re.compile(r"(^|[;\n])(?=[\s\"']*[=+\-@]|\t)")
 _COLUMNS: Mapping[str, Callable[[QuestionCluster], object]] = {
     "question": attrgetter("question"),
@@ -46,7 +41,7 @@ def report_html(report: OwnerReport, *, books: Sequence[str] = (), days: int = 0
 
     With `books`, the page has the navigation of `/admin`; `days` is the selected period.
     """
-    shown = _template().render(
+    shown = template("report.html").render(
         report=report,
         charts=_charts(report.days),
         style=style(),
@@ -58,7 +53,7 @@ def report_html(report: OwnerReport, *, books: Sequence[str] = (), days: int = 0
 
 @cache
 def style() -> str:
-    return (_FOLDER / "report.css").read_text("utf-8")
+    return (FOLDER / "report.css").read_text("utf-8")
 
 
 @cache
@@ -67,28 +62,6 @@ def page_policy() -> str:
     digest = b64encode(sha256(style().encode()).digest()).decode()
     rest = "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     return f"default-src 'none'; style-src 'sha256-{digest}'; {rest}"
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - 0.05 s
-
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.tests["web_address"] = _is_web_address
-    return environment.get_template("report.html")
-
-
-def _is_web_address(url: str) -> bool:
-    try:
-        return urlsplit(url).scheme in {"http", "https"}
-    except ValueError:
-        return False
 
 
 def _charts(days: Sequence[DayUse]) -> Iterator[tuple[str, str, Values]]:

@@ -272,7 +272,7 @@ def test_admin_needs_a_secret_key_for_the_book(
         wrong = {"Authorization": "Bearer sk_0"}
         assert_problem(httpx.request(method, url, headers=wrong), 401, "key_unknown")
         from_site = {"Authorization": f"Bearer {public}", "Origin": ORIGIN}
-        assert_problem(httpx.request(method, url, headers=from_site), 403, "forbidden")
+        assert_problem(httpx.request(method, url, headers=from_site), 403, "secret_key_required")
         of_bats = {"Authorization": f"Bearer {other}"}
         assert_problem(httpx.request(method, url, headers=of_bats), 403, "book_not_allowed")
 
@@ -282,7 +282,7 @@ def test_without_keys_nobody_administers(owl_home: Path, home: Path, open: bool)
     settings = offline_settings(Path(shutil.copytree(owl_home, home / "state")), open=open)
     with serving(settings) as address:
         response = httpx.delete(f"{address}/v1/admin/books/owls")
-        assert_problem(response, 401, "unauthorized")
+        assert_problem(response, 401, "key_required")
         assert response.headers["www-authenticate"].startswith("Bearer")
 
 

@@ -200,7 +200,7 @@ def test_a_damaged_file_of_keys_lets_nobody_in(client: httpx.Client, two_books: 
     assert_problem(ask(client, bearer("sk_0")), 503, "storage_failed")
     page = client.get("/")
     assert (page.status_code, "<script" in page.text) == (200, False)
-    assert_problem(client.get("/admin"), 401, "unauthorized")
+    assert_problem(client.get("/admin"), 401, "key_required")
     assert_problem(client.get("/readyz"), 503, "storage_failed")
 
 
