@@ -46,6 +46,10 @@ _HIGHLIGHT = re.compile(
     r"^[^\n]*(?://|#|--|\{?/\*|<!--)\s*highlight-(?:next-line|start|end)\b[^\n]*\n?", re.MULTILINE
 )
 """Docusaurus's comments that mark lines of a listing."""
+_MARKUP = re.compile(r"[\n!$&*<@\[\\\]_`{~]")
+"""The characters with which mark-up within a line begins; others are skipped at once."""
+_CODE_ROLES = frozenset("code kbd command file program option samp".split())
+_TEXT_ROLES = frozenset("sub sup abbr term doc download dfn emphasis".split())
 _LONGEST_FORMULA = 200
 """Lines."""
 _TOO_MUCH = "too much mark-up for its length: write less of it, or split the page"
@@ -141,7 +145,9 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
         MarkdownIt("commonmark", {"html": True, "maxNesting": BUDGET.depth})
         .use(gfm_plugin)
         .use(deflist_plugin)
+        .disable(["gfm_autolink_www", "gfm_autolink_protocol", "gfm_autolink_email"])
     )
+    md.inline.terminator_re = _MARKUP
     md.use(tags_plugin).use(unresolved_plugin)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
     if site is Site.MDBOOK:
@@ -241,13 +247,13 @@ def _role(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -
     name, text = str(token.meta.get("name", "")), token.content
     if name in ("math", "eq"):
         return f'<{FORMULA} display="0">{escape(text)}</{FORMULA}>'
-    if name in ("code", "kbd", "command", "file", "program", "option", "samp"):
+    if name in _CODE_ROLES:
         return f"<code>{escape(text)}</code>"
     title, _, target = text.partition("<")
-    if target or name in ("sub", "sup", "abbr", "term", "doc", "download", "dfn", "emphasis"):
+    if target or name in _TEXT_ROLES:
         return escape(title.strip() or text)
     env["unknown"].append((0, f"{{{name}}}`{text}`"))
-    return escape(text) if name in ("ref", "numref", "term") else f"<{UNKNOWN}></{UNKNOWN}>"
+    return escape(text) if name in ("ref", "numref") else f"<{UNKNOWN}></{UNKNOWN}>"
 
 
 _RULES: dict[str, Callable[..., str]] = {
