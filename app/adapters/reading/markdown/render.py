@@ -33,8 +33,9 @@ from app.adapters.reading.markdown.containers import containers_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import Slugger, heading_ids
 from app.adapters.reading.markdown.includes import Expanded
-from app.adapters.reading.markdown.tags import as_html, mark, tags_plugin
+from app.adapters.reading.markdown.tags import as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import unresolved_plugin
+from app.adapters.reading.stamping import marked
 from app.domain.document import Site
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
@@ -235,10 +236,9 @@ def _formula(display: bool) -> Callable[..., str]:
 def _html_block(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
     token = tokens[index]
     is_jsx = "{" in token.content and env.get("site") is Site.DOCUSAURUS
-    start, _, end = str(token.attrs.get(SPAN, "")).partition(":")
-    return (mark(int(start), int(end)) if end else "") + (
-        as_html(token.content) if is_jsx else token.content
-    )
+    html = as_html(token.content) if is_jsx else token.content
+    span = str(token.attrs.get(SPAN, ""))
+    return marked(html.encode("utf-8", "replace"), span).decode() if span else html
 
 
 def _role(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
