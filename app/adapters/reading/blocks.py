@@ -11,9 +11,9 @@ from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 from app.adapters.reading.definitions import glossary_drafts, reference_drafts
 from app.adapters.reading.drafts import NO_SPAN, Draft, compose
 from app.adapters.reading.inline import Inline, inline
-from app.adapters.reading.kinds import titled_kind
 from app.adapters.reading.listings import code_language, code_text, code_title
 from app.adapters.reading.lists import read_list
+from app.adapters.reading.sections import titled_kind
 from app.adapters.reading.tables import read_table
 from app.adapters.reading.tree import Tree, own_id
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Figure, Span

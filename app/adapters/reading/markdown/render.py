@@ -31,7 +31,7 @@ from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.containers import containers_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
-from app.adapters.reading.markdown.headings import Slugger, heading_ids
+from app.adapters.reading.markdown.headings import heading_ids
 from app.adapters.reading.markdown.includes import Expanded
 from app.adapters.reading.markdown.tags import as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import unresolved_plugin
@@ -98,7 +98,7 @@ def render(
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
         line = deep.map[0] if deep.map else 0
         raise FileRefused(_TOO_DEEP, file, origins[line] + 1 if origins else line + 1)
-    heading_ids(tokens, Slugger(site))
+    heading_ids(tokens, site)
     starts = [0, *accumulate(len(line) for line in _lines(source))]
     _set_spans(tokens, source, starts, origins)
     html = md.renderer.render(tokens, md.options, env)
