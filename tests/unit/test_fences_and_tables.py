@@ -47,7 +47,6 @@ def parts_of(text: str, site: Site = Site.PLAIN) -> tuple[Document, list[Passage
     ("source", "text"),
     [
         ("!!! note\n    Do:\n\n    ```sh\n    make\n    ```\n", f"Note\n\nDo:\n\n{CODE}"),
-        ("/// tip | Now\nDo:\n\n```sh\nmake\n```\n///\n", f"Now\n\nDo:\n\n{CODE}"),
         ("> Do:\n>\n>     make\n", "Do:\n\n```\nmake\n```"),
         ("> a | b\n> --|--\n> 1 | 2\n>\n> end\n", f"{TABLE}\n\nend"),
         ("Word\n\n:   Do:\n\n    ```sh\n    make\n    ```\n", f"Word\nDo:\n\n{CODE}"),
@@ -60,7 +59,7 @@ def parts_of(text: str, site: Site = Site.PLAIN) -> tuple[Document, list[Passage
         ("> ~~~ a\n> a ``` b\n> ~~~\n", "````a\na ``` b\n````"),
     ],
     ids=[
-        "admonition", "block of PyMdown", "quote", "quote with table", "definition",
+        "admonition", "quote", "quote with table", "definition",
         "definition with table", "item with table", "item with quote", "item of code",
         "back-ticks in code",
     ],

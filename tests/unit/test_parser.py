@@ -92,18 +92,6 @@ def test_a_chapter_on_references_is_no_bibliography() -> None:
     assert kinds == [BlockKind.PARAGRAPH, BlockKind.PARAGRAPH, BlockKind.REFERENCE]
 
 
-def main() -> None:
-    for name in NAMES:
-        lines = [
-            json.dumps(line, ensure_ascii=False) for line in described(read_book(BOOKS / name))
-        ]
-        (BOOKS / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
-
-
 def test_a_theorem_is_one_block_with_its_title() -> None:
     source = "```{prf:theorem} Growth\n:label: growth\n\nIf so, then\n\n1. one\n2. two\n```\n"
     blocks = read_text(source, site=Site.MYST, file="page.md").blocks
@@ -114,7 +102,7 @@ def test_a_theorem_is_one_block_with_its_title() -> None:
 def test_a_title_is_rendered_without_the_footnotes_of_the_page() -> None:
     page = read_text("Owls[^1].\n\n::: note *Quiet*\nHush.\n:::\n\n[^1]: Barn owls.\n")
     assert [one.text for one in page.blocks] == ["Owls.", "Quiet\n\nHush.", "Barn owls."]
-    page = read_text("/// note | {{ x }}\nHush.\n///\n", site=Site.MKDOCS)
+    page = read_text("::: note {{ x }}\nHush.\n:::\n", site=Site.MKDOCS)
     assert [one.text for one in page.blocks] == ["Hush."]
 
 
@@ -138,3 +126,15 @@ def test_labels_of_tabs_are_in_the_text_unless_there_is_only_one(site: Site, tab
 def test_a_question_block_may_hold_the_answer(title: str, kind: BlockKind) -> None:
     source = f'??? question "{title}"\n    It is **B**.\n'
     assert [one.kind for one in read_text(source, site=Site.MKDOCS).blocks] == [kind]
+
+
+def main() -> None:
+    for name in NAMES:
+        lines = [
+            json.dumps(line, ensure_ascii=False) for line in described(read_book(BOOKS / name))
+        ]
+        (BOOKS / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -36,7 +36,7 @@ $x^2$|$$|$$ y $$|\\begin{align}|\\end{align}|\\\\(a\\\\)|&amp; &lt; &#x41;|(labe
 ``x|[|](|**|_|~~s~~|::|Exercise 1.1|## Exercises|## References|## Glossary|### Solution 2
 *Figure 1: cap*|<figure>|<figcaption>cap</figcaption>|</figure>|<h2 id="q">Raw</h2>|<ul><li>a
 </ul>|<dl><dt>t<dd>d</dl>|<math><mi>x</mi></math>|<script>
-/// note | T|///|//// tab|::: a.b|^^^|```{exercise-start}|```{exercise-end}|```{eval-rst}
+::: a.b|^^^|```{exercise-start}|```{exercise-end}|```{eval-rst}
 .. note:: x|.. toctree::|   :maxdepth: 1|[](a/b.md)|<div data-type="title">|<figure markdown>
 --8<--|- [x] done|![a](b){ width=3 }|```{code-cell}|:tags: [remove-cell]
 {term}`foo bar`
@@ -104,8 +104,6 @@ HARD: dict[str, Callable[[int], str]] = {
     "footnotes": lambda n: "[^1]: a\n" * n,
     "fences": lambda n: "".join("`" * (3 + at % 200) + "\n" for at in range(n)),
     "imports": lambda n: "import {\n\n" * n,
-    "slashes": lambda n: "".join("/" * (3 + at % 60) + " note | t\n\nx\n\n" for at in range(n)),
-    "slashes within": lambda n: "".join("/" * (3 + at) + " note\n\n" for at in range(n // 5)),
     "gates": lambda n: "```{exercise-start}\n```\nx\n\n" * n,
     "rST": lambda n: "```{eval-rst}\n" + ".. toctree::\n\n   a\n" * n,
     "documented code": lambda n: "::: a.b\n    x: y\n\n" * n,

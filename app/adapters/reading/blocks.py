@@ -11,9 +11,9 @@ from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 from app.adapters.reading.definitions import glossary_drafts, reference_drafts
 from app.adapters.reading.drafts import NO_SPAN, Draft, compose
 from app.adapters.reading.inline import Inline, inline
-from app.adapters.reading.kinds import titled_kind
 from app.adapters.reading.listings import code_language, code_text, code_title
 from app.adapters.reading.lists import read_list
+from app.adapters.reading.sections import titled_kind
 from app.adapters.reading.tables import read_table
 from app.adapters.reading.tree import Tree, own_id
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Figure, Span
@@ -21,8 +21,6 @@ from app.domain.errors import FileRefused
 
 SPAN = "data-span"
 """Attribute with the source span of an element that is rendered from Markdown: "start:end"."""
-MARK = "x-span"
-"""Empty element that gives the source span of the HTML behind it."""
 
 _BLOCK_TAGS = frozenset(
     "address article aside blockquote center dd details div dl dt fieldset figcaption figure "
@@ -64,7 +62,7 @@ class _Blocks:
         drafts: list[Draft] = []
         run: list[HtmlElement | str] = [element.text] if element.text else []
         for child in element:
-            if child in self._holders or child.tag == MARK:
+            if child in self._holders:
                 drafts += self._paragraph_of(run, element)
                 run = []
                 drafts += self._block(child)
@@ -78,8 +76,7 @@ class _Blocks:
         """Return the blocks of one block-level element."""
         before, self._span = self._span, self._span_of(element)
         drafts = self._read(element)
-        if element.tag != MARK and element.get(SPAN) is not None:
-            self._span = before
+        self._span = before
         if (
             len(drafts) == 1
             and not drafts[0].element_id
@@ -236,8 +233,7 @@ class _Blocks:
 
     def _is_beside_tabs(self, element: HtmlElement) -> bool:
         """Whether another set of tabs is next to one: each tab of Markdown is a set of its own."""
-        sides = (element.itersiblings(), element.itersiblings(preceding=True))
-        beside = (next((one for one in side if one.tag != MARK), None) for side in sides)
+        beside = (element.getprevious(), element.getnext())
         return any(one is not None and self._tree.has("tab_set", one) for one in beside)
 
     def _block_of_panel(self, panel: HtmlElement) -> list[Draft]:

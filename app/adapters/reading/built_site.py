@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from app.adapters.reading.shown_text import shown_page
+from app.adapters.reading.shown_text import shown_text
+from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.tree import parse
 from app.domain.errors import InputError
 from app.domain.page_text import BuiltPage
@@ -21,22 +21,16 @@ _TIMEOUT_SECONDS = 30.0
 class FolderSite:
     """A site in a folder. `base_url` is the URL of its root in the book's links."""
 
-    folder: Path
+    files: SourceFiles
     base_url: str
 
     @in_thread
     def page(self, url: str) -> BuiltPage | None:
         """Return the page that a static host serves at this URL; None if there is no file."""
         name = unquote(_inside(url, self.base_url)).rstrip("/")
-        tries = [name, f"{name}.html", f"{name}/index.html"] if name else ["index.html"]
-        for file in ((self.folder / one).resolve() for one in tries):
-            if file.is_relative_to(self.folder.resolve()) and file.is_file():
-                try:
-                    return read_page(file.read_bytes())
-                except OSError as error:
-                    message = f"{file}: cannot be read ({error.strerror}): check its rights"
-                    raise InputError(message) from error
-        return None
+        tries = (name, f"{name}.html", f"{name}/index.html") if name else ("index.html",)
+        file = next(filter(self.files.has, tries), "")
+        return read_page(self.files.data(file)) if file else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,5 +66,6 @@ def _inside(url: str, base_url: str) -> str:
 
 
 def read_page(html: bytes) -> BuiltPage:
-    """Read the ids and the text of a page."""
-    return shown_page(parse(html, ""))
+    """Read the ids and the text of a page, also in closed details and hidden tabs."""
+    root = parse(html, "")
+    return BuiltPage(frozenset(map(str, root.xpath("//@id | //a/@name"))), shown_text(root))

@@ -14,7 +14,7 @@ import lxml.html
 import nh3
 from lxml.html import HtmlElement
 
-from app.adapters.reading.blocks import MARK, SPAN
+from app.adapters.reading.blocks import SPAN
 from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.hidden import hidden_elements
 from app.domain.document import Block, Book, Document
@@ -83,14 +83,11 @@ def _with_terms(definition: HtmlElement) -> HtmlElement:
 
 
 def _spanned(root: HtmlElement) -> Iterator[tuple[str, HtmlElement]]:
-    """Yield the elements that have a span; those behind a mark have that of the mark."""
-    for element in root.iter():
-        span = element.get(SPAN)
-        if span and element.tag != MARK:
+    """Yield the elements that have a span, without those inside one of the same span."""
+    for element in root.iterdescendants():
+        span, parent = element.get(SPAN), element.getparent()
+        if span and (parent is None or parent.get(SPAN) != span):
             yield span, element
-        elif span:
-            for one in takewhile(lambda one: not one.get(SPAN), element.itersiblings()):
-                yield span, one
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Kinds of blocks that follow from their section's heading: exercises, solutions, glossary
-entries, references.
+"""Kinds of blocks that follow from their title or their section's heading: exercises, solutions,
+glossary entries, references.
 """
 
 from __future__ import annotations
@@ -38,6 +38,13 @@ _OF_EXERCISES = re.compile(
     r"\b(?:exercises?|problems|problem sets?|homework|assignments?|practice|quiz|exams?)\b", re.I
 )
 """In a heading above, it makes a problem an exercise."""
+_TITLED_SOLUTION = re.compile(
+    r"^\W*(?:show |view |see |reveal |click .{0,20}|the |sample |model |possible |hidden ){0,6}"
+    r"(?:solutions?|answers?|hints?)\b.{0,60}$", re.I
+)  # fmt: skip
+_TITLED_EXERCISE = re.compile(
+    r"^\W*(?:exercises?|problems?|challenge|task|checkpoint|quiz)\b(?:\W*$|\W*\d)", re.I
+)
 _NUMBERED = re.compile(r"^(?:(?:exercise|problem|question)\s*)?\d[\d.]*[a-z]?[.:)]\s*\S", re.I)
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
 _MARKER = re.compile(r"^(?:-|\w{1,6}\.) ")
@@ -59,6 +66,15 @@ class _Section:
     """If set, the section's own content becomes one block of this kind."""
     term: str = ""
     of_exercises: bool = False
+
+
+def titled_kind(title: str) -> BlockKind:
+    """Return the kind of an admonition or of details: the title may make it an exercise, or a
+    solution, which is hidden from answers like a hint.
+    """
+    if _TITLED_SOLUTION.match(title):
+        return BlockKind.SOLUTION
+    return BlockKind.EXERCISE if _TITLED_EXERCISE.match(title) else BlockKind.ADMONITION
 
 
 def classify(drafts: Sequence[Draft], title: str) -> list[Draft]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml.html import HtmlElement
 
-from app.domain.page_text import BuiltPage, PageText
+from app.domain.page_text import PageText
 
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rp rt"
@@ -14,12 +14,6 @@ _INLINE = frozenset(
 _NOT_RENDERED = frozenset({"head", "script", "style", "template", "noscript", "title"})
 _HIDDEN_CODE = frozenset({"boring", "clipboard-copy-txt"})
 """Classes of the lines of code that mdBook hides, and of mkdocs-jupyter's copies of cells."""
-
-
-def shown_page(root: HtmlElement) -> BuiltPage:
-    """Return the ids of a parsed page and its text, also in closed details and hidden tabs."""
-    ids = root.xpath("//@id | //a/@name")
-    return BuiltPage(frozenset(map(str, ids)), shown_text(root))
 
 
 def shown_text(root: HtmlElement) -> PageText:

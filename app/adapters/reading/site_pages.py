@@ -13,7 +13,7 @@ from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.page_facts import PageFacts, read_facts
 from app.adapters.reading.site_addresses import Addresses, read_sitemaps, site_addresses
 from app.adapters.reading.site_editions import Root, find_editions
-from app.adapters.reading.source_files import SourceFiles
+from app.adapters.reading.source_files import SourceFiles, by_numbers
 from app.adapters.reading.table_of_contents import Listed, TableOfContents
 from app.adapters.reading.themes import UNKNOWN
 from app.domain.document import SourceWarning
@@ -141,12 +141,7 @@ def _html_files(folder: Path) -> list[str]:
         above = Path(parent).relative_to(folder)
         pages = (one for one in names if one.lower().endswith(PAGE_SUFFIXES))
         found += [(above / name).as_posix() for name in pages if not name.startswith(".")]
-    return sorted(found, key=lambda file: [*map(_sort_key, file.split("/"))])
-
-
-def _sort_key(name: str) -> tuple[bool, str]:
-    """A folder's index comes first; numbers are sorted by their value."""
-    return not name.startswith("index."), re.sub(r"\d+", lambda number: number[0].zfill(9), name)
+    return sorted(found, key=by_numbers)
 
 
 def _site(

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from posixpath import join, normpath
 
 from app.adapters.reading.notebook import markdown_of
@@ -27,6 +27,8 @@ _FRONT_MATTER = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _KEY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*(.*)$", re.MULTILINE)
+_DIGITS = re.compile(r"\d+")
+_FIRST = frozenset({"index", "readme", "intro"})
 _NOT_UTF8 = "has a name that is not UTF-8: not read"
 
 
@@ -63,9 +65,6 @@ class SourceFiles:
     def any_with(self, *suffixes: str) -> bool:
         """Whether there is a file whose name ends in one of these ways."""
         return any(name.lower().endswith(suffixes) for name in self.names())
-
-    def is_partial(self, name: str) -> bool:
-        return name in self.partials
 
     def names(self, folder: str = "") -> Iterator[str]:
         """Yield the files below a folder, but hidden ones, dependencies and build output."""
@@ -115,6 +114,14 @@ class SourceFiles:
         if target.startswith("/"):
             return normpath(target.lstrip("/"))
         return normpath(join(file.rpartition("/")[0], target))
+
+
+def by_numbers(name: str) -> list[tuple[bool, str]]:
+    """Sort key: by folders, a folder's index first, numbers by their value."""
+    parts = PurePosixPath(name.lower()).with_suffix("").parts
+    return [
+        (one not in _FIRST, _DIGITS.sub(lambda number: number[0].zfill(9), one)) for one in parts
+    ]
 
 
 def _unlistable(error: OSError) -> None:

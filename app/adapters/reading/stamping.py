@@ -22,16 +22,16 @@ _PAGE = frozenset({b"html", b"head", b"body", b"main", b"article"})
 """Elements that are no block, whatever text is directly in them."""
 
 
-def marked(html: bytes) -> bytes:
-    """Return the page with the place of each start tag in it, in bytes, as its source span."""
-    return _TAG.sub(_mark, html)
+def marked(html: bytes, span: str = "") -> bytes:
+    """Return HTML with a source span in each start tag: this, or the tag's place in bytes."""
 
+    def mark(tag: re.Match[bytes]) -> bytes:
+        if not tag["end"] or tag["name"].lower() in _PAGE:
+            return tag[0]
+        place = f' {SPAN}="{span or f"{tag.start()}:{tag.end()}"}"'.encode()
+        return b"<" + tag["name"] + place + tag["attributes"] + b">"
 
-def _mark(tag: re.Match[bytes]) -> bytes:
-    if not tag["end"] or tag["name"].lower() in _PAGE:
-        return tag[0]
-    place = f' {SPAN}="{tag.start()}:{tag.end()}"'.encode()
-    return b"<" + tag["name"] + place + tag["attributes"] + b">"
+    return _TAG.sub(mark, html)
 
 
 def stamped(html: bytes, ids: Mapping[int, str]) -> tuple[bytes, int]:

@@ -1,9 +1,8 @@
-"""Containers: `::: name Title`, MkDocs' `/// name | Title` and its tabs, `=== "Label"`."""
+"""Containers, `::: name Title`, and the tabs of MkDocs, `=== "Label"`."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 from html import escape
 
@@ -21,12 +20,7 @@ _CONTAINER = re.compile(
     r"^\s*\{?\s*\.?(?P<name>[A-Za-z][\w-]*)(?P<attributes>[^{}\[\]\n]*\})?\s*"
     r"(?:\[(?P<label>.*)\]|(?P<title>[^{\n]*))?"
 )
-_BLOCK = re.compile(r"(?P<marks>/{3,})\s*(?P<name>[A-Za-z][\w-]*)\s*(?:\|\s*(?P<title>.*))?$")
-_CLOSING = re.compile(r"^[ >]*(/{3,})[ ]*$", re.M)
-_FENCE = re.compile(r"[ >]*(`{3,}|~{3,})")
 _TAB = re.compile(r"===[!+]{0,2} +\"(?P<label>[^\"]*)\"\s*$")
-_UNTITLED = frozenset({"html", "define", "caption", "figure-caption"})
-"""Blocks of PyMdown that have no title of their own."""
 _INDENT = 4
 
 
@@ -44,21 +38,11 @@ def containers_plugin(md: MarkdownIt) -> None:
         title = ((found["label"] or found["title"] or "") if found else "").strip()
         return _opening(name, inline_html(md, title, env) if title else "", token)
 
-    def render_block(
-        _: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType
-    ) -> str:
-        token = tokens[index]
-        if not token.info:
-            return f"<div{RendererHTML.renderAttrs(token)}>\n"
-        return _opening(token.tag, inline_html(md, token.info, env), token)
-
     container_plugin(
         md, "any", validate=lambda params, *_: bool(_CONTAINER.match(params)), render=render
     )
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     md.block.ruler.before("fence", "content_tab", _content_tab, ends)
-    md.block.ruler.before("fence", "slashes", _slashes, ends)
-    md.add_render_rule("slashes_open", render_block)
 
 
 def _element(name: str) -> str:
@@ -84,65 +68,14 @@ def _content_tab(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     last = start + 1
     while last < end and (state.isEmpty(last) or state.sCount[last] >= indent):
         last += 1
-    before, state.blkIndent = state.blkIndent, indent
-    _nest(state, _tab(found["label"]), (start, start + 1, last))
-    state.blkIndent = before
+    before = state.blkIndent, state.lineMax, state.parentType
+    state.blkIndent, state.lineMax, state.parentType = indent, last, "container"
+    for tag, attributes in (("tabs", {}), ("tabitem", {"label": found["label"]})):
+        token = state.push(f"{tag}_open", tag, 1)
+        token.map, token.attrs = [start, last], dict(attributes)
+    state.md.block.tokenize(state, start + 1, last)
+    for tag in ("tabitem", "tabs"):
+        state.push(f"{tag}_close", tag, -1)
+    state.blkIndent, state.lineMax, state.parentType = before
     state.line = last
     return True
-
-
-def _tab(label: str) -> list[Token]:
-    """Return what opens a set of one tab."""
-    return [Token("tabs_open", "tabs", 1), Token("tabitem_open", "tabitem", 1, {"label": label})]
-
-
-def _nest(state: StateBlock, opening: Sequence[Token], lines: tuple[int, int, int]) -> None:
-    """Read lines as the content of new elements: that of the opening, the first, the last + 1."""
-    start, first, last = lines
-    for token in opening:
-        token.map, token.block, token.level = [start, last], True, state.level
-        state.level += 1
-    state.tokens += opening
-    before = state.lineMax, state.parentType
-    state.lineMax, state.parentType = last, "container"
-    state.md.block.tokenize(state, first, last)
-    state.lineMax, state.parentType = before
-    for token in reversed(opening):
-        state.push(token.type.replace("open", "close"), token.tag, -1)
-
-
-def _slashes(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a block of PyMdown: a line with the same number of slashes closes it."""
-    begin = state.bMarks[start] + state.tShift[start]
-    found = _BLOCK.match(state.src[begin : state.eMarks[start]])
-    last = _closing(state, start, found["marks"]) if found else end
-    if found is None or last >= end or state.is_code_block(start):
-        return False
-    if silent:
-        return True
-    first = start + 1
-    while first < last and state.sCount[first] >= state.blkIndent + _INDENT:
-        first += 1  # its options
-    name, title = found["name"].lower(), found["title"] or ""
-    info = "" if name in _UNTITLED else title or name.title()
-    block = [Token("slashes_open", _element(name), 1, info=info)]
-    _nest(state, _tab(title) if name == "tab" else block, (start, first, last))
-    state.line = last + 1
-    return True
-
-
-def _closing(state: StateBlock, start: int, marks: str) -> int:
-    """Return the next line of exactly these slashes outside code; the line count if none."""
-    lines: dict[str, list[int]] | None = state.env.get("closing")
-    if lines is None:
-        lines, fence = state.env.setdefault("closing", {}), ""
-        for number, (begin, end) in enumerate(zip(state.bMarks, state.eMarks, strict=True)):
-            line = state.src[begin:end]
-            mark = _FENCE.match(line)
-            if mark and mark[1].startswith(fence):
-                fence = "" if fence else mark[1]
-            elif not fence and (found := _CLOSING.match(line)):
-                lines.setdefault(found[1], []).append(number)
-    own = lines.get(marks, [])
-    at = bisect_right(own, start)
-    return own[at] if at < len(own) else len(state.bMarks)

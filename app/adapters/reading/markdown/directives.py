@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 
@@ -16,22 +14,25 @@ from app.adapters.reading.markdown.unresolved import inline_html
 
 _INFO = re.compile(r"^\{(?P<name>[\w:.+-]+)\}\s*(?P<argument>.*)$", re.DOTALL)
 _OPTION = re.compile(r"^:(?P<key>[\w-]+):[ \t]*(?P<value>.*)$")
-_CODE = frozenset("code code-block code-cell sourcecode literalinclude highlight prompt".split())
-_DROPPED = frozenset(
-    "toctree contents tableofcontents index only raw include bibliography glue:figure "
-    "currentmodule module automodule autoclass mermaid graphviz iframe video youtube".split()
-)
-_FIGURES = frozenset("figure image figure-md".split())
-_TRANSPARENT = frozenset(
-    "div container grid grid-item grid-item-card card rst-class margin sidebar aside tab-set "
-    "list-table table csv-table parsed-literal epigraph proof theorem definition lemma example "
-    "algorithm axiom corollary remark property observation assumption proposition".split()
-)
-_ELEMENTS = {"dropdown": "details", "epigraph": "blockquote", "pull-quote": "blockquote"}
+_NAMES = {
+    "code": "code code-block code-cell sourcecode literalinclude highlight prompt",
+    "formula": "math",
+    "left out": "toctree contents tableofcontents index only raw include bibliography glue:figure "
+    "currentmodule module automodule autoclass mermaid graphviz iframe video youtube",
+    "glossary": "glossary",
+    "figure": "figure image figure-md",
+    "table": "table list-table csv-table",
+    "tab": "tab-item",
+    "details": "dropdown",
+    "blockquote": "epigraph pull-quote",
+    "frame": "div container grid grid-item grid-item-card card rst-class margin sidebar aside "
+    "tab-set parsed-literal proof theorem definition lemma example algorithm axiom corollary "
+    "remark property observation assumption proposition",
+}
+"""What becomes of directives; those of other names are admonitions."""
+_ROLES = {name: role for role, names in _NAMES.items() for name in names.split()}
+_NEEDS_FILE = frozenset("literalinclude include csv-table".split())
 _DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
-_LEFT_OUT = "-"
-_OF_LIST_TABLE = {("ul", 1): "table", ("li", 1): "tr", ("ul", 2): _LEFT_OUT, ("li", 2): "td"}
-"""Tag and depth of an element of a list of lists -> the tag of its table's element."""
 _DEPTH = 12
 """Deepest nesting of directives."""
 
@@ -47,10 +48,8 @@ class Directive:
     options: dict[str, str] = field(default_factory=dict)
 
     @property
-    def header_rows(self) -> int:
-        """Rows of a table that are its header."""
-        given = self.options.get("header-rows", "")
-        return int(given) if given.isdecimal() and len(given) < 4 else 0
+    def role(self) -> str:
+        return _ROLES.get(self.name, "admonition")
 
 
 def directives_plugin(md: MarkdownIt) -> None:
@@ -92,31 +91,21 @@ def _directive(name: str, argument: str, token: Token) -> Directive:
 
 
 def _tokens(one: Directive, token: Token, state: StateCore, depth: int) -> list[Token]:
-    if one.name in _CODE:
+    if one.name in _NEEDS_FILE:
+        state.env["unknown"].append((one.line, f"{{{one.name}}} {one.argument}"))
+    if one.role == "left out":
+        return []
+    if one.role == "code":
         token.type, token.info, token.content = "fence", one.argument, one.body.lstrip("\n")
         if one.name == "literalinclude":  # the listing says which file it shows
-            state.env["unknown"].append((one.line, f"{{{one.name}}} {one.argument}"))
             token.info, token.content = one.options.get("language", ""), one.argument
         return [token]
-    if one.name == "math":
-        token.type, token.tag, token.info = "math_block", "", ""
-        token.content = one.body
+    if one.role == "formula":
+        token.type, token.tag, token.info, token.content = "math_block", "", "", one.body
         return [token]
-    if one.name in _DROPPED:
-        return []
-    if one.name == "glossary":
+    if one.role == "glossary":
         return _nested(_glossary(one.body), one.line, state, depth)
-    if one.name == "csv-table" and not {"file", "url"}.isdisjoint(one.options):
-        state.env["unknown"].append((one.line, f"{{{one.name}}} {one.argument}"))
-    if one.name == "csv-table":
-        inside = [_html(_csv_table(one, state))]
-    else:
-        inside = _nested(one.body, one.line, state, depth)
-    if one.name == "list-table":
-        inside = list(_list_table(inside, one.header_rows))
-    if one.name in _FIGURES:
-        return [_html(f"<figure{_id(one)}>{_image(one)}<figcaption>", token), *inside,
-                _html("</figcaption></figure>")]  # fmt: skip
+    inside = _nested(one.body, one.line, state, depth)
     return [_html(_opening(one, state), token), *inside, _html(_closing(one))]
 
 
@@ -134,35 +123,6 @@ def _glossary(body: str) -> str:
     return _DEFINITION.sub(r"\g<term>\n: ", body)
 
 
-def _csv_table(one: Directive, state: StateCore) -> str:
-    """Return the table of lines of comma-separated cells."""
-    header = one.options.get("header")
-    lines = [*([header] if header else []), *one.body.splitlines()]
-    html = ""
-    try:
-        rows = list(csv.reader(lines, skipinitialspace=True))
-    except csv.Error:  # a cell of over 131,072 characters
-        return ""
-    for number, cells in enumerate(rows):
-        tag = "th" if number < max(one.header_rows, bool(header)) else "td"
-        shown = (inline_html(state.md, cell, state.env) for cell in cells)
-        html += f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in shown)}</tr>"
-    return f"<table>{html}</table>"
-
-
-def _list_table(tokens: list[Token], header_rows: int) -> Iterator[Token]:
-    """Yield the table whose rows are the items of a list, and whose cells are those of theirs."""
-    depth = rows = 0
-    for token in tokens:
-        depth += token.type == "bullet_list_open"
-        tag = _OF_LIST_TABLE.get((token.tag, depth), token.tag)
-        depth -= token.type == "bullet_list_close"
-        rows += (tag, token.nesting) == ("tr", 1)
-        if tag != _LEFT_OUT:
-            token.tag = "th" if tag == "td" and rows <= header_rows else tag
-            yield token
-
-
 def _html(content: str, of: Token | None = None) -> Token:
     token = Token("html_block", "", 0, content=content)
     token.map = of.map if of is not None else None
@@ -174,28 +134,28 @@ def _id(one: Directive) -> str:
     return f' id="{escape(name)}"' if name else ""
 
 
-def _image(one: Directive) -> str:
-    alt = escape(one.options.get("alt", ""))
-    return f'<img src="{escape(one.argument)}" alt="{alt}">'
-
-
 def _opening(one: Directive, state: StateCore) -> str:
-    title = inline_html(state.md, one.argument, state.env) if one.argument else ""
-    if one.name == "tab-item":
+    if one.role == "tab":
         return f'<tabs><tabitem label="{escape(one.argument)}">'
-    if one.name in _ELEMENTS:
-        head = f"<summary>{title}</summary>" if one.name == "dropdown" else ""
-        return f"<{_ELEMENTS[one.name]}{_id(one)}>{head}"
-    if one.name in ("table", "list-table", "csv-table"):
+    if one.role == "figure":
+        alt = escape(one.options.get("alt", ""))
+        image = f'<img src="{escape(one.argument)}" alt="{alt}">'
+        return f"<figure{_id(one)}>{image}<figcaption>"
+    title = inline_html(state.md, one.argument, state.env) if one.argument else ""
+    if one.role == "blockquote":
+        return f"<blockquote{_id(one)}>"
+    if one.role == "details":
+        return f"<details{_id(one)}><summary>{title}</summary>"
+    if one.role == "table":
         return f"<div{_id(one)}>" + (f"<p>{title}</p>" if title else "")
     shown = title if "solution" not in one.name else ""  # it names the exercise
     head = f'<p class="admonition-title">{shown}</p>' if shown else ""
-    kind = "" if one.name in _TRANSPARENT and not title else "admonition"
+    kind = "" if one.role == "frame" and not title else "admonition"
     classes = escape(f"{kind} {one.name} {one.options.get('class', '')}".strip())
     return f'<div class="{classes}"{_id(one)}>{head}'
 
 
 def _closing(one: Directive) -> str:
-    if one.name == "tab-item":
-        return "</tabitem></tabs>"
-    return f"</{_ELEMENTS.get(one.name, 'div')}>"
+    ends = {"tab": "</tabitem></tabs>", "figure": "</figcaption></figure>"}
+    named = one.role if one.role in ("blockquote", "details") else "div"
+    return ends.get(one.role, f"</{named}>")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -111,42 +110,23 @@ _STYLES: dict[Site, tuple[Callable[[str], str], Unique]] = {
 }
 
 
-@dataclass(slots=True)
-class Slugger:
-    """Makes the ids of one page's headings, in order."""
-
-    site: Site
-    used: dict[str, int] = field(default_factory=dict)
-
-    def anchor(self, text: str, level: int, own: str) -> str:
-        """Return the id of the page's next heading; "" if the generator gives it none."""
-        slug, unique = _STYLES[self.site]
-        untitled = level == 1 and self.site is Site.DOCUSAURUS
-        if own:
-            return "" if untitled else own
-        found = unique(slug(text), self.used)
-        return "" if untitled else found
-
-
-def heading_ids(tokens: Sequence[Token], slugger: Slugger) -> None:
+def heading_ids(tokens: Sequence[Token], site: Site) -> None:
     """Set the id of each heading, and remove the author's own from its text."""
+    slug, unique = _STYLES[site]
+    used: dict[str, int] = {}
     target = ""
     for opening, inline in pairwise(tokens):
         if opening.type == "myst_target":
             target = str(opening.content)
-        if opening.type != "heading_open":
-            target = target if opening.type in ("myst_target", "inline") else ""
-            continue
-        written = "" if slugger.site is Site.MYST else _own_id(inline)
-        own = str(opening.attrGet("id") or "") or written or target
-        text = _text(
-            inline.children or [], _NO_TEXT.get(slugger.site, _NO_TEXT[Site.PLAIN] | {"image"})
-        )
-        anchor = slugger.anchor(text, int(opening.tag[1]), own)
-        opening.attrs.pop("id", None)
-        if anchor:
-            opening.attrSet("id", anchor)
-        target = ""
+        elif opening.type == "heading_open":
+            written = "" if site is Site.MYST else _own_id(inline)
+            own = str(opening.attrs.pop("id", "")) or written or target
+            text = _text(inline.children or [], _NO_TEXT.get(site, _NO_TEXT_ELSEWHERE))
+            anchor = own or unique(slug(text), used)
+            if anchor and (opening.tag != "h1" or site is not Site.DOCUSAURUS):
+                opening.attrSet("id", anchor)
+        if opening.type not in ("myst_target", "inline"):
+            target = ""
 
 
 def _own_id(inline: Token) -> str:

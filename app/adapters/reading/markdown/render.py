@@ -31,10 +31,11 @@ from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.containers import containers_plugin
 from app.adapters.reading.markdown.directives import directives_plugin
-from app.adapters.reading.markdown.headings import Slugger, heading_ids
+from app.adapters.reading.markdown.headings import heading_ids
 from app.adapters.reading.markdown.includes import Expanded
-from app.adapters.reading.markdown.tags import as_html, mark, tags_plugin
+from app.adapters.reading.markdown.tags import as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import unresolved_plugin
+from app.adapters.reading.stamping import marked
 from app.domain.document import Site
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
@@ -46,6 +47,10 @@ _HIGHLIGHT = re.compile(
     r"^[^\n]*(?://|#|--|\{?/\*|<!--)\s*highlight-(?:next-line|start|end)\b[^\n]*\n?", re.MULTILINE
 )
 """Docusaurus's comments that mark lines of a listing."""
+_MARKUP = re.compile(r"[\n!$&*<@\[\\\]_`{~]")
+"""The characters with which mark-up within a line begins; others are skipped at once."""
+_CODE_ROLES = frozenset("code kbd command file program option samp".split())
+_TEXT_ROLES = frozenset("sub sup abbr term doc download dfn emphasis".split())
 _LONGEST_FORMULA = 200
 """Lines."""
 _TOO_MUCH = "too much mark-up for its length: write less of it, or split the page"
@@ -93,7 +98,7 @@ def render(
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
         line = deep.map[0] if deep.map else 0
         raise FileRefused(_TOO_DEEP, file, origins[line] + 1 if origins else line + 1)
-    heading_ids(tokens, Slugger(site))
+    heading_ids(tokens, site)
     starts = [0, *accumulate(len(line) for line in _lines(source))]
     _set_spans(tokens, source, starts, origins)
     html = md.renderer.render(tokens, md.options, env)
@@ -141,7 +146,9 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
         MarkdownIt("commonmark", {"html": True, "maxNesting": BUDGET.depth})
         .use(gfm_plugin)
         .use(deflist_plugin)
+        .disable(["gfm_autolink_www", "gfm_autolink_protocol", "gfm_autolink_email"])
     )
+    md.inline.terminator_re = _MARKUP
     md.use(tags_plugin).use(unresolved_plugin)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
     if site is Site.MDBOOK:
@@ -229,10 +236,9 @@ def _formula(display: bool) -> Callable[..., str]:
 def _html_block(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
     token = tokens[index]
     is_jsx = "{" in token.content and env.get("site") is Site.DOCUSAURUS
-    start, _, end = str(token.attrs.get(SPAN, "")).partition(":")
-    return (mark(int(start), int(end)) if end else "") + (
-        as_html(token.content) if is_jsx else token.content
-    )
+    html = as_html(token.content) if is_jsx else token.content
+    span = str(token.attrs.get(SPAN, ""))
+    return marked(html.encode("utf-8", "replace"), span).decode() if span else html
 
 
 def _role(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
@@ -241,13 +247,13 @@ def _role(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -
     name, text = str(token.meta.get("name", "")), token.content
     if name in ("math", "eq"):
         return f'<{FORMULA} display="0">{escape(text)}</{FORMULA}>'
-    if name in ("code", "kbd", "command", "file", "program", "option", "samp"):
+    if name in _CODE_ROLES:
         return f"<code>{escape(text)}</code>"
     title, _, target = text.partition("<")
-    if target or name in ("sub", "sup", "abbr", "term", "doc", "download", "dfn", "emphasis"):
+    if target or name in _TEXT_ROLES:
         return escape(title.strip() or text)
     env["unknown"].append((0, f"{{{name}}}`{text}`"))
-    return escape(text) if name in ("ref", "numref", "term") else f"<{UNKNOWN}></{UNKNOWN}>"
+    return escape(text) if name in ("ref", "numref") else f"<{UNKNOWN}></{UNKNOWN}>"
 
 
 _RULES: dict[str, Callable[..., str]] = {

@@ -6,7 +6,6 @@ Only what is simple and common of a site generator is read. For anything else it
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,12 @@ from typing import NamedTuple
 
 from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.markdown.contents import summary_entries, yaml_entries
-from app.adapters.reading.source_files import SourceFiles, front_matter_of, page_names
+from app.adapters.reading.source_files import (
+    SourceFiles,
+    by_numbers,
+    front_matter_of,
+    page_names,
+)
 from app.adapters.reading.table_of_contents import Entry, Listed, TableOfContents
 from app.adapters.reading.yaml_files import read_yaml, well_formed_value
 from app.domain.document import Site, SourceWarning
@@ -62,22 +66,6 @@ class Recognised(NamedTuple):
     reason: str
 
 
-def _index_first(name: str) -> list[tuple[float, str]]:
-    """Sort key: by folders and numbers, a folder's index first."""
-    *above, last = _by_numbers(name)
-    return [*above, (-1.0, "") if last[1] in ("index", "readme", "intro") else last]
-
-
-def _by_numbers(name: str) -> list[tuple[float, str]]:
-    """Sort key: by folders, numbers before the names as numbers."""
-    return [(_leading(one), one.lower()) for one in PurePosixPath(name).with_suffix("").parts]
-
-
-def _leading(name: str) -> float:
-    found = re.match(r"\d{1,6}", name)
-    return float(found.group()) if found else math.inf
-
-
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """What a generator's configuration says."""
@@ -93,7 +81,7 @@ class _Facts:
     """A page's file below `folder` -> its path below the base URL."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Other names of pages, such as Docusaurus's ids -> their files below `folder`."""
-    order: Callable[[str], list[tuple[float, str]]] = _index_first
+    order: Callable[[str], list[tuple[bool, str]]] = by_numbers
 
 
 def open_sources(
@@ -128,7 +116,7 @@ def open_sources(
         base.rstrip("/"),
         facts.language,
         pages,
-        [one for one in orphans if not files.is_partial(one)],
+        orphans,
         warnings,
     )
 
@@ -327,10 +315,10 @@ def _doc_path(name: str, front: Mapping[str, object]) -> str:
     return f"{above}{slash}{'' if is_index and not slug else slug or own}"
 
 
-def _doc_order(name: str, front: Mapping[str, object]) -> list[tuple[float, str]]:
+def _doc_order(name: str, front: Mapping[str, object]) -> list[tuple[bool, str]]:
     position = front.get("sidebar_position")
-    *above, last = _by_numbers(name)
-    return [*above, (float(position), last[1]) if isinstance(position, int | float) else last]
+    *above, last = by_numbers(name)
+    return [*above, (True, f"{position:013.3f}") if isinstance(position, int | float) else last]
 
 
 def _table(table: Mapping[str, object], key: str) -> Mapping[str, object]:

@@ -10,8 +10,6 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-from app.adapters.reading.blocks import MARK, SPAN
-
 _NAME = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w.:-]*)?")
 _ATTRIBUTE = re.compile(
     r"""\s*(?P<name>[A-Za-z_:@][\w:.@-]*)(?:\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'{}<>=`]+|(?=\{)))?"""
@@ -185,8 +183,3 @@ def as_html(source: str) -> str:
         out += source[at:begin], tag.html if tag else "<"
         at = tag.end if tag else begin + 1
     return "".join([*out, source[at:]])
-
-
-def mark(start: int, end: int) -> str:
-    """Return the element that gives the source span of the HTML behind it."""
-    return f'<{MARK} {SPAN}="{start}:{end}"></{MARK}>'

@@ -34,10 +34,6 @@ _SILENT = re.compile(
 )
 """Lines that are left out without being counted."""
 _BEGINS = frozenset("{-[^*")
-_DECORATED = re.compile(
-    r"(?P<mark>==|\^\^)(?=\S)[^=^\n]{1,400}(?<=\S)(?P=mark)|(?P<keys>\+\+)[a-z0-9\"][\w+\"-]{0,80}\+\+"
-)
-"""PyMdown's marked and inserted text, and keys."""
 _MARKERS = re.compile(r"(?:@[A-Z]\w{0,40}(?:\[\w{0,40}\])?\{[^{}\n]{1,80}\})+")
 """Markers of mdBook's preprocessors, such as mdbook-aquascope's permissions."""
 _MARKER = re.compile(r"\{([^{}]*)\}")
@@ -50,7 +46,6 @@ def unresolved_plugin(md: MarkdownIt) -> None:
     )
     md.block.ruler.before("fence", "module", _module)
     md.inline.ruler.before("escape", "unresolved", _inline)
-    md.inline.ruler.before("escape", "decorated", _decorated)
     md.add_render_rule(UNRESOLVED, lambda _renderer, *arguments: _shown(*arguments))
 
 
@@ -87,22 +82,6 @@ def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         while start < end and not state.isEmpty(start):
             start += 1
         state.line = start
-    return True
-
-
-def _decorated(state: StateInline, silent: bool) -> bool:
-    """Read what stands between two marks of PyMdown, without the marks."""
-    source, at = state.src, state.pos
-    if source[at] not in "=^+" or state.env["site"] not in (Site.MKDOCS, Site.PLAIN):
-        return False
-    found = _DECORATED.match(source, at, state.posMax)
-    if found is None or (found["keys"] and at and source[at - 1].isalnum()):
-        return False
-    if not silent:
-        end, state.pos, state.posMax = state.posMax, at + 2, found.end() - 2
-        state.md.inline.tokenize(state)
-        state.posMax = end
-    state.pos = found.end()
     return True
 
 
