@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from app.domain.abbreviations import written_out
 from app.domain.answer import Confidence
 from app.domain.answering.answerability import RefusalPolicy, answerability
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
@@ -101,7 +102,8 @@ class ConsultBook:
 
         `scope` as `located` returns it; by default it is looked up.
 
-        Misspelled words are corrected before the search.
+        Misspelled words are corrected before the search. Without a model, a question that would not
+        be answered is searched once more with its abbreviations expanded.
         """
         if scope is None:
             scope = await scope_of(self.places.index, request.filter, request.page_url)
@@ -113,6 +115,8 @@ class ConsultBook:
         if spelled != request.question:
             read = replace(read, searched_for=spelled)
         read = replace(read, confidence=self._confidence(read))
+        if not self.refusal_policy.model and read.confidence is not Confidence.ANSWERED:
+            read = await self._with_expanded_abbreviations(read)
         refused = read.confidence is Confidence.NOT_IN_BOOK
         return read if refused else await self._with_context(read)
 
@@ -196,6 +200,22 @@ class ConsultBook:
                     for reading in analysis.readings
                 ]
             )
+
+    async def _with_expanded_abbreviations(self, read: Consultation) -> Consultation:
+        """Return `read`, with the score of the expanded question if that is better.
+
+        The context remains that of the original question, since the book uses the short form after
+        the definition.
+        """
+        question, texts = read.request.question, (hit.chunk.text_content for hit in read.hits)
+        expanded = written_out(question, texts, read.analysis.features.terms)
+        if expanded == question:
+            return read
+        other = await self._search(replace(read.request, question=expanded), read.scope)
+        if (other.named, other.score) <= (read.named, read.score):
+            return read
+        better = replace(read, score=other.score, named=other.named, scored=other.scored)
+        return replace(better, confidence=self._confidence(better))
 
     async def _with_context(self, read: Consultation) -> Consultation:
         """Rank the hits for the answer and assemble their paragraphs."""

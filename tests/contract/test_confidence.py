@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 import httpx
 import pytest
 
+from app.bootstrap.books import sample_request
 from tests.command_line import Run, runner
 from tests.owl_server import BOOK, QUESTION, events_of
-from tests.serving import offline_settings, serving
+from tests.serving import ingest, offline_settings, serving
 
 Json: TypeAlias = dict[str, Any]
 
@@ -123,3 +124,12 @@ def test_ask_prints_the_confidence(
     told = run("ask", question, RAG_ANSWER_THRESHOLD=threshold).out
     assert told.startswith(NOTICE) is (confidence == "uncertain")
     assert ("Nearest sections:" in told) is (confidence == "not_in_book")
+
+
+def test_an_abbreviation_is_understood_as_the_book_introduces_it(tmp_path: Path) -> None:
+    settings = offline_settings(tmp_path)
+    ingest(settings, sample_request())
+    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+        body = asked(client, "which things can go wrong in a rag pipeline")
+    assert body["confidence"] == "answered"
+    assert body["citations"][0]["heading_path"][-1] == "What goes wrong, and where"

@@ -63,8 +63,8 @@ class RefusalPolicy:
     answer_threshold: float = ANSWER_THRESHOLD
     """At or above it: answered. Between the two: uncertain."""
     model: bool = False
-    """Whether a model writes the answer. If so, a question in an unrecognised language is not
-    refused by its score."""
+    """Whether a model writes the answer. If so, abbreviations are not expanded, and a question in
+    an unrecognised language is not refused by its score."""
     relevance_threshold: float = RELEVANCE_THRESHOLD
     """The only threshold if the score is the relevance by a calibrated reranker."""
     by_relevance: bool = False

@@ -10,6 +10,8 @@ import hashlib
 import re
 from collections.abc import Collection, Sequence
 
+from app.domain.abbreviations import long_form
+
 QUESTION_FRAME_WORDS = {
     "en": "define defined definition mean means meaning meant term word concept explain stand"
     " describe tell work works point purpose idea basics introduction",
@@ -70,8 +72,7 @@ def term_forms(term: str) -> tuple[str, ...]:
     named, inside, behind = match.groups()
     if behind:
         return term, f"{named} {behind}", f"{inside} {behind}"
-    initials = "".join(word[0] for word in named.casefold().split())
-    if inside.isalpha() and inside.islower() and inside != initials:
+    if inside.isalpha() and inside.islower() and not long_form(inside, named):
         return term, named
     return term, named, _ALSO.sub("", inside, count=1)
 
