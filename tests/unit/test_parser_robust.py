@@ -185,6 +185,12 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         read_book(tmp_path / "nowhere")
 
 
+def test_a_single_file_that_is_no_page_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_text("Some text.")
+    with pytest.raises(BookError, match="a.pdf: not a page: give Markdown"):
+        read_book(tmp_path / "a.pdf")
+
+
 def test_a_link_out_of_the_book_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("secret\n")
     folder = write(tmp_path / "book", "SUMMARY.md", b"- [A](a.md)\n- [S](link.md)\n")

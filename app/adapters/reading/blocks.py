@@ -241,8 +241,9 @@ class _Blocks:
 
     def _table(self, element: HtmlElement) -> list[Draft]:
         cells = element.iter("pre", "table", "ul", "ol", *_HEADINGS)
-        if any(one is not element for one in cells) and element.find(".//th") is None:
-            return self.of(element)  # a table for layout
+        holds_blocks = any(one is not element for one in cells)
+        if self._tree.has("layout", element) or (holds_blocks and element.find(".//th") is None):
+            return self.of(element)
         return _kept(read_table(element, self._inline, self._span_of))
 
     def _definitions(self, element: HtmlElement) -> list[Draft]:

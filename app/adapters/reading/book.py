@@ -37,6 +37,7 @@ from app.domain.languages import language_of_text
 from app.services.gc_control import paused_gc
 from app.services.phases import Advance, ignore
 
+_SINGLE_FILES = (".md", ".mdx", ".markdown", ".mdown", ".ipynb", ".txt", *PAGE_SUFFIXES)
 _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
 _SAMPLE = 1_000
@@ -147,6 +148,9 @@ def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edit
 def _existing(folder: Path) -> Path:
     if not folder.exists():
         message = "no such file or folder: give the path of the book's folder"
+        raise BookError(message, str(folder))
+    if folder.is_file() and folder.suffix.lower() not in _SINGLE_FILES:
+        message = "not a page: give Markdown, a notebook, HTML, or a folder of them"
         raise BookError(message, str(folder))
     return folder.resolve() if folder.is_symlink() and folder.is_file() else folder
 

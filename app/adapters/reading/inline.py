@@ -112,7 +112,9 @@ class _Reading:
     def _picture(self, element: HtmlElement) -> None:
         """Add an image's texts, once if the page has a light and a dark variant of it."""
         self._image = self._image or element.get("src") or ""
-        text = " ".join(filter(None, (element.get("alt"), element.get("title"))))
+        src, alt = element.get("src") or "", element.get("alt") or ""
+        alt = "" if "/" in alt and alt in src else alt  # a path that Sphinx or Texinfo wrote
+        text = " ".join(filter(None, (alt, element.get("title"))))
         if text != self._last_picture:
             self._shown(text)
         self._last_picture = text

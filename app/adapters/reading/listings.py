@@ -76,7 +76,7 @@ def code_title(element: HtmlElement, tree: Tree) -> str:
     """Return the title that the page shows above the code, which is then removed."""
     for one in element.iter():
         if tree.has("code_title", one) and one is not element:
-            title = " ".join(one.text_content().split())
+            title = " ".join(one.text_content().replace(GAP, "").split())
             one.drop_tree()
             return title
     return ""

@@ -31,8 +31,8 @@ _GENERATED_ID = re.compile(
 )
 """Ids that a generator numbers: they change with the page."""
 _ROLES = (
-    "heading", "code", "code_title", "admonition", "admonition_title", "exercise", "solution",
-    "note", "tab_set", "tab_label", "tab_panel", "footnote", "footnote_mark", "reference",
+    "heading", "code", "code_title", "layout", "admonition", "admonition_title", "exercise",
+    "solution", "note", "tab_set", "tab_label", "tab_panel", "footnote", "footnote_mark", "reference",
     "caption", "term", "signature",
 )  # fmt: skip
 
