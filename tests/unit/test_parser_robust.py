@@ -187,7 +187,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 def test_a_single_file_that_is_no_page_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_text("Some text.")
-    with pytest.raises(BookError, match="a.pdf: not a page: give Markdown"):
+    with pytest.raises(BookError, match="not a page: give Markdown"):
         read_book(tmp_path / "a.pdf")
 
 

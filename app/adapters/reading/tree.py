@@ -32,8 +32,8 @@ _GENERATED_ID = re.compile(
 """Ids that a generator numbers: they change with the page."""
 _ROLES = (
     "heading", "code", "code_title", "layout", "admonition", "admonition_title", "exercise",
-    "solution", "note", "tab_set", "tab_label", "tab_panel", "footnote", "footnote_mark", "reference",
-    "caption", "term", "signature",
+    "solution", "note", "tab_set", "tab_label", "tab_panel", "footnote", "footnote_mark",
+    "reference", "caption", "term", "signature",
 )  # fmt: skip
 
 
