@@ -112,8 +112,7 @@ def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
     return [
         ContextPassage(
             passage=one,
-            book=BookId("book"),
-            file="page.md",
+            chunk=chunk([one]),
             section=one.heading_path[-1],
             score=score,
             chunk_ids=("c-1",),

@@ -178,16 +178,16 @@ class _Parts:
 
 async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
     index = await stack.enter_async_context(open_index(settings))
-    providers = Providers.of(settings)
-    cohere = await open_provider(providers, stack)
-    embedder = await pick_embedder(settings, cohere)
-    reranker = await pick_reranker(settings, cohere)
+    providers = Providers.of(settings, stack)
+    cohere = await open_provider(providers)
+    embedder = await pick_embedder(providers, cohere)
+    reranker = await pick_reranker(providers, cohere)
     return _Parts(
         settings=settings,
         providers=providers,
         index=index,
         embedder=embedder,
-        language_model=await pick_language_model(providers, cohere, stack),
+        language_model=await pick_language_model(providers, cohere),
         reranker=reranker,
         paragraphs=paragraph_scorers(embedder, reranker),
         sparse=Bm25Encoder(),

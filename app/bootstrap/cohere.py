@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
-
 from app.adapters.cohere.client import CohereClient, open_client
 from app.adapters.cohere.embedder import CohereEmbedder, dimension_of
 from app.adapters.cohere.generator import CohereGenerator
@@ -13,9 +11,9 @@ from app.adapters.tokens import token_counter
 from app.bootstrap.providers import CohereParts, Providers
 
 
-async def open_cohere(providers: Providers, key: str, stack: AsyncExitStack) -> CohereParts:
+async def open_cohere(providers: Providers, key: str) -> CohereParts:
     settings = providers.settings
-    client = await stack.enter_async_context(open_client(key, settings.cohere_base_url))
+    client = await providers.stack.enter_async_context(open_client(key, settings.cohere_base_url))
     embeds, reranks, writes = (
         one in {"auto", "cohere"}
         for one in (settings.embedder, settings.reranker, settings.generator)

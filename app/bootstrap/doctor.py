@@ -48,11 +48,11 @@ class Finding:
 async def diagnose(settings: Settings) -> Mapping[str, Finding]:
     """Return the finding of each part: "embedder", "reranker", "generator", "index"."""
     async with AsyncExitStack() as stack:
-        providers = Providers.of(settings)
-        cohere, fault = await _tried(open_provider(providers, stack))
-        embedder, no_embedder = await _tried(pick_embedder(settings, cohere))
-        reranker, no_reranker = await _tried(pick_reranker(settings, cohere))
-        model, no_model = await _tried(pick_language_model(providers, cohere, stack))
+        providers = Providers.of(settings, stack)
+        cohere, fault = await _tried(open_provider(providers))
+        embedder, no_embedder = await _tried(pick_embedder(providers, cohere))
+        reranker, no_reranker = await _tried(pick_reranker(providers, cohere))
+        model, no_model = await _tried(pick_language_model(providers, cohere))
         if model:
             _, no_model = await _tried(model.check())
         return {

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
-
 from app.bootstrap.providers import CohereParts, Providers
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
 
-async def open_provider(providers: Providers, stack: AsyncExitStack) -> CohereParts | None:
+async def open_provider(providers: Providers) -> CohereParts | None:
     """Open Cohere's client if the settings use it. ConfigError if they need it without a key."""
     key = _cohere_key(providers.settings)
     if key is None:
@@ -17,7 +15,7 @@ async def open_provider(providers: Providers, stack: AsyncExitStack) -> CoherePa
     # The import takes a third of a second, so it is delayed until the provider is used.
     from app.bootstrap.cohere import open_cohere  # noqa: PLC0415
 
-    return await open_cohere(providers, key, stack)
+    return await open_cohere(providers, key)
 
 
 def _cohere_key(settings: Settings) -> str | None:

@@ -54,13 +54,15 @@ class Providers:
 
     settings: Settings
     budget: Budget
+    stack: AsyncExitStack
+    """Closes the clients with the application."""
     breakers: dict[str, CircuitBreaker] = field(default_factory=dict)
     """By the model's role: "embedder", "reranker", "rewriter", "generator"."""
 
     @classmethod
-    def of(cls, settings: Settings) -> Providers:
+    def of(cls, settings: Settings, stack: AsyncExitStack) -> Providers:
         store = SqliteSpending(settings.home / "spending.sqlite")
-        return cls(settings, Budget(store, settings.budget_day, settings.budget_month))
+        return cls(settings, Budget(store, settings.budget_day, settings.budget_month), stack)
 
     def calls(self, role: str, name: str, model: str, price: Price | None = None) -> ProviderCalls:
         """Return the calls to `model`. ConfigError if a limit needs its price."""
@@ -89,7 +91,8 @@ def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
     return Tariff(embedder.limits, price.input_tokens if price else None)
 
 
-async def pick_embedder(settings: Settings, cohere: CohereParts | None) -> OwnEmbedder:
+async def pick_embedder(providers: Providers, cohere: CohereParts | None) -> OwnEmbedder:
+    settings = providers.settings
     if cohere and cohere.embedder:
         return cohere.embedder
     if name := fastembed_model(settings.embedder, EMBEDDER):
@@ -97,7 +100,8 @@ async def pick_embedder(settings: Settings, cohere: CohereParts | None) -> OwnEm
     return await local_embedder()
 
 
-async def pick_reranker(settings: Settings, cohere: CohereParts | None) -> Reranker | None:
+async def pick_reranker(providers: Providers, cohere: CohereParts | None) -> Reranker | None:
+    settings = providers.settings
     if name := fastembed_model(settings.reranker, RERANKER):
         return await asyncio.to_thread(FastembedReranker.load, name, settings.models_folder)
     return cohere.reranker if cohere else None
@@ -138,14 +142,14 @@ def paragraph_scorers(embedder: OwnEmbedder, reranker: Reranker | None) -> list[
 
 
 async def pick_language_model(
-    providers: Providers, cohere: CohereParts | None, stack: AsyncExitStack
+    providers: Providers, cohere: CohereParts | None
 ) -> LanguageModel | None:
     """Return the model that generates answers; None if answers are extractive."""
     settings = providers.settings
     if settings.generator == "openai":
         calls = providers.chat("the model server", settings.openai_model)
         server = HomeServer(settings.openai_base_url, settings.openai_model)
-        return await _open_server(settings, server, calls, stack)
+        return await _open_server(providers, server, calls)
     if cohere or settings.generator != "auto":
         return cohere.language_model if cohere else None
     found = await home_server(settings)
@@ -154,19 +158,17 @@ async def pick_language_model(
     fields = {"model": found.model, "server": found.base_url, "off": "RAG_GENERATOR=extractive"}
     _log.info("generator.found_on_this_machine", extra=fields)
     calls = providers.chat("the model server", found.model, Price())
-    return await _open_server(settings, found, calls, stack)
+    return await _open_server(providers, found, calls)
 
 
 async def _open_server(
-    settings: Settings,
-    server: HomeServer,
-    calls: tuple[ProviderCalls, ProviderCalls],
-    stack: AsyncExitStack,
+    providers: Providers, server: HomeServer, calls: tuple[ProviderCalls, ProviderCalls]
 ) -> LanguageModel:
     from app.adapters.openai_generator import OpenAIGenerator, open_server  # noqa: PLC0415
 
+    settings = providers.settings
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    client = await stack.enter_async_context(open_server(server.base_url, key))
+    client = await providers.stack.enter_async_context(open_server(server.base_url, key))
     return OpenAIGenerator(
         client, *calls, server.model, short_prompt=settings.context_tokens <= SMALL_CONTEXT
     )

@@ -9,9 +9,6 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from app.adapters.cohere.generator import CohereGenerator
-from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Passage
-from app.domain.document import BlockKind
 from app.domain.errors import (
     ProviderAuthError,
     ProviderError,
@@ -22,7 +19,8 @@ from app.domain.errors import (
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, NO_ANSWER, REWRITE_QUESTION
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
-from tests.answer_fakes import generation_request
+from tests import answer_fakes
+from tests.answer_fakes import context_of, generation_request
 from tests.cohere_double import CitationOrder, CohereDouble, Fault
 from tests.cohere_world import World, with_world
 from tests.provider_fakes import free_calls
@@ -37,15 +35,8 @@ def double() -> Iterator[CohereDouble]:
 
 
 def passage(paragraph_id: str, text: str, *path: str) -> ContextPassage:
-    return ContextPassage(
-        Passage(paragraph_id, BlockKind.PARAGRAPH, text, 0, len(text), "u", path or ("Cells",)),
-        book=BookId("biology"),
-        file="a.md",
-        section="Light",
-        score=0.5,
-        chunk_ids=("c",),
-        tokens=9,
-    )
+    (one,) = context_of(answer_fakes.passage(text, paragraph_id, heading_path=path or ("Cells",)))
+    return one
 
 
 CONTEXT = (

@@ -182,7 +182,7 @@ def test_the_summary_is_found_by_its_heading(heading: str) -> None:
 def on_pages(*pages: tuple[tuple[str, ...], ...]) -> list[ContextPassage]:
     """A paragraph under each heading path of each page, in reading order."""
     return [
-        replace(one, file=f"{number}.md")
+        replace(one, chunk=replace(one.chunk, file=f"{number}.md"))
         for number, paths in enumerate(pages)
         for one in placed(
             *in_order(*(passage(f"Of {path[-1]}.", "p", heading_path=path) for path in paths))

@@ -223,8 +223,7 @@ def _found_again(one: ContextPassage, hit: Hit) -> ContextPassage:
 def _found_in(passage: Passage, hit: Hit, tokens: int) -> ContextPassage:
     return ContextPassage(
         passage=passage,
-        book=hit.chunk.book,
-        file=hit.chunk.file,
+        chunk=hit.chunk,
         section=passage.heading_path[-1] if passage.heading_path else hit.chunk.section,
         score=hit.score,
         chunk_ids=(hit.chunk.chunk_id,),

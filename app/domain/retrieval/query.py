@@ -92,13 +92,21 @@ class ContextPassage:
     """A paragraph in the assembled context, where each source character occurs at most once."""
 
     passage: Passage
-    book: BookId
-    file: str
+    chunk: Chunk
+    """A chunk with it; all are of the same book, file and chapter."""
     section: str
     score: float
     """Best score of the hits it comes from."""
     chunk_ids: tuple[str, ...]
     tokens: int
+
+    @property
+    def book(self) -> BookId:
+        return self.chunk.book
+
+    @property
+    def file(self) -> str:
+        return self.chunk.file
 
     @property
     def titled_text(self) -> str:
