@@ -276,20 +276,20 @@ def test_the_authors_rag_toml_sets_the_strategy_and_its_sizes(run: Run, tiny: Pa
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("\nrag_sizes = 3", "rag.toml:2: unknown setting rag_sizes"),
-        ("\nsize = 3", "rag.toml:2: size"),
-        ("\nrag_size = [1]", "rag.toml:2: rag_size"),
-        ("\nrag_maximum = 50", "rag.toml:2: rag_high 500 must not be above rag_maximum 50"),
-        ("\n[fixde]\nsize = 100", "rag.toml:2: fixde"),
-        ("[fixed]\n\nsizes = 100", "rag.toml:3: unknown setting rag_sizes"),
-        ("[structure]\nhigh = 'x'\n[fixed]\nsize = 100", "rag.toml:2: rag_high: 'x' is not valid"),
-        ("structure.low = 900", "rag.toml:1: rag_low 900 must not be above rag_high 500"),
-        ("\nrag_strategy = 'magic'", "rag.toml:2: unknown chunking strategy 'magic'"),
+        ("\nrag_sizes = 3", "rag.toml: unknown setting rag_sizes"),
+        ("\nsize = 3", "rag.toml: size"),
+        ("\nrag_size = [1]", "rag.toml: rag_size"),
+        ("\nrag_maximum = 50", "rag.toml: rag_high 500 must not be above rag_maximum 50"),
+        ("\n[fixde]\nsize = 100", "rag.toml: fixde"),
+        ("[fixed]\n\nsizes = 100", "rag.toml: unknown setting rag_sizes"),
+        ("[structure]\nhigh = 'x'\n[fixed]\nsize = 100", "rag.toml: rag_high: 'x' is not valid"),
+        ("structure.low = 900", "rag.toml: rag_low 900 must not be above rag_high 500"),
+        ("\nrag_strategy = 'magic'", "rag.toml: unknown chunking strategy 'magic'"),
         ("\n\n=", "rag.toml:3: not valid TOML"),
         ("a = [1,\n", "rag.toml:2: not valid TOML"),
     ],
 )
-def test_a_wrong_rag_toml_is_one_line_that_names_the_line(
+def test_a_wrong_rag_toml_is_one_line_that_names_the_setting(
     run: Run, tiny: Path, text: str, named: str
 ) -> None:
     (tiny / "rag.toml").write_text(text)
