@@ -33,10 +33,10 @@ class Intent:
     kind: IntentKind
     language: str
     """Language of the request: an ISO 639-1 code."""
-    chapter: int | str | Here | None = None
-    """Its number, or X in "the chapter on X"; None only for an exercise with one number."""
-    exercise: int | None = None
-    """The exercise's number: in the chapter if one is named, else in the book."""
+    chapter: int | str | Here
+    """Its number, or X in "the chapter on X"; of an exercise its number."""
+    exercise: int = 0
+    """The exercise's number in the chapter; 0 unless one is requested."""
 
 
 @dataclass(frozen=True)
@@ -234,8 +234,9 @@ def _read(text: str, language: str, known: RequestWords) -> Intent | None:
         if chapter is not None and asked:
             return Intent(kind, language, chapter)
     # "Chapter 3", "What is chapter 3?"
-    numbered = isinstance(chapter, int) and known.has_only(rest)
-    return Intent(IntentKind.SUMMARY, language, chapter) if numbered else None
+    if isinstance(chapter, int) and known.has_only(rest):
+        return Intent(IntentKind.SUMMARY, language, chapter)
+    return None
 
 
 def _without(text: str, found: re.Match[str] | None) -> str:
@@ -256,10 +257,10 @@ def _value(number: str) -> int:
 def _exercise(
     task: re.Match[str], chapter: int | str | Here | None, language: str
 ) -> Intent | None:
-    """Return the request for an exercise; None if its two numbers name another chapter."""
-    first = _value(task["first"])
-    if not task["second"]:
+    """Return the request for "exercise 4.2" or "exercise 2 of chapter 4"; else None."""
+    first, second = _value(task["first"]), task["second"]
+    if second and chapter in (None, first):
+        return Intent(IntentKind.EXERCISE, language, first, _value(second))
+    if not second and isinstance(chapter, int):
         return Intent(IntentKind.EXERCISE, language, chapter, first)
-    if chapter not in (None, first):
-        return None
-    return Intent(IntentKind.EXERCISE, language, first, _value(task["second"]))
+    return None
