@@ -25,7 +25,6 @@ from app.services.ports import (
     BookManifest,
     Damage,
     Embedder,
-    QuestionEmbedder,
     Reranker,
     SparseEncoder,
     VectorIndex,
@@ -269,7 +268,7 @@ def similarity_encoder() -> SimilarityEncoder:
 
 
 def retrieving(
-    embedder: QuestionEmbedder,
+    embedder: Embedder,
     sparse: SparseEncoder,
     index: VectorIndex,
     reranker: Reranker | None = None,

@@ -20,7 +20,7 @@ from app.cli.printing import remark, searched_place
 from app.cli.running import command, group
 from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, BookNotFound
-from app.services.ports import BookCatalogue, BookManifest
+from app.services.ports import BookManifest, VectorIndex
 from app.services.verify import Verified
 from app.settings import Settings
 
@@ -30,7 +30,7 @@ commands = group()
 
 
 @asynccontextmanager
-async def naming_the_books(index: BookCatalogue, book: BookId) -> AsyncIterator[None]:
+async def naming_the_books(index: VectorIndex, book: BookId) -> AsyncIterator[None]:
     """Add the ids of the indexed books to the message of a BookNotFound from this block."""
     try:
         yield
@@ -38,7 +38,7 @@ async def naming_the_books(index: BookCatalogue, book: BookId) -> AsyncIterator[
         raise BookNotFound.among(book, [*await index.books()]) from error
 
 
-async def with_editions(index: BookCatalogue, book: BookId) -> list[BookId]:
+async def with_editions(index: VectorIndex, book: BookId) -> list[BookId]:
     """Return the book and its other editions; for the id of an edition, only that id."""
     others = [one for one in await index.books() if one.name == book != one]
     return [book, *others]

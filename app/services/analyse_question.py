@@ -31,7 +31,7 @@ from app.domain.search_text import SearchText, search_text, without_context
 from app.domain.terms import words
 from app.services.cognates import FindCognates
 from app.services.lexical import LexicalEncoder
-from app.services.ports import BookList, BookManifest, QuestionEmbedder, QuestionRewriter
+from app.services.ports import BookList, BookManifest, Embedder, QuestionRewriter
 from app.services.provider_failures import degraded_by, require_vector
 from app.services.recording import stage
 from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
@@ -74,7 +74,7 @@ class AnalysedQuery:
 
 @dataclass(frozen=True, slots=True)
 class AnalyseQuestion:
-    embedder: QuestionEmbedder
+    embedder: Embedder
     lexical: LexicalEncoder
     bounds: TermUpperBounds
     similarity: SimilarityEncoder

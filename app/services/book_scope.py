@@ -11,7 +11,7 @@ from app.domain.book_id import BookId
 from app.domain.edition import edition_at
 from app.domain.errors import NO_BOOKS, BookNotFound, StorageError
 from app.domain.retrieval.query import SearchFilter
-from app.services.ports import BookCatalogue, BookList, BookManifest
+from app.services.ports import BookList, BookManifest, VectorIndex
 from app.services.recording import failed_step
 
 _Found = TypeVar("_Found")
@@ -43,7 +43,7 @@ class BookScope:
         return replace(self, books=books, filter=replace(self.filter, books=names), page=None)
 
 
-async def scope_of(index: BookCatalogue, filter: SearchFilter, page_url: str = "") -> BookScope:
+async def scope_of(index: VectorIndex, filter: SearchFilter, page_url: str = "") -> BookScope:
     """Look up the books of a filter, or all default editions, in the edition of the reader's page.
 
     BookNotFound if one of them is not indexed, or none; StorageError if none can be read.
@@ -64,7 +64,7 @@ def require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> Non
 
 
 async def _readable(
-    index: BookCatalogue, every: BookList, books: Sequence[BookId]
+    index: VectorIndex, every: BookList, books: Sequence[BookId]
 ) -> list[BookManifest]:
     """Return these books, or the default editions of all, without those that cannot be read.
 
@@ -98,7 +98,7 @@ def _readers_editions(
 
 
 async def in_first_book(
-    index: BookCatalogue,
+    index: VectorIndex,
     page: str,
     book: BookId | None,
     read: Callable[[BookManifest], Awaitable[_Found | None]],
@@ -128,14 +128,14 @@ async def in_first_book(
     return None
 
 
-async def require_all(index: BookCatalogue, books: Sequence[BookId] = ()) -> None:
+async def require_all(index: VectorIndex, books: Sequence[BookId] = ()) -> None:
     """StorageError if one of these books, or any, cannot be read."""
     for book, damage in (await index.damaged()).items():
         if not damage.answers and (not books or book in books):
             raise StorageError(damage.reason)
 
 
-async def degraded_books(index: BookCatalogue, books: Sequence[BookId] = ()) -> tuple[str, ...]:
+async def degraded_books(index: VectorIndex, books: Sequence[BookId] = ()) -> tuple[str, ...]:
     """Entries of `degraded` for these books, or for all.
 
     "book:x" could not be read; "generation:x" was answered from the previous generation.

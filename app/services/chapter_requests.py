@@ -27,7 +27,6 @@ from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.notices import (
     NO_EXERCISES,
-    NO_SUCH_EXERCISE,
     WHAT_IS,
     WHICH_BOOK,
     WHICH_CHAPTER,
@@ -100,9 +99,9 @@ class ConsultChapters:
         if len({one.book for one in found or every}) > 1:
             return _clarify(WHICH_BOOK, intent, [one.title for one in books])
         if intent.kind is IntentKind.EXERCISE:
-            return await self._exercise(intent, request, found, every, scope)
+            return await self._exercise(intent, request, found, scope)
         if not found:
-            return _ask_which(WHICH_CHAPTER, intent, every) if every else None
+            return _ask_which(intent, every) if every else None
         return await self._of_chapter(found[0], intent, request, scope)
 
     async def _chapters_of(self, manifest: BookManifest) -> list[Chapter]:
@@ -116,9 +115,6 @@ class ConsultChapters:
     ) -> list[Chapter]:
         """Return the chapters that the request may refer to."""
         match intent.chapter:
-            case None:
-                with_exercises = [one for one in chapters if one.exercises]
-                return _at_page(page, Here.CHAPTER, chapters) if page else with_exercises
             case Here() as here:
                 return _at_page(page, here, chapters)
             case str(topic):
@@ -141,27 +137,17 @@ class ConsultChapters:
         return []
 
     async def _exercise(
-        self,
-        intent: Intent,
-        request: AskRequest,
-        found: Sequence[Chapter],
-        every: Sequence[Chapter],
-        scope: BookScope,
-    ) -> Clarification | AskRequest | None:
-        number = intent.exercise or 0
+        self, intent: Intent, request: AskRequest, found: Sequence[Chapter], scope: BookScope
+    ) -> Clarification | AskRequest:
         for chapter in found:
             passages, _ = await self._text(chapter)
-            # "Exercise 4" without a chapter is ambiguous without a label.
-            within = (chapter.number or 0) if len(found) == 1 else None
-            if exercise := exercise_numbered(passages, within, number):
+            if exercise := exercise_numbered(passages, chapter.number or 0, intent.exercise):
                 return replace(
                     request,
                     question=exercise.text,
                     filter=replace(scope.filter, books=(chapter.book,)),
                     exercise=exercise.paragraph_id,
                 )
-        if having := [one for one in every if one.exercises]:
-            return _ask_which(NO_SUCH_EXERCISE, intent, having)
         return _clarify(NO_EXERCISES, intent)
 
     async def _of_chapter(
@@ -268,9 +254,7 @@ def _allowed(pages: Iterable[Chunk], scope: SearchFilter) -> Iterator[Chunk]:
             yield page
 
 
-def _ask_which(
-    question: Mapping[str, str], intent: Intent, chapters: Sequence[Chapter]
-) -> Clarification:
+def _ask_which(intent: Intent, chapters: Sequence[Chapter]) -> Clarification:
     """Ask which of these chapters is meant; those without a number only if none has one."""
     numbered = [one for one in chapters if one.number is not None] or chapters
     listed = numbered[:_LISTED]
@@ -280,7 +264,7 @@ def _ask_which(
         for page in one.pages[:1]
     )
     more = ["..."] if len(listed) < len(numbered) else []
-    return _clarify(question, intent, [*(one.name for one in listed), *more], sources)
+    return _clarify(WHICH_CHAPTER, intent, [*(one.name for one in listed), *more], sources)
 
 
 def _clarify(

@@ -30,8 +30,8 @@ from app.domain.retrieval.query import (
 )
 
 
-class QuestionEmbedder(Protocol):
-    """Embeds questions. Vectors of one `space` and `dimension` are comparable."""
+class Embedder(Protocol):
+    """Embeds questions and texts. Vectors of one `space` and `dimension` are comparable."""
 
     @property
     def space(self) -> str:
@@ -42,10 +42,6 @@ class QuestionEmbedder(Protocol):
     def dimension(self) -> int: ...
 
     async def embed_query(self, text: str) -> Vector: ...
-
-
-class Embedder(QuestionEmbedder, Protocol):
-    """Embeds the texts of a book, too."""
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text, in order; the adapter splits any number into batches."""
@@ -281,8 +277,12 @@ class GenerationWriter(Protocol):
         ...
 
 
-class BookCatalogue(Protocol):
-    """The readable and the damaged books of an index."""
+class VectorIndex(Protocol):
+    """Chunks with a dense and a sparse vector each, in published generations of books.
+
+    Operations on several books leave out those that cannot be read, which `damaged` then names.
+    They raise StorageError if none of the books can be read.
+    """
 
     async def books(self) -> BookList:
         """Return the readable books: the same object until one of them changes."""
@@ -291,14 +291,6 @@ class BookCatalogue(Protocol):
     async def damaged(self) -> Mapping[BookId, Damage]:
         """Return the damaged books known so far."""
         ...
-
-
-class VectorIndex(BookCatalogue, Protocol):
-    """Chunks with a dense and a sparse vector each, in published generations of books.
-
-    Operations on several books leave out those that cannot be read, which `damaged` then names.
-    They raise StorageError if none of the books can be read.
-    """
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         """Return chunk id to paragraph ids for the current generation. BookNotFound if there is

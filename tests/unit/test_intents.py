@@ -8,7 +8,6 @@ import pytest
 
 from app.domain.answering.notices import (
     NO_EXERCISES,
-    NO_SUCH_EXERCISE,
     WHAT_IS,
     WHICH_BOOK,
     WHICH_CHAPTER,
@@ -65,8 +64,6 @@ FOUR = 4
         ("Exercise 4.2", Intent(EXERCISE, "en", FOUR, 2)),
         ("help me with exercise 2 of chapter 4", Intent(EXERCISE, "en", FOUR, 2)),
         ("chapter 4, problem 2", Intent(EXERCISE, "en", FOUR, 2)),
-        ("exercise 2 on this page", Intent(EXERCISE, "en", PAGE, 2)),
-        ("exercise 12", Intent(EXERCISE, "en", None, 12)),
         ("Löse Aufgabe 4.2", Intent(EXERCISE, "de", FOUR, 2)),
         ("resuelve el ejercicio 2 del capítulo 4", Intent(EXERCISE, "es", FOUR, 2)),
         ("résous l'exercice 4.2", Intent(EXERCISE, "fr", FOUR, 2)),
@@ -89,20 +86,6 @@ FOUR = 4
         ("Was wird in Kapitel 4 behandelt?", Intent(SUMMARY, "de", FOUR)),
         ("¿Qué hay en el capítulo 4?", Intent(SUMMARY, "es", FOUR)),
         ("Qu'y a-t-il dans le chapitre 4 ?", Intent(SUMMARY, "fr", FOUR)),
-        ("总结第 4 章", Intent(SUMMARY, "zh", FOUR)),
-        ("第四章主要讲什么？", Intent(SUMMARY, "zh", FOUR)),
-        ("总结一下这一页", Intent(SUMMARY, "zh", PAGE)),
-        ("這一章講了什麼", Intent(SUMMARY, "zh", HERE)),
-        ("第四章", Intent(SUMMARY, "zh", FOUR)),
-        ("本页的重点是什么", Intent(SUMMARY, "zh", PAGE)),
-        ("练习 4.2", Intent(EXERCISE, "zh", FOUR, 2)),
-        ("给我出几道第4章的练习题", Intent(QUIZ, "zh", FOUR)),
-        ("第4章を要約して", Intent(SUMMARY, "ja", FOUR)),
-        ("このページを要約してください", Intent(SUMMARY, "ja", PAGE)),
-        ("この章は何について書かれていますか", Intent(SUMMARY, "ja", HERE)),
-        ("第4章について教えて", Intent(SUMMARY, "ja", FOUR)),
-        ("第4章の問題2を解いて", Intent(EXERCISE, "ja", FOUR, 2)),
-        ("この章からクイズを出して", Intent(QUIZ, "ja", HERE)),
     ],
 )
 def test_a_request_names_its_part_of_the_book(question: str, intent: Intent) -> None:
@@ -122,10 +105,6 @@ def test_a_request_names_its_part_of_the_book(question: str, intent: Intent) -> 
         ("Examíname, por favor", QUIZ, "es"),
         ("Fais-moi un résumé", SUMMARY, "fr"),
         ("interroge-moi", QUIZ, "fr"),
-        ("请帮我总结一下", SUMMARY, "zh"),
-        ("考考我吧", QUIZ, "zh"),
-        ("要約してください", SUMMARY, "ja"),
-        ("クイズを出して", QUIZ, "ja"),
     ],
 )
 def test_a_request_that_names_no_part_is_for_the_page(
@@ -135,8 +114,8 @@ def test_a_request_that_names_no_part_is_for_the_page(
 
 
 def test_each_language_of_requests_has_its_phrases() -> None:
-    tables = (WHICH_BOOK, WHICH_CHAPTER, NO_SUCH_EXERCISE, NO_EXERCISES, WHAT_IS)
-    assert all(table.keys() == REQUEST_WORDS.keys() for table in tables)
+    tables = (WHICH_BOOK, WHICH_CHAPTER, NO_EXERCISES, WHAT_IS)
+    assert all(table.keys() >= REQUEST_WORDS.keys() for table in tables)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +135,8 @@ def test_each_language_of_requests_has_its_phrases() -> None:
         "solve exercise 4.2.1",
         "Exercise 4.2: why does the weight saturate?",
         "exercise 2.1 of chapter 4",
+        "exercise 12",
+        "exercise 2 on this page",
         "quiz",
         "Was ist ein Kapitel?",
         "¿Qué es un capítulo?",
@@ -165,13 +146,8 @@ def test_each_language_of_requests_has_its_phrases() -> None:
         "What is a quiz?",
         "write a test",
         "resume",
-        "总结BM25",
-        "总结这本书",
-        "什么是章节？",
-        "第4章为什么说BM25会饱和？",
-        "章とは何ですか",
-        "第4章のBM25とは何ですか",
-        "この問題を説明してください",
+        "总结第 4 章",
+        "第4章を要約して",
         "",
     ],
 )

@@ -99,6 +99,5 @@ class _Bounded(httpx.AsyncByteStream):
         await self._body.aclose()
 
 
-def request_options(timeout_seconds: float) -> RequestOptions:
-    """Return the options of every call. The SDK's retries are off: no limiter would count them."""
-    return {"timeout": timeout_seconds, "max_retries": 0}
+NO_RETRIES: RequestOptions = {"max_retries": 0}
+"""Options of every call: `retries` repeats it."""

@@ -8,14 +8,14 @@ import math
 import re
 from array import array
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from cachetools import LRUCache
 
-from app.adapters.cohere.client import request_options
+from app.adapters.cohere.client import NO_RETRIES
 from app.adapters.cohere.errors import TextsRefused, provider_errors
 from app.adapters.cohere.limiter import RateLimiter
 from app.adapters.cohere.retries import INGEST, READER
@@ -57,39 +57,30 @@ InputType = Literal["search_document", "search_query"]
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    dimensions: tuple[int, ...]
-    selectable: bool
+    dimension: int = 1_024
+    """The one that all models offer but the light ones."""
+    selectable: bool = True
     """Whether the dimension is a parameter of the call."""
-    max_tokens: int
+    max_tokens: int = 128_000
     """Of one text. A longer text is truncated if `truncate` is "END", else refused."""
     truncate: Literal["NONE", "END"] = "NONE"
 
 
 # A chunk can exceed v3's 512 tokens; a refusal would make the ingest fail. The end of a truncated
 # chunk is found only by BM25, and a warning is logged.
-_V3 = _Model((1024,), selectable=False, max_tokens=512, truncate="END")
-_V3_LIGHT = _Model((384,), selectable=False, max_tokens=512, truncate="END")
-_V4 = _Model((256, 512, 1024, 1536), selectable=True, max_tokens=128_000)
-_V5 = _Model((256, 512, 768, 1024, 1536, 2048), selectable=True, max_tokens=128_000)
-
-
-_DIMENSION = 1_024
+_V3 = _Model(selectable=False, max_tokens=512, truncate="END")
 
 
 def _facts(model: str) -> _Model:
-    """Facts about a model by its name; an unknown model may have any dimension."""
+    """Facts about a model by its name."""
     version = re.search(r"-v(\d+)", model)
-    if version is None or int(version[1]) > 5:
-        return _Model((), selectable=True, max_tokens=128_000)
-    if int(version[1]) <= 3:
-        return _V3_LIGHT if "light" in model else _V3
-    return _V4 if int(version[1]) == 4 else _V5
+    if version is None or int(version[1]) > 3:
+        return _Model()
+    return replace(_V3, dimension=384) if "light" in model else _V3
 
 
 def dimension_of(model: str) -> int:
-    """Return 1,024, which all models offer but the light ones, or what the model has instead."""
-    offered = _facts(model).dimensions
-    return _DIMENSION if not offered or _DIMENSION in offered else offered[0]
+    return _facts(model).dimension
 
 
 def vector_space(model: str) -> str:
@@ -150,7 +141,7 @@ class CohereEmbedder:
             client.embed,
             embedding_types=["float"],
             truncate=self._facts.truncate,
-            request_options=request_options(attempt_seconds),
+            request_options=NO_RETRIES,
         )
         if self._facts.selectable:
             self._send = partial(self._send, output_dimension=dimension)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from app.adapters.cohere.client import request_options
+from app.adapters.cohere.client import NO_RETRIES
 from app.adapters.cohere.errors import provider_errors
 from app.adapters.cohere.retries import READER
 from app.domain.cost import Units
@@ -63,7 +63,7 @@ class CohereReranker:
                     model=self.model,
                     query=visible(question),
                     documents=list(texts),
-                    request_options=request_options(self.seconds),
+                    request_options=NO_RETRIES,
                 )
                 call.bill(_billed(response, estimate))
                 return _ranking(response, len(texts))

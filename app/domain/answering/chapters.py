@@ -57,8 +57,6 @@ class Chapter:
     title: str
     pages: tuple[Chunk, ...]
     """The first chunk of each page, in reading order."""
-    exercises: bool = False
-    """Whether the chapter has an exercise."""
     number: int | None = None
     """The number that the site shows, else the one in the title, else its position in the book."""
 
@@ -146,10 +144,7 @@ def _heading(first: ContextPassage, depth: int) -> ContextPassage:
 def _chapter(title: str, chunks: Sequence[Chunk]) -> Chapter:
     pages = {chunk.file: chunk for chunk in reversed(chunks)}
     ordered = sorted(pages.values(), key=lambda chunk: chunk.position)
-    tasks = any(
-        passage.kind is BlockKind.EXERCISE for chunk in chunks for passage in chunk.passages
-    )
-    return Chapter(chunks[0].book, title, tuple(ordered), tasks)
+    return Chapter(chunks[0].book, title, tuple(ordered))
 
 
 def _numbered(chapters: Sequence[Chapter]) -> list[Chapter]:

@@ -43,18 +43,16 @@ def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
 
 
 def exercise_numbered(
-    context: Sequence[ContextPassage], chapter: int | None, number: int
+    context: Sequence[ContextPassage], chapter: int, number: int
 ) -> Passage | None:
     """Return the exercise with the label "4.2" or "2"; None if there is none.
 
-    If no exercise has a label, `number` is its position, from 1. If `chapter` is None, no single
-    chapter is meant, and only the label "2" counts.
+    If no exercise has a label, `number` is its position, from 1.
     """
     tasks = [one.passage for one in context if one.passage.kind is BlockKind.EXERCISE]
     labels = {task_label(one): one for one in reversed(tasks)}
-    if any(labels) or chapter is None:
-        qualified = labels.get((chapter, number)) if chapter is not None else None
-        return qualified or labels.get((number,))
+    if any(labels):
+        return labels.get((chapter, number)) or labels.get((number,))
     return tasks[number - 1] if 0 < number <= len(tasks) else None
 
 

@@ -95,21 +95,13 @@ WHICH_CHAPTER = {
     "zh": "您指的是哪一章？书中有：{}。",
     "ja": "どの章のことですか？ この本には次の章があります：{}。",
 }
-NO_SUCH_EXERCISE = {
-    "en": "I cannot find that exercise. These chapters have exercises: {}.",
-    "de": "Diese Übung finde ich nicht. Übungen haben diese Kapitel: {}.",
-    "es": "No encuentro ese ejercicio. Estos capítulos tienen ejercicios: {}.",
-    "fr": "Je ne trouve pas cet exercice. Ces chapitres ont des exercices : {}.",
-    "zh": "找不到这道练习。有练习的章节：{}。",
-    "ja": "その練習問題は見つかりません。練習問題のある章：{}。",
-}
 NO_EXERCISES = {
-    "en": "I cannot find any exercises there.",
-    "de": "Dort finde ich keine Übungen.",
-    "es": "No encuentro ejercicios ahí.",
-    "fr": "Je n'y trouve pas d'exercices.",
-    "zh": "那里没有找到练习。",
-    "ja": "そこには練習問題が見つかりません。",
+    "en": "I cannot find such exercises there.",
+    "de": "Solche Übungen finde ich dort nicht.",
+    "es": "No encuentro esos ejercicios ahí.",
+    "fr": "Je n'y trouve pas ces exercices.",
+    "zh": "那里没有找到这样的练习。",
+    "ja": "そこにはそのような練習問題が見つかりません。",
 }
 WHAT_IS = {
     "en": "What is {}?",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import cache, cached_property
 
-from app.domain.terms import NUMBER_WORDS, NUMERALS, chinese_number, words
+from app.domain.terms import NUMBER_WORDS, words
 
 
 class IntentKind(StrEnum):
@@ -33,10 +33,10 @@ class Intent:
     kind: IntentKind
     language: str
     """Language of the request: an ISO 639-1 code."""
-    chapter: int | str | Here | None = None
-    """Its number, or X in "the chapter on X"; None only for an exercise with one number."""
-    exercise: int | None = None
-    """The exercise's number: in the chapter if one is named, else in the book."""
+    chapter: int | str | Here
+    """Its number, or X in "the chapter on X"; of an exercise its number."""
+    exercise: int = 0
+    """The exercise's number in the chapter; 0 unless one is requested."""
 
 
 @dataclass(frozen=True)
@@ -56,35 +56,34 @@ class RequestWords:
     filler: str
     on: str = ""
     """Words between "chapter" and its topic."""
-    spaced: bool = True
-    """Whether the language writes blanks between words."""
 
     @cached_property
     def part(self) -> re.Pattern[str]:
         """Finds "this chapter", "chapter 4", "4th chapter", "chapter on mitosis"."""
-        chapter, number, blank = _any(self.chapter), self._number, self._blank
+        chapter = _any(self.chapter)
         forms = [
-            f"{_any(self.this)}{blank}(?:(?P<chapter>{chapter})|{_any(self.page)})",
-            f"{chapter}{blank}(?P<number>{number})",
-            rf"(?P<ordinal>{number}){blank}{chapter}(?!{blank}\d)",
+            f"{_any(self.this)} (?:(?P<chapter>{chapter})|{_any(self.page)})",
+            f"{chapter} (?P<number>{_NUMBER})",
+            rf"(?P<ordinal>{_NUMBER}) {chapter}(?! \d)",
         ]
         if self.on:
             forms.append(rf"{chapter} {_any(self.on)} (?P<topic>\S.*?)(?={_AFTER_TOPIC})")
-        return self._compiled("|".join(forms))
+        return _words_of("|".join(forms))
 
     @cached_property
     def task(self) -> re.Pattern[str]:
         """Finds "exercise 2" and "exercise 4 2"."""
-        first, second = (f"(?P<{name}>{self._number})" for name in ("first", "second"))
-        return self._compiled(f"{_any(self.exercise)}{self._blank}{first}(?: {second})?")
+        first, second = (f"(?P<{name}>{_NUMBER})" for name in ("first", "second"))
+        return _words_of(f"{_any(self.exercise)} {first}(?: {second})?")
 
     def has(self, text: str, listed: str) -> bool:
         """Whether the text has one of the words."""
-        return self._listed(listed).search(text) is not None
+        return _words_of(_any(listed)).search(text) is not None
 
     def has_only(self, text: str, *listed: str) -> bool:
         """Whether all words of the text are listed, or are fillers."""
-        return not self._listed(" ".join((*listed, self.filler))).sub("", text).strip()
+        every = _any(" ".join((*listed, self.filler)))
+        return not _words_of(every).sub("", text).strip()
 
     def is_alone(self, text: str, requests: str) -> bool:
         """Whether the text is one of these requests that name no part of the book."""
@@ -94,30 +93,18 @@ class RequestWords:
             for one in requests.split(",")
         )
 
-    @property
-    def _blank(self) -> str:
-        return " " if self.spaced else " ?"
 
-    @property
-    def _number(self) -> str:
-        return (
-            r"\d{1,3}(?:st|nd|rd|th)?(?!\S)" if self.spaced else rf"\d{{1,3}}|[{NUMERALS}]{{1,3}}"
-        )
-
-    def _listed(self, listed: str) -> re.Pattern[str]:
-        return self._compiled(_any(listed))
-
-    def _compiled(self, form: str) -> re.Pattern[str]:
-        return _compiled(rf"(?<!\S)(?:{form})(?!\S)" if self.spaced else form)
-
-
+_NUMBER = r"\d{1,3}(?:st|nd|rd|th)?(?!\S)"
 _AFTER_TOPIC = (
     r"(?: (?:about|covers?|contains?|for me|up|in short|please|zusammen|handelt|ab|bitte|kurz"
     r"|por favor|trata|s il (?:te|vous) plaît|parle|traite))*+$"
 )
 """Words after the topic."""
 
-_compiled = cache(re.compile)
+
+@cache
+def _words_of(form: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\S)(?:{form})(?!\S)")
 
 
 @cache
@@ -191,43 +178,14 @@ REQUEST_WORDS = {
         " résous résoudre résolvez solution aide indice",
         on="sur",
     ),
-    "zh": RequestWords(
-        chapter="章 章节",
-        page="页 页面 网页",
-        this="这 这一 这个 本 当前 该",
-        exercise="练习 习题 练习题 题",
-        summary="总结 概括 概述 归纳 摘要 大意 内容 重点 要点 讲 讲解 讲述 说了 介绍 解释",
-        quiz="测验 测试 考考 考 出题 提问 问题 题 题目 练习 练习题 习题",
-        summary_alone="总结, 概括, 摘要",
-        quiz_alone="考考 我, 考 我, 测验 我, 出题, 出 题目, 出 练习题",
-        filler="请 你 我 帮 给 能 能否 可以 一下 一个 一些 几个 几道 吗 吧 简要 简短 简单 请问 第"
-        " 的 了 出 写 对 把 关于 主要 是 什么 哪些 有 里 中 解 解答 解决 做 答案 提示 怎么做",
-        spaced=False,
-    ),
-    "ja": RequestWords(
-        chapter="章",
-        page="ページ 頁",
-        this="この 本 今の 現在の",
-        exercise="問題 練習問題 演習 演習問題 練習",
-        summary="要約 まとめ まとめて 概要 要点 内容 ポイント 何について 何が 書いて 書かれて"
-        " 説明して",
-        quiz="クイズ テスト 出題 問題を出して 質問して",
-        summary_alone="要約 して, まとめて, 要約 教えて",
-        quiz_alone="クイズ 出して, 問題を出して, 出題 して, 質問して",
-        filler="を の に ください 下さい もらえますか くれますか 簡単に 短く これ 何か 練習 第 から"
-        " は が について で です か して 教えて 出して 作って いますか あります 何 解いて 解き方"
-        " 答え ヒント",
-        spaced=False,
-    ),
 }
 
 CHAPTER_NOUNS = frozenset(noun for one in REQUEST_WORDS.values() for noun in one.chapter.split())
-_SIMPLIFIED = str.maketrans(
-    "總結歸納內點講說紹釋決麼測驗試題問練習節頁網這個當該請幫給幾寫對關於簡單裡嗎",
-    "总结归纳内点讲说绍释决么测验试题问练习节页网这个当该请帮给几写对关于简单里吗",
-)
 _LABELS = " ".join(
-    ["solution lösung solución 習題 練習題 題", *(one.exercise for one in REQUEST_WORDS.values())]
+    [
+        "solution lösung solución 练习 练习题 习题 题 練習 練習題 習題 題 問題 練習問題 演習",
+        *(one.exercise for one in REQUEST_WORDS.values()),
+    ]
 )
 _LABEL = re.compile(rf"(?<!\S){_any(_LABELS)}((?: \d{{1,3}}(?!\S))+)")
 _LABEL_WORDS = 6
@@ -252,8 +210,7 @@ def intent_of(said: Sequence[str]) -> Intent | None:
     """Return the intent of a question with these words; None for an ordinary question."""
     text = _with_figures(said)
     for language, known in REQUEST_WORDS.items():
-        asked = text.translate(_SIMPLIFIED) if language == "zh" else text
-        if intent := _read(asked, language, known):
+        if intent := _read(text, language, known):
             return intent
     return None
 
@@ -277,8 +234,9 @@ def _read(text: str, language: str, known: RequestWords) -> Intent | None:
         if chapter is not None and asked:
             return Intent(kind, language, chapter)
     # "Chapter 3", "What is chapter 3?"
-    numbered = isinstance(chapter, int) and known.has_only(rest)
-    return Intent(IntentKind.SUMMARY, language, chapter) if numbered else None
+    if isinstance(chapter, int) and known.has_only(rest):
+        return Intent(IntentKind.SUMMARY, language, chapter)
+    return None
 
 
 def _without(text: str, found: re.Match[str] | None) -> str:
@@ -293,17 +251,16 @@ def _reference(part: re.Match[str]) -> int | str | Here:
 
 
 def _value(number: str) -> int:
-    figures = re.match(r"\d+", number)
-    return int(figures[0]) if figures else chinese_number(number)
+    return int(number.rstrip("stndrh"))
 
 
 def _exercise(
     task: re.Match[str], chapter: int | str | Here | None, language: str
 ) -> Intent | None:
-    """Return the request for an exercise; None if its two numbers name another chapter."""
-    first = _value(task["first"])
-    if not task["second"]:
+    """Return the request for "exercise 4.2" or "exercise 2 of chapter 4"; else None."""
+    first, second = _value(task["first"]), task["second"]
+    if second and chapter in (None, first):
+        return Intent(IntentKind.EXERCISE, language, first, _value(second))
+    if not second and isinstance(chapter, int):
         return Intent(IntentKind.EXERCISE, language, chapter, first)
-    if chapter not in (None, first):
-        return None
-    return Intent(IntentKind.EXERCISE, language, first, _value(task["second"]))
+    return None
