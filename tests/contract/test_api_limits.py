@@ -12,7 +12,7 @@ import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.limits import ANSWER, MAX_BUCKETS, SEARCH, FairQueue, RateLimit, site
+from app.api.limits import ANSWER, MAX_BUCKETS, FairQueue, RateLimit, site
 from app.api.metrics import Metrics
 from app.api.request_log import RecordedRequests
 from app.api.security import BodyLimit, SecurityHeaders
@@ -40,12 +40,6 @@ def test_a_bucket_gives_a_minutes_questions_at_once_and_then_its_rate() -> None:
     assert [limit.admit("a", ANSWER) for _ in range(2)] == pytest.approx([0, 19.9])
     clock.time += 3_600
     assert [limit.admit("a", ANSWER) for _ in range(4)] == pytest.approx([0, 0, 0, 20])
-
-
-def test_a_search_costs_half_of_an_answer() -> None:
-    limit = RateLimit(per_minute=4, clock=Clock())
-    assert [limit.admit("a", SEARCH) for _ in range(9)] == pytest.approx([0] * 8 + [7.5])
-    assert limit.admit("a", ANSWER) == pytest.approx(15)
 
 
 def test_no_limit_is_no_limit() -> None:

@@ -15,7 +15,7 @@ from app.domain.errors import ProviderRejected, ProviderUnavailable
 from app.settings import Settings
 from tests.cohere_double import CohereDouble, Fault, Limits, seeded_faults
 from tests.cohere_world import connected
-from tests.command_line import runner
+from tests.command_line import Run
 from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose
 
 PRICE = 0.12
@@ -123,10 +123,7 @@ async def test_a_dry_run_tells_what_will_be_billed(
         edit(book / "page3.md", "Page3 part0", "Another lamp")
 
 
-def test_the_command_prints_cost_and_rate_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = runner(tmp_path, monkeypatch, capsys)
+def test_the_command_prints_cost_and_rate_limit(run: Run, tmp_path: Path) -> None:
     book = make_book(tmp_path / "lamps", pages=12)
     with CohereDouble(count_tokens=token_counter()) as double:
         environment = {
