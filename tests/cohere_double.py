@@ -49,13 +49,10 @@ _DEFAULT_DIMENSION = {"3": 1024, "4": 1536, "5": 2048}
 class Fault:
     """What goes wrong with one request; by default a plain status 500."""
 
-    kind: Literal["status", "drop", "stall", "body", "drop_mid", "eof", "malformed", "failed"] = (
-        "status"
-    )
+    kind: Literal["status", "drop", "stall", "body", "drop_mid", "failed"] = "status"
     """status: an error answer. drop: the connection closes unanswered. stall: no answer until
     `release`. body: 200 with `body`. In a chat stream, after its first piece of text: drop_mid:
-    the connection breaks. eof: it ends well, without message-end. malformed: an event that is no
-    JSON. failed: message-end says ERROR."""
+    the connection breaks. failed: message-end says ERROR."""
     status: int = 500
     retry_after: str | None = None
     message: str = "internal error"
@@ -546,10 +543,6 @@ def _stream(
         if number == 1 and kind == "drop_mid":
             yield None
             return
-        if number == 1 and kind == "eof":
-            return
-        if number == 1 and kind == "malformed":
-            yield "event: content-delta\ndata: {not json\n\n"
         if number == 1 and kind == "failed":
             break
         delta = {"message": {"content": {"text": piece}}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -92,13 +92,3 @@ async def connected(
         api_key=double.key, base_url=double.url, httpx_client=transport
     ) as client:
         yield World(CohereClient(client, transport))
-
-
-def with_world(double: CohereDouble, use: Callable[[World], Awaitable[None]]) -> None:
-    """Run one test's coroutine against a connected client."""
-
-    async def run() -> None:
-        async with connected(double) as world:
-            await use(world)
-
-    asyncio.run(run())

@@ -37,6 +37,12 @@ def _no_model_server_of_this_machine() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Return the loop of async tests, which is the program's own."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Return the folder of real books and question sets, which the repository does not hold."""
     folder = Path(os.environ.get("RAG_TEST_DATA", ROOT.parent / "shared/data"))

@@ -118,7 +118,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(home: Path, settings: Settings | None = None) -> AsyncIterator[Bench]:
+async def open_bench(home: Path, settings: Settings | None = None) -> AsyncIterator[Bench]:
     async with application(settings or offline_settings(home)) as app:
         embedder = CountingEmbedder(app.embedder)
         yield Bench(app, embedder, replace(app.ingest, embedder=embedder))

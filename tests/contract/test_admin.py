@@ -176,17 +176,14 @@ def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
     assert policies == {os.SCHED_IDLE}  # it gives way to readers
 
 
-def test_a_cancelled_ingest_ends_its_process(settings: Settings, folder: Path) -> None:
-    async def run() -> None:
-        progressed = asyncio.Event()
-        work = ingest_in_process(settings, bats(folder), lambda *_: progressed.set())
-        task = asyncio.create_task(work)
-        await progressed.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(run())
+async def test_a_cancelled_ingest_ends_its_process(settings: Settings, folder: Path) -> None:
+    progressed = asyncio.Event()
+    work = ingest_in_process(settings, bats(folder), lambda *_: progressed.set())
+    task = asyncio.create_task(work)
+    await progressed.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     assert not children()
 
 

@@ -6,21 +6,15 @@ import inspect
 import json
 import tomllib
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
 
 import app.domain.errors as errors
-from app.api.metrics import Metrics
-from app.api.origins import allowed_origins
 from app.api.problems import error_event, status_of
-from app.api.request_log import RecordedRequests
 from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
-from app.api.security import MAX_BODY_BYTES, Door, check_origin
+from app.api.security import MAX_BODY_BYTES
 from app.main import openapi_json
 from app.services.generators import GeneratedCitation
 from tests.conftest import ROOT
@@ -48,17 +42,6 @@ def test_an_answer_quotes_the_book_and_cites_the_paragraph(client: httpx.Client)
     start, end = citation["spans"][0]
     assert citation["quote"] in BOOK[start:end]
     assert citation["paragraph_id"]
-
-
-def test_a_question_the_book_does_not_answer_is_refused_with_the_nearest_sections(
-    client: httpx.Client,
-) -> None:
-    body = client.post("/v1/chat", json={"question": "Who won the 1998 football cup?"}).json()
-    assert body["refused"]
-    assert body["mode"] == "refused"
-    assert body["citations"] == []
-    for source in body["sources"]:
-        assert source["url"].startswith(ORIGIN)
 
 
 def test_a_generated_answer_names_its_mode_and_tokens(
@@ -299,43 +282,12 @@ _ERRORS = [
     for _, kind in inspect.getmembers(errors, inspect.isclass)
     if issubclass(kind, errors.RagError)
 ]
-_STATUS = {
-    errors.RagError: 500,
-    errors.InputError: 422,
-    errors.BookError: 422,
-    errors.FileRefused: 422,
-    errors.QuestionError: 422,
-    errors.SettingError: 422,
-    errors.UnknownStrategy: 422,
-    errors.BookNotFound: 404,
-    errors.ConfigError: 500,
-    errors.IndexMismatch: 409,
-    errors.IndexBusy: 409,
-    errors.RetryLater: 500,  # only its subclasses are raised
-    errors.Overloaded: 503,
-    errors.BookNotAllowed: 403,
-    errors.AnswerNotFound: 404,
-    errors.TooManyRequests: 429,
-    errors.ShuttingDown: 503,
-    errors.StorageError: 503,
-    errors.IndexUnreadable: 503,
-    errors.ProviderError: 502,
-    errors.ProviderAuthError: 502,
-    errors.ProviderRateLimited: 503,
-    errors.BudgetSpent: 503,
-    errors.ProviderRejected: 502,
-    errors.ProviderUnavailable: 503,
-}
 
 
 @pytest.mark.parametrize("kind", _ERRORS)
-def test_every_error_has_its_status_and_only_the_callers_own_its_message(
-    kind: type[errors.RagError],
-) -> None:
+def test_only_an_error_of_the_caller_tells_its_message(kind: type[errors.RagError]) -> None:
     error = kind(_SECRET)
-    status = status_of(error).status
-    assert status == _STATUS[kind]
-    assert (error_event(error).message == str(error)) == (status < 500)
+    assert (error_event(error).message == str(error)) == (status_of(error).status < 500)
 
 
 def test_a_failure_of_the_provider_is_a_problem_that_says_when_to_come_back(
@@ -371,29 +323,6 @@ def test_head_has_the_headers_of_get(client: httpx.Client, path: str) -> None:
     assert {k: v for k, v in head.headers.items() if k not in own} == {
         k: v for k, v in got.headers.items() if k not in own
     }
-
-
-@pytest.mark.parametrize(
-    ("public", "host", "status"),
-    [
-        (True, "anything.example", 200),
-        (False, "evil.example", 400),
-        (False, "LOCALHOST:8443", 200),
-        (False, "[::1]:8000", 200),
-        (False, "127.0.0.1.evil.example", 400),
-    ],
-)
-def test_only_a_public_server_answers_to_any_name(public: bool, host: str, status: int) -> None:
-    app = FastAPI()
-    app.add_middleware(Door, checks=[partial(check_origin, origins=[], public=lambda: public)])
-    app.add_middleware(RecordedRequests, metrics=Metrics(), traces=None)
-    app.add_api_route("/", lambda: "here")
-    with TestClient(app) as client:
-        response = client.get("/", headers={"Host": host})
-    assert response.status_code == status
-    if status == 400:
-        assert response.json()["code"] == "host_not_allowed"
-        assert host not in response.text
 
 
 # --- headers ------------------------------------------------------------------------------------
@@ -442,12 +371,6 @@ def test_only_listed_origins_may_call_from_a_browser(
 def test_without_origins_there_are_no_cross_origin_headers(generating: httpx.Client) -> None:
     response = generating.get("/healthz", headers={"Origin": ORIGIN})
     assert "access-control-allow-origin" not in response.headers
-
-
-@pytest.mark.parametrize("setting", ["book.example", "https://a.example/path", "https://"])
-def test_an_origin_that_is_none_is_named(setting: str) -> None:
-    with pytest.raises(errors.ConfigError, match="RAG_ALLOWED_ORIGINS"):
-        allowed_origins(setting)
 
 
 # --- the contract -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from app.api.limits import ANSWER, MAX_BUCKETS, SEARCH, FairQueue, RateLimit, site
+from app.api.limits import ANSWER, MAX_BUCKETS, FairQueue, RateLimit, site
 from app.api.metrics import Metrics
 from app.api.request_log import RecordedRequests
 from app.api.security import BodyLimit, SecurityHeaders
@@ -40,12 +40,6 @@ def test_a_bucket_gives_a_minutes_questions_at_once_and_then_its_rate() -> None:
     assert [limit.admit("a", ANSWER) for _ in range(2)] == pytest.approx([0, 19.9])
     clock.time += 3_600
     assert [limit.admit("a", ANSWER) for _ in range(4)] == pytest.approx([0, 0, 0, 20])
-
-
-def test_a_search_costs_half_of_an_answer() -> None:
-    limit = RateLimit(per_minute=4, clock=Clock())
-    assert [limit.admit("a", SEARCH) for _ in range(9)] == pytest.approx([0] * 8 + [7.5])
-    assert limit.admit("a", ANSWER) == pytest.approx(15)
 
 
 def test_no_limit_is_no_limit() -> None:
@@ -182,30 +176,24 @@ def test_clients_that_wait_are_served_in_turn_and_one_alone_has_all_places() -> 
     assert "".join(asyncio.run(run())) == "abcabaa"
 
 
-def test_a_request_waits_for_its_turn_no_longer_than_allowed_and_leaves_no_trace() -> None:
-    async def run() -> None:
-        queue, served = FairQueue(1, longest_wait=0.01), list[str]()
-        async with queue.place("a"):
-            late = await waiting(queue, "ab", served)
-            failures = await asyncio.gather(*late, return_exceptions=True)
-            assert [type(one) for one in failures] == [Overloaded, Overloaded]
-        await asyncio.gather(*await waiting(queue, "ab", served))
-        assert (served, queue.held) == (["a", "b"], 0)
-
-    asyncio.run(run())
+async def test_a_request_waits_for_its_turn_no_longer_than_allowed_and_leaves_no_trace() -> None:
+    queue, served = FairQueue(1, longest_wait=0.01), list[str]()
+    async with queue.place("a"):
+        late = await waiting(queue, "ab", served)
+        failures = await asyncio.gather(*late, return_exceptions=True)
+        assert [type(one) for one in failures] == [Overloaded, Overloaded]
+    await asyncio.gather(*await waiting(queue, "ab", served))
+    assert (served, queue.held) == (["a", "b"], 0)
 
 
-def test_the_place_of_a_request_that_is_cancelled_goes_to_the_next() -> None:
-    async def run() -> None:
-        queue, served = FairQueue(1), list[str]()
-        async with queue.place("a"):
-            gone, given, last = await waiting(queue, "bcd", served)
-            gone.cancel()
-        given.cancel()  # it has the place, but did not run since
-        await last
-        assert (served, queue.held) == (["d"], 0)
-
-    asyncio.run(run())
+async def test_the_place_of_a_request_that_is_cancelled_goes_to_the_next() -> None:
+    queue, served = FairQueue(1), list[str]()
+    async with queue.place("a"):
+        gone, given, last = await waiting(queue, "bcd", served)
+        gone.cancel()
+    given.cancel()  # it has the place, but did not run since
+    await last
+    assert (served, queue.held) == (["d"], 0)
 
 
 @pytest.mark.parametrize(("reads", "closes"), [(True, False), (False, True)])

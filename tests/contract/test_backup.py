@@ -40,8 +40,8 @@ from app.services.ports import BookStore, IndexPoint, Snapshot
 from app.settings import Settings
 from tests.command_line import Run
 from tests.index_points import points, publish
+from tests.index_stores import KEY, NOT_RUN, URL, real_server
 from tests.ingesting import edit, make_book
-from tests.real_server import KEY, NOT_RUN, URL, real_server
 from tests.serving import Silent, offline_settings
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
@@ -126,29 +126,26 @@ def bits(some: Sequence[IndexPoint]) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("source", REAL)
 @pytest.mark.parametrize("target", REAL)
-def test_every_bit_is_restored_in_an_empty_index(
+async def test_every_bit_is_restored_in_an_empty_index(
     source: Opened, target: Opened, home: Path
 ) -> None:
-    async def run() -> None:
-        here, there, file = home / "a", home / "b", home / "backup"
-        async with source(here) as old, target(there) as new:
-            for _ in range(3):  # so that the generation's number is not that of a new book
-                await publish(old, BOOK, made(300))
-            await publish(old, "other", points("other", range(5)))
-            await SqliteLedgers(here / "ledger").save(BOOK, ledger())
-            done = await back_up(old, here, file)
-            assert ([one.chunks for one in done.books], done.faults) == ([300, 5], ())
-            restored = await restore(new, there, file)
-            assert [(one.book, one.generation) for one in restored.books] == [
-                (BOOK, 3),
-                ("other", 1),
-            ]
-            assert bits(await stored(new)) == bits(await stored(old))
-            manifests = [await index.manifest(BOOK) for index in (old, new)]
-            assert len({replace(one, size_bytes=0) for one in manifests if one}) == 1
-            assert await SqliteLedgers(there / "ledger").load(BOOK) == ledger()
-
-    asyncio.run(run())
+    here, there, file = home / "a", home / "b", home / "backup"
+    async with source(here) as old, target(there) as new:
+        for _ in range(3):  # so that the generation's number is not that of a new book
+            await publish(old, BOOK, made(300))
+        await publish(old, "other", points("other", range(5)))
+        await SqliteLedgers(here / "ledger").save(BOOK, ledger())
+        done = await back_up(old, here, file)
+        assert ([one.chunks for one in done.books], done.faults) == ([300, 5], ())
+        restored = await restore(new, there, file)
+        assert [(one.book, one.generation) for one in restored.books] == [
+            (BOOK, 3),
+            ("other", 1),
+        ]
+        assert bits(await stored(new)) == bits(await stored(old))
+        manifests = [await index.manifest(BOOK) for index in (old, new)]
+        assert len({replace(one, size_bytes=0) for one in manifests if one}) == 1
+        assert await SqliteLedgers(there / "ledger").load(BOOK) == ledger()
 
 
 def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path, run: Run) -> None:
@@ -247,26 +244,19 @@ class Overtaken:
 
 @pytest.mark.parametrize("source", ENGINES)
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_book_that_is_ingested_meanwhile_is_one_generation(
+async def test_a_book_that_is_ingested_meanwhile_is_one_generation(
     source: Opened, times: int, home: Path
 ) -> None:
-    async def run() -> None:
-        file = home / "backup"
-        async with source(home / "a") as old:
-            await publish(old, BOOK, made(1_200))
-            overtaken: BookStore = Overtaken(old, times)  # type: ignore[assignment]
-            done = await back_up(overtaken, home / "a", file)
-        new = EdgeIndex(home / "b")
-        await restore(new, home / "b", file)
-        got = await stored(new)
-        assert {one.chunk.book_version for one in got} in ({"v1"}, {"v9"})
-        assert (
-            len(got)
-            == done.books[0].chunks
-            == (1_200 if got[0].chunk.book_version == "v1" else 400)
-        )
-
-    asyncio.run(run())
+    file = home / "backup"
+    async with source(home / "a") as old:
+        await publish(old, BOOK, made(1_200))
+        overtaken: BookStore = Overtaken(old, times)  # type: ignore[assignment]
+        done = await back_up(overtaken, home / "a", file)
+    new = EdgeIndex(home / "b")
+    await restore(new, home / "b", file)
+    got = await stored(new)
+    assert {one.chunk.book_version for one in got} in ({"v1"}, {"v9"})
+    assert len(got) == done.books[0].chunks == (1_200 if got[0].chunk.book_version == "v1" else 400)
 
 
 def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run: Run) -> None:
@@ -344,22 +334,19 @@ def test_a_damaged_book_is_left_out_and_named(home: Path, run: Run) -> None:
     assert not list(home.glob("textbook-rag-backup-*"))
 
 
-def test_a_restore_that_stops_leaves_the_book_as_it_was(home: Path) -> None:
-    async def run() -> None:
-        file = home / "backup"
-        await _published(home / "a", file)
-        target = EdgeIndex(home / "b")
-        await publish(target, BOOK, points(BOOK, range(7), version="v0"))
-        before = bits(await stored(target))
-        writer = await target.begin(BOOK, 8)  # an ingest is under way
-        with pytest.raises(IndexBusy):
-            await restore(target, home / "b", file)
-        await writer.abandon()
-        assert bits(await stored(target)) == before
+async def test_a_restore_that_stops_leaves_the_book_as_it_was(home: Path) -> None:
+    file = home / "backup"
+    await _published(home / "a", file)
+    target = EdgeIndex(home / "b")
+    await publish(target, BOOK, points(BOOK, range(7), version="v0"))
+    before = bits(await stored(target))
+    writer = await target.begin(BOOK, 8)  # an ingest is under way
+    with pytest.raises(IndexBusy):
         await restore(target, home / "b", file)
-        assert len(await stored(target)) == 20
-
-    asyncio.run(run())
+    await writer.abandon()
+    assert bits(await stored(target)) == before
+    await restore(target, home / "b", file)
+    assert len(await stored(target)) == 20
 
 
 async def _answers(rag: Application, questions: Sequence[str]) -> list[str]:

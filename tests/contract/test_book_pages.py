@@ -17,17 +17,12 @@ from app.bootstrap.books import SAMPLE_BOOK_ID, read_source, sample_request
 from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book
 from app.services.ingest import IngestRequest
-from tests.command_line import Run, runner
+from tests.command_line import Run
 from tests.html_page import Page
 from tests.serving import ingest, offline_settings, serving
 
 SAMPLE = f"/pages/{SAMPLE_BOOK_ID}"
 PIXEL = b"\x89PNG\r\n\x1a\n"
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(tmp_path, monkeypatch, capsys)
 
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -321,9 +316,9 @@ def test_the_list_of_books_links_to_the_pages(served: str) -> None:
     assert "https://bats.example" in links
 
 
-def test_pages_go_with_their_book_and_change_with_it(run: Run, tmp_path: Path) -> None:
-    folder = write(tmp_path / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"})
-    stored = tmp_path / "state/pages/owls.zip"
+def test_pages_go_with_their_book_and_change_with_it(run: Run, home: Path) -> None:
+    folder = write(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"})
+    stored = home / "state/pages/owls.zip"
     run("ingest", folder, "--dry-run")
     assert not stored.exists()
     run("ingest", folder)
@@ -344,18 +339,18 @@ def test_pages_go_with_their_book_and_change_with_it(run: Run, tmp_path: Path) -
     assert not stored.exists()
 
 
-def test_pages_stay_public_with_keys_but_have_no_widget(run: Run, tmp_path: Path) -> None:
-    run("ingest", write(tmp_path / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
+def test_pages_stay_public_with_keys_but_have_no_widget(run: Run, home: Path) -> None:
+    run("ingest", write(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
     run("keys", "add", "--origin", "https://owls.example")
-    with serving(offline_settings(tmp_path / "state")) as address:
+    with serving(offline_settings(home / "state")) as address:
         page = httpx.get(f"{address}/pages/owls/page.html").raise_for_status()
     assert "Owls hunt." in page.text
     assert "/widget.js" not in page.text
 
 
-def test_a_damaged_file_of_pages_is_an_error(run: Run, tmp_path: Path) -> None:
-    run("ingest", write(tmp_path / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
-    (tmp_path / "state/pages/owls.zip").write_bytes(b"no archive")
-    with serving(offline_settings(tmp_path / "state")) as address:
+def test_a_damaged_file_of_pages_is_an_error(run: Run, home: Path) -> None:
+    run("ingest", write(home / "owls", {"page.md": "# Owls\n\nOwls hunt.\n"}))
+    (home / "state/pages/owls.zip").write_bytes(b"no archive")
+    with serving(offline_settings(home / "state")) as address:
         response = httpx.get(f"{address}/pages/owls/page.html")
     assert (response.status_code, response.json()["code"]) == (503, "storage_failed")

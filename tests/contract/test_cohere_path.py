@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from tests.cohere_double import CohereDouble, Fault
-from tests.command_line import Run, runner
+from tests.command_line import Run
 from tests.contract.test_cli import BOOK
 from tests.openai_double import OpenAIDouble, completion, quote_sources
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    (tmp_path / "tiny").mkdir()
+@pytest.fixture(autouse=True)
+def tiny(home: Path) -> None:
+    """The book `tiny` in the folder where commands run."""
+    (home / "tiny").mkdir()
     for name, text in BOOK.items():
-        (tmp_path / "tiny" / name).write_text(text, "utf-8")
-    return runner(tmp_path, monkeypatch, capsys)
+        (home / "tiny" / name).write_text(text, "utf-8")
 
 
 def environment(double: CohereDouble, key: str | None = None) -> dict[str, str]:
@@ -60,14 +60,6 @@ def test_a_refused_key_is_one_line_and_leaves_nothing(run: Run) -> None:
         assert "wrong" not in result.err
         assert run("books", "--json").out == "[]\n"
         assert run("ingest", "tiny", **environment(double)).code == 0
-
-
-def test_an_unchanged_book_makes_no_call(run: Run) -> None:
-    with CohereDouble() as double:
-        run("ingest", "tiny", **environment(double))
-        calls = len(double.to("embed"))
-        run("ingest", "tiny", **environment(double))
-        assert len(double.to("embed")) == calls
 
 
 def test_pro_and_fast_share_an_index_and_another_space_is_refused(run: Run) -> None:
@@ -116,9 +108,9 @@ def test_without_the_ranking_the_offline_score_decides(run: Run) -> None:
 
 
 def test_calibration_suggests_the_one_threshold_of_a_calibrated_ranking(
-    run: Run, tmp_path: Path
+    run: Run, home: Path
 ) -> None:
-    questions = asked_of(BOOK, tmp_path)
+    questions = asked_of(BOOK, home)
     with CohereDouble() as double:
         run("ingest", "tiny", **environment(double))
         lines = run("eval", questions, "--calibrate", **environment(double)).out.splitlines()
@@ -144,8 +136,8 @@ def asked_of(book: Mapping[str, str], folder: Path) -> Path:
     return path
 
 
-def test_answers_are_measured_through_cohere(run: Run, tmp_path: Path) -> None:
-    questions = asked_of(BOOK, tmp_path)
+def test_answers_are_measured_through_cohere(run: Run, home: Path) -> None:
+    questions = asked_of(BOOK, home)
     with CohereDouble() as double:
         run("ingest", "tiny", **environment(double))
         result = run("eval", questions, "--helpful", "--json", **environment(double))
@@ -164,8 +156,8 @@ def test_answers_are_measured_through_cohere(run: Run, tmp_path: Path) -> None:
     assert len(reranks) >= 3
 
 
-def test_answers_are_measured_through_an_openai_compatible_server(run: Run, tmp_path: Path) -> None:
-    questions = asked_of(BOOK, tmp_path)
+def test_answers_are_measured_through_an_openai_compatible_server(run: Run, home: Path) -> None:
+    questions = asked_of(BOOK, home)
     run("ingest", "tiny")
     with OpenAIDouble(answering=quote_sources) as double:
         settings = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
@@ -187,8 +179,8 @@ def in_conversation(folder: Path) -> Path:
     return path
 
 
-def test_the_model_makes_follow_ups_stand_alone(run: Run, tmp_path: Path) -> None:
-    questions = in_conversation(tmp_path)
+def test_the_model_makes_follow_ups_stand_alone(run: Run, home: Path) -> None:
+    questions = in_conversation(home)
     with CohereDouble() as double:
         run("ingest", "tiny", **environment(double))
         by_model = run("eval", questions, "--json", **environment(double)).json()
@@ -201,11 +193,11 @@ def test_the_model_makes_follow_ups_stand_alone(run: Run, tmp_path: Path) -> Non
     assert answering.body["stream"]
 
 
-def test_the_model_server_makes_follow_ups_stand_alone(run: Run, tmp_path: Path) -> None:
+def test_the_model_server_makes_follow_ups_stand_alone(run: Run, home: Path) -> None:
     run("ingest", "tiny")
     with OpenAIDouble(answering=quote_sources) as double:
         settings = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
-        found = run("eval", in_conversation(tmp_path), "--json", **settings).json()
+        found = run("eval", in_conversation(home), "--json", **settings).json()
     assert (found["hit@1"], len(double.requests)) == (1, 1)
 
 

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from app.bootstrap.books import sample_request
-from tests.command_line import Run, runner
-from tests.owl_server import BOOK, QUESTION, events_of
+from tests.command_line import Run
+from tests.owl_server import BOOK, ORIGIN, QUESTION, events_of
 from tests.serving import ingest, offline_settings, serving
 
 Json: TypeAlias = dict[str, Any]
@@ -75,6 +75,7 @@ def test_what_is_out_of_the_books_domain_gets_sections_and_no_passages(
     assert (body["confidence"], body["refused"]) == ("not_in_book", True)
     assert (body["passages"], body["citations"]) == ([], [])
     assert body["sources"]
+    assert all(source["url"].startswith(ORIGIN) for source in body["sources"])
 
 
 def test_events_tell_the_confidence_first_and_the_notice_before_the_passages(
@@ -93,17 +94,11 @@ def test_events_tell_the_confidence_first_and_the_notice_before_the_passages(
 
 
 @pytest.fixture
-def run(
-    owl_home: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Run:
+def asking(run: Run, home: Path) -> Run:
     """The command line over the owl book."""
-    run = runner(tmp_path, monkeypatch, capsys)
-    (tmp_path / "owls").mkdir()
-    (tmp_path / "owls/owls.md").write_text(BOOK, "utf-8")
-    assert run("ingest", tmp_path / "owls").code == 0
+    (home / "owls").mkdir()
+    (home / "owls/owls.md").write_text(BOOK, "utf-8")
+    assert run("ingest", home / "owls").code == 0
     return run
 
 
@@ -116,12 +111,12 @@ def run(
     ],
 )
 def test_ask_prints_the_confidence(
-    run: Run, question: str, threshold: str, confidence: str
+    asking: Run, question: str, threshold: str, confidence: str
 ) -> None:
-    printed = run("ask", question, "--json", RAG_ANSWER_THRESHOLD=threshold).json()
+    printed = asking("ask", question, "--json", RAG_ANSWER_THRESHOLD=threshold).json()
     assert printed["confidence"] == confidence
     assert printed["refused"] is (confidence == "not_in_book")
-    told = run("ask", question, RAG_ANSWER_THRESHOLD=threshold).out
+    told = asking("ask", question, RAG_ANSWER_THRESHOLD=threshold).out
     assert told.startswith(NOTICE) is (confidence == "uncertain")
     assert ("Nearest sections:" in told) is (confidence == "not_in_book")
 

@@ -37,20 +37,6 @@ def variable(name: str) -> str:
     return str(getattr(alias, "choices", [alias])[0])
 
 
-@pytest.mark.parametrize("name", Settings.model_fields)
-def test_every_setting_stands_in_the_example_with_its_default(name: str) -> None:
-    line = re.search(rf"^# {variable(name)}=(\S*)", ENVIRONMENT, re.M)
-    assert line, f"{variable(name)} is missing in .env.example"
-    default = Settings.model_fields[name].default
-    written = line[1]
-    if default is None or default == "":
-        assert written == ""
-    elif isinstance(default, float) or (isinstance(default, int) and not isinstance(default, bool)):
-        assert float(written) == default
-    else:
-        assert written.lower() == str(default).lower()
-
-
 def test_the_lines_of_the_example_are_the_defaults_as_they_stand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from app.domain.book_id import BookId
 from app.domain.edition import Edition, edition_at
 from app.services.ingest import IngestRequest
 from tests.built_pages import canonical, item, page
-from tests.command_line import Run, runner
+from tests.command_line import Run
 from tests.serving import ingest, offline_settings, serving
 
 SHARED = "An assistant keeps the log book of the lighthouse."
@@ -166,10 +166,7 @@ def listed(run: Run) -> list[dict[str, object]]:
     return found
 
 
-def test_an_ingest_brings_every_edition_and_takes_it_away(
-    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = runner(tmp_path, monkeypatch, capsys)
+def test_an_ingest_brings_every_edition_and_takes_it_away(run: Run, book: Path) -> None:
     assert run("ingest", book, "--book", "lamps").code == 0
     assert [one["book"] for one in listed(run)] == IDS
     assert "lamps@next  Lamps  edition next en  version" in run("books").out
@@ -188,10 +185,7 @@ def test_an_ingest_brings_every_edition_and_takes_it_away(
     assert listed(run) == []
 
 
-def test_an_edition_that_the_site_has_no_more_leaves_the_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = runner(tmp_path, monkeypatch, capsys)
+def test_an_edition_that_the_site_has_no_more_leaves_the_index(run: Run, tmp_path: Path) -> None:
     folder = write(tmp_path / "lamps", FILES)
     run("ingest", folder)
     shutil.rmtree(folder / "de")
@@ -205,10 +199,7 @@ def test_an_edition_that_the_site_has_no_more_leaves_the_index(
     }
 
 
-def test_versions_deployed_one_by_one_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = runner(tmp_path, monkeypatch, capsys)
+def test_versions_deployed_one_by_one_are_named(run: Run, tmp_path: Path) -> None:
     config = {"mkdocs.yml": "site_name: Lamps\nsite_url: https://lamps.example/\n"}
     new = write(tmp_path / "new", {**config, "docs/wicks.md": PAGE.format(hours="nine")})
     old = write(tmp_path / "old", {**config, "docs/wicks.md": PAGE.format(hours="four")})
@@ -223,9 +214,8 @@ def test_versions_deployed_one_by_one_are_named(
 
 
 def test_a_site_with_versions_side_by_side_is_checked_from_its_root(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path
 ) -> None:
-    run = runner(tmp_path, monkeypatch, capsys)
     config = {"mkdocs.yml": "site_name: Lamps\nsite_url: https://lamps.example/book/\n"}
     folder = write(tmp_path / "source", {**config, "docs/wicks.md": PAGE.format(hours="nine")})
     run(

@@ -80,17 +80,6 @@ def test_the_json_has_means_kinds_and_a_row_a_question(run: Run, questions: Path
     assert rows[0]["measures"]["facts_shown"] == [1, 1]
 
 
-def test_the_table_has_a_row_a_kind(run: Run, questions: Path) -> None:
-    out = run("eval", "--helpful", questions, "--book", "tiny").out
-    head, _, *rows = [line for line in out.splitlines() if line.startswith("|")]
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (head, *rows)]
-    assert cells[0][:5] == ["kind", "n", "answered", "uncertain", "refused"]
-    assert [row[0] for row in cells[1:]] == [
-        "how", "all answerable", "off_topic", "all unanswerable",
-    ]  # fmt: skip
-    assert cells[1][1:6] == ["1", "1.00", "0.000", "0.000", "1.00"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

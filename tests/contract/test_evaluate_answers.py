@@ -52,9 +52,3 @@ def test_citations_and_refusals_are_judged(
 ) -> None:
     found = summary(questions)
     assert {name: found[name] for name in expected} == expected
-
-
-def test_progress_is_told_after_each_question() -> None:
-    steps: list[int] = []
-    evaluated(World((LIGHT,)), [RIGHT, UNANSWERABLE], advance=steps.append)
-    assert steps == [1, 1]

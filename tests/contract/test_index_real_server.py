@@ -6,131 +6,101 @@ Runs on each that QDRANT_TEST_URL and QDRANT_TEST_CLUSTER name.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from qdrant_client import models
 
-from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
 from app.adapters.qdrant.server_points import point_of
 from app.adapters.qdrant.server_schema import BATCH, PAGE, SEARCHES
 from app.domain.book_id import BookId
-from app.domain.errors import ConfigError, IndexBusy, StorageError
+from app.domain.errors import IndexBusy, StorageError
 from app.domain.retrieval.query import SearchFilter
-from tests.index_points import DIMENSION, chunk_id, manifest, points, publish, vector
-from tests.real_server import CLUSTER, KEY, NOT_RUN, URL, RealServer, real_server
+from tests.index_points import DIMENSION, chunk_id, manifest, points, publish
+from tests.index_stores import ALL, CLUSTER, KEY, NOT_RUN, QUERY, URL, RealServer, real_server
 
 NAMED = [url for url in (URL, CLUSTER) if url]
 if not NAMED:
     pytest.skip(NOT_RUN, allow_module_level=True)
 
-QUERY = vector(*[1.0] * DIMENSION)
-ALL = SearchFilter()
+
+@pytest.fixture(params=NAMED)
+async def server(request: pytest.FixtureRequest) -> AsyncIterator[RealServer]:
+    async with real_server(request.param) as running:
+        yield running
 
 
-def play(scenario: Callable[[RealServer], Awaitable[None]]) -> None:
-    async def run() -> None:
-        for url in NAMED:
-            async with real_server(url) as server:
-                await scenario(server)
-
-    asyncio.run(run())
-
-
-def test_strict_mode_refuses_a_field_without_an_index_and_too_much_at_once() -> None:
-    async def scenario(server: RealServer) -> None:
-        await publish(server.index(), "book", points("book", range(5)))
-        unindexed = models.FieldCondition(key="section", match=models.MatchValue(value="x"))
-        for name in (DIMENSION, "books"):
-            collection = server.collection(name)
-            with pytest.raises(StorageError, match=r"(?i)index"):
-                await server.client.scroll(collection, models.Filter(must=[unindexed]))
-            with pytest.raises(StorageError, match=r"(?i)limit"):
-                await server.client.scroll(collection, limit=PAGE + 1)
-            unindexed_points = models.FilterSelector(filter=models.Filter(must=[unindexed]))
-            with pytest.raises(StorageError, match=r"(?i)index"):
-                await server.client.delete(collection, unindexed_points)
-            book = models.FieldCondition(key="book", match=models.MatchValue(value="x"))
-            with pytest.raises(StorageError, match=r"(?i)condition"):
-                await server.client.scroll(collection, models.Filter(must=[book] * 65))
-        collection = server.collection(DIMENSION)
-        many = [point_of("key", point) for point in points("book", range(BATCH + 1))]
-        with pytest.raises(StorageError, match=r"(?i)limit|batch"):
-            await server.client.upsert(collection, many)
-        query = models.QueryRequest(query=QUERY.tolist(), using="dense", limit=1)
-        if (await server.client.info()).version.startswith("1.16."):
-            return  # it has no limit for a batch of searches
-        with pytest.raises(StorageError, match=r"(?i)limit|batch"):
-            await server.client.query_batch_points(collection, [query] * (SEARCHES + 1))
-
-    play(scenario)
+async def test_strict_mode_refuses_a_field_without_an_index_and_too_much_at_once(
+    server: RealServer,
+) -> None:
+    await publish(server.index(), "book", points("book", range(5)))
+    unindexed = models.FieldCondition(key="section", match=models.MatchValue(value="x"))
+    for name in (DIMENSION, "books"):
+        collection = server.collection(name)
+        with pytest.raises(StorageError, match=r"(?i)index"):
+            await server.client.scroll(collection, models.Filter(must=[unindexed]))
+        with pytest.raises(StorageError, match=r"(?i)limit"):
+            await server.client.scroll(collection, limit=PAGE + 1)
+        unindexed_points = models.FilterSelector(filter=models.Filter(must=[unindexed]))
+        with pytest.raises(StorageError, match=r"(?i)index"):
+            await server.client.delete(collection, unindexed_points)
+        book = models.FieldCondition(key="book", match=models.MatchValue(value="x"))
+        with pytest.raises(StorageError, match=r"(?i)condition"):
+            await server.client.scroll(collection, models.Filter(must=[book] * 65))
+    collection = server.collection(DIMENSION)
+    many = [point_of("key", point) for point in points("book", range(BATCH + 1))]
+    with pytest.raises(StorageError, match=r"(?i)limit|batch"):
+        await server.client.upsert(collection, many)
+    query = models.QueryRequest(query=QUERY.tolist(), using="dense", limit=1)
+    if (await server.client.info()).version.startswith("1.16."):
+        return  # it has no limit for a batch of searches
+    with pytest.raises(StorageError, match=r"(?i)limit|batch"):
+        await server.client.query_batch_points(collection, [query] * (SEARCHES + 1))
 
 
-def test_the_book_is_the_tenant_key_and_no_document_frequencies_are_the_servers() -> None:
-    async def scenario(server: RealServer) -> None:
-        await publish(server.index(), "book", points("book", [1]))
-        info = await server.client.get_collection(server.collection(DIMENSION))
-        params = info.payload_schema["book"].params
-        assert isinstance(params, models.KeywordIndexParams)
-        assert params.is_tenant
-        sparse = info.config.params.sparse_vectors
-        assert sparse
-        assert sparse["bm25"].modifier in (None, models.Modifier.NONE)
+async def test_the_book_is_the_tenant_key_and_no_document_frequencies_are_the_servers(
+    server: RealServer,
+) -> None:
+    await publish(server.index(), "book", points("book", [1]))
+    info = await server.client.get_collection(server.collection(DIMENSION))
+    params = info.payload_schema["book"].params
+    assert isinstance(params, models.KeywordIndexParams)
+    assert params.is_tenant
+    sparse = info.config.params.sparse_vectors
+    assert sparse
+    assert sparse["bm25"].modifier in (None, models.Modifier.NONE)
 
-    play(scenario)
 
-
-def test_of_many_writers_of_one_book_one_is_admitted() -> None:
+async def test_of_many_writers_of_one_book_one_is_admitted(server: RealServer) -> None:
     """Each as another machine: a client of its own, all at the same time."""
 
-    async def scenario(server: RealServer) -> None:
-        await publish(server.index(), "other", points("other", [1]))
-        clients = [server_client(server.url, KEY) for _ in range(8)]
-        indexes = [server.index(client) for client in clients]
-        begun = await asyncio.gather(
-            *(index.begin(BookId("book"), DIMENSION) for index in indexes), return_exceptions=True
-        )
-        writers = [one for one in begun if not isinstance(one, BaseException)]
-        assert len(writers) == 1
-        assert all(isinstance(one, IndexBusy) for one in begun if isinstance(one, BaseException))
-        await writers[0].write(points("book", range(30)))
-        await writers[0].publish(manifest("book", 30))
-        hits = (
-            await server.index().search(QUERY, None, 50, SearchFilter(books=(BookId("book"),)))
-        ).dense
-        assert {hit.chunk_id for hit in hits} == {chunk_id("book", one) for one in range(30)}
-        for client in clients:
-            await client.close()
-
-    play(scenario)
+    await publish(server.index(), "other", points("other", [1]))
+    clients = [server_client(server.url, KEY) for _ in range(8)]
+    indexes = [server.index(client) for client in clients]
+    begun = await asyncio.gather(
+        *(index.begin(BookId("book"), DIMENSION) for index in indexes), return_exceptions=True
+    )
+    writers = [one for one in begun if not isinstance(one, BaseException)]
+    assert len(writers) == 1
+    assert all(isinstance(one, IndexBusy) for one in begun if isinstance(one, BaseException))
+    await writers[0].write(points("book", range(30)))
+    await writers[0].publish(manifest("book", 30))
+    hits = (
+        await server.index().search(QUERY, None, 50, SearchFilter(books=(BookId("book"),)))
+    ).dense
+    assert {hit.chunk_id for hit in hits} == {chunk_id("book", one) for one in range(30)}
+    for client in clients:
+        await client.close()
 
 
-def test_many_books_are_each_found_and_all_in_one_search() -> None:
-    async def scenario(server: RealServer) -> None:
-        index = server.index()
-        for number in range(50):
-            await publish(index, f"book-{number}", points(f"book-{number}", range(3)))
-        assert len(await index.books()) == 50
-        every = (await index.search(QUERY, points("book-7", [1])[0].sparse, 1_000, ALL)).dense
-        assert len(every) == 150
-        one = SearchFilter(books=(BookId("book-7"),))
-        hits = (await index.search(QUERY, None, 9, one)).dense
-        assert {hit.chunk_id for hit in hits} == {chunk_id("book-7", n) for n in range(3)}
-
-    play(scenario)
-
-
-@pytest.mark.skipif(not KEY, reason="QDRANT_TEST_KEY is not set: the server has no key")
-@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection:UserWarning")
-def test_a_wrong_key_is_one_clear_line() -> None:
-    async def scenario() -> None:
-        for url in NAMED:
-            client = server_client(url, "wrong")
-            try:
-                with pytest.raises(ConfigError, match="QDRANT_API_KEY"):
-                    await ServerIndex(client, "test", url).check()
-            finally:
-                await client.close()
-
-    asyncio.run(scenario())
+async def test_many_books_are_each_found_and_all_in_one_search(server: RealServer) -> None:
+    index = server.index()
+    for number in range(50):
+        await publish(index, f"book-{number}", points(f"book-{number}", range(3)))
+    assert len(await index.books()) == 50
+    every = (await index.search(QUERY, points("book-7", [1])[0].sparse, 1_000, ALL)).dense
+    assert len(every) == 150
+    one = SearchFilter(books=(BookId("book-7"),))
+    hits = (await index.search(QUERY, None, 9, one)).dense
+    assert {hit.chunk_id for hit in hits} == {chunk_id("book-7", n) for n in range(3)}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -27,11 +26,9 @@ from app.services.ingest import IngestReport, IngestRequest
 from app.services.paragraphs import find_paragraph
 from app.services.phases import Advance, Phases
 from app.services.ports import BookManifest
-from tests.ingesting import BOOK, Bench, bench, edit, make_book, page, prose, state_of
+from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, page, prose, state_of
 from tests.serving import Silent
 from tests.unit.test_ledger import LONG, paragraph
-
-Scenario: TypeAlias = Callable[[Bench], Awaitable[None]]
 
 
 @pytest.fixture
@@ -39,52 +36,48 @@ def book(tmp_path: Path) -> Path:
     return make_book(tmp_path / "lamps")
 
 
-def play(home: Path, scenario: Scenario) -> None:
-    async def run() -> None:
-        async with bench(home) as opened:
-            await scenario(opened)
-
-    asyncio.run(run())
+@pytest.fixture
+async def bench(home: Path) -> AsyncIterator[Bench]:
+    async with open_bench(home) as opened:
+        yield opened
 
 
 def must_not_read(request: IngestRequest, advance: Advance) -> Book:
     raise AssertionError("the book was read")
 
 
-def test_an_unchanged_book_is_not_read_embedded_or_written(home: Path, book: Path) -> None:
-    async def scenario(run: Bench) -> None:
-        first = await run.ingest(book)
-        assert first.embedded == first.chunks == first.added > 4
-        run.embedder.texts.clear()
-        before = state_of(home)
-        run.use_case = replace(run.use_case, read_book=must_not_read)
-        again = await run.ingest(book)
-        assert again.unchanged
-        assert (again.embedded, again.tokens, again.added, again.batches) == (0, 0, 0, 0)
-        assert replace(again, seconds=0.0) == replace(first.of_the_next_run(), seconds=0.0)
-        assert state_of(home) == before
-        assert not run.embedder.texts
+async def test_an_unchanged_book_is_not_read_embedded_or_written(
+    bench: Bench, home: Path, book: Path
+) -> None:
+    first = await bench.ingest(book)
+    assert first.embedded == first.chunks == first.added > 4
+    bench.embedder.texts.clear()
+    before = state_of(home)
+    bench.use_case = replace(bench.use_case, read_book=must_not_read)
+    again = await bench.ingest(book)
+    assert again.unchanged
+    assert (again.embedded, again.tokens, again.added, again.batches) == (0, 0, 0, 0)
+    assert replace(again, seconds=0.0) == replace(first.of_the_next_run(), seconds=0.0)
+    assert state_of(home) == before
+    assert not bench.embedder.texts
 
-    play(home, scenario)
 
-
-def test_an_unchanged_book_is_known_without_the_short_cut(home: Path, book: Path) -> None:
+async def test_an_unchanged_book_is_known_without_the_short_cut(
+    bench: Bench, home: Path, book: Path
+) -> None:
     """The memory of the last run may be lost or damaged; the first full run restores it."""
 
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        (memory,) = (home / "runs").iterdir()
-        for damage in ("", "{", "null", '{"stamp": 1}'):
-            memory.write_text(damage)
-            before = state_of(home)
-            report = await run.ingest(book)
-            assert report.unchanged
-            assert "read" in report.phases
-            changed = {name for name, was in state_of(home).items() if before.get(name) != was}
-            assert changed == {f"runs/{BOOK}.json"}
-        assert (await run.ingest(book)).phases == {}
-
-    play(home, scenario)
+    await bench.ingest(book)
+    (memory,) = (home / "runs").iterdir()
+    for damage in ("", "{", "null", '{"stamp": 1}'):
+        memory.write_text(damage)
+        before = state_of(home)
+        report = await bench.ingest(book)
+        assert report.unchanged
+        assert "read" in report.phases
+        changed = {name for name, was in state_of(home).items() if before.get(name) != was}
+        assert changed == {f"runs/{BOOK}.json"}
+    assert (await bench.ingest(book)).phases == {}
 
 
 LOOKS_AGAIN: dict[str, Callable[[Path], object]] = {
@@ -97,264 +90,222 @@ LOOKS_AGAIN: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", LOOKS_AGAIN)
-def test_a_change_in_the_folder_is_looked_at(home: Path, book: Path, change: str) -> None:
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        LOOKS_AGAIN[change](book)
-        assert "read" in (await run.ingest(book)).phases
-        assert (await run.ingest(book)).phases == {}
-
-    play(home, scenario)
+async def test_a_change_in_the_folder_is_looked_at(bench: Bench, book: Path, change: str) -> None:
+    await bench.ingest(book)
+    LOOKS_AGAIN[change](book)
+    assert "read" in (await bench.ingest(book)).phases
+    assert (await bench.ingest(book)).phases == {}
 
 
-def test_a_change_of_request_program_or_ledger_is_looked_at(home: Path, book: Path) -> None:
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        for options in (
-            {"base_url": "https://elsewhere"},
-            {"strategy": "fixed"},
-            {"exclude_kinds": frozenset([BlockKind.CODE])},
-        ):
-            assert "read" in (await run.ingest(book, **options)).phases, options
-            assert (await run.ingest(book, **options)).phases == {}
-        await run.ingest(book)
-        another = replace(run.use_case, hash_source=lambda request: "another program")
-        run.use_case, ours = another, run.use_case
-        assert "read" in (await run.ingest(book)).phases
-        run.use_case = replace(ours, encoder="another one")
-        assert not (await run.ingest(book)).unchanged
-        await run.app.ledgers.save(BookId(BOOK), Ledger())
-        assert "read" in (await run.ingest(book)).phases
-
-    play(home, scenario)
+async def test_a_change_of_request_program_or_ledger_is_looked_at(bench: Bench, book: Path) -> None:
+    await bench.ingest(book)
+    for options in (
+        {"base_url": "https://elsewhere"},
+        {"strategy": "fixed"},
+        {"exclude_kinds": frozenset([BlockKind.CODE])},
+    ):
+        assert "read" in (await bench.ingest(book, **options)).phases, options
+        assert (await bench.ingest(book, **options)).phases == {}
+    await bench.ingest(book)
+    another = replace(bench.use_case, hash_source=lambda request: "another program")
+    bench.use_case, ours = another, bench.use_case
+    assert "read" in (await bench.ingest(book)).phases
+    bench.use_case = replace(ours, encoder="another one")
+    assert not (await bench.ingest(book)).unchanged
+    await bench.app.ledgers.save(BookId(BOOK), Ledger())
+    assert "read" in (await bench.ingest(book)).phases
 
 
-def test_an_edited_paragraph_embeds_the_chunks_that_hold_it_and_no_other(
-    home: Path, book: Path
+async def test_an_edited_paragraph_embeds_the_chunks_that_hold_it_and_no_other(
+    bench: Bench, book: Path
 ) -> None:
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        run.embedder.texts.clear()
-        edit(book / "page2.md", "Page2 part1", "Changed here")
-        report = await run.ingest(book)
-        assert all("Changed here" in text for text in run.embedder.texts)
-        holding = [one for one in await run.chunks() if "Changed here" in one.text_content]
-        assert 0 < report.embedded == len(run.embedder.texts) == len(holding) < report.chunks
-        assert report.reused == report.chunks - report.embedded
-        assert (report.added, report.changed, report.removed) == (0, len(holding), 0)
-        assert {one.book_version for one in await run.chunks()} == {report.book_version}
-
-    play(home, scenario)
+    await bench.ingest(book)
+    bench.embedder.texts.clear()
+    edit(book / "page2.md", "Page2 part1", "Changed here")
+    report = await bench.ingest(book)
+    assert all("Changed here" in text for text in bench.embedder.texts)
+    holding = [one for one in await bench.chunks() if "Changed here" in one.text_content]
+    assert 0 < report.embedded == len(bench.embedder.texts) == len(holding) < report.chunks
+    assert report.reused == report.chunks - report.embedded
+    assert (report.added, report.changed, report.removed) == (0, len(holding), 0)
+    assert {one.book_version for one in await bench.chunks()} == {report.book_version}
 
 
-def test_moved_and_renamed_files_embed_nothing(home: Path, book: Path) -> None:
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        before = {one.text_content: one for one in await run.chunks()}
-        run.embedder.texts.clear()
-        (book / "deep").mkdir()
-        (book / "page1.md").rename(book / "deep" / "page1.md")
-        (book / "page3.md").rename(book / "a-first.md")
-        report = await run.ingest(book)
-        assert not report.unchanged
-        assert report.embedded == report.added == report.removed == 0
-        assert report.changed > 0
-        assert not run.embedder.texts
-        after = {one.text_content: one for one in await run.chunks()}
-        assert after.keys() == before.keys()
-        for text, one in after.items():
-            assert one.paragraph_ids == before[text].paragraph_ids
-        assert "deep/page1.md" in {one.file for one in after.values()}
-
-    play(home, scenario)
+async def test_moved_and_renamed_files_embed_nothing(bench: Bench, book: Path) -> None:
+    await bench.ingest(book)
+    before = {one.text_content: one for one in await bench.chunks()}
+    bench.embedder.texts.clear()
+    (book / "deep").mkdir()
+    (book / "page1.md").rename(book / "deep" / "page1.md")
+    (book / "page3.md").rename(book / "a-first.md")
+    report = await bench.ingest(book)
+    assert not report.unchanged
+    assert report.embedded == report.added == report.removed == 0
+    assert report.changed > 0
+    assert not bench.embedder.texts
+    after = {one.text_content: one for one in await bench.chunks()}
+    assert after.keys() == before.keys()
+    for text, one in after.items():
+        assert one.paragraph_ids == before[text].paragraph_ids
+    assert "deep/page1.md" in {one.file for one in after.values()}
 
 
-def test_removed_paragraphs_leave_the_index(home: Path, book: Path) -> None:
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        gone = prose("page3 part1")
-        held = [one for one in await run.chunks() if gone[:40] in one.text_content]
-        paragraph_id = next(
-            passage.paragraph_id
-            for passage in held[0].passages
-            if passage.text.startswith(gone[:40])
-        )
-        assert await find_paragraph(run.app.index, paragraph_id, BookId(BOOK))
-        edit(book / "page3.md", gone, "")
-        assert (await run.ingest(book)).removed > 0
-        assert not any(gone[:40] in one.text_content for one in await run.chunks())
-        assert await find_paragraph(run.app.index, paragraph_id, BookId(BOOK)) is None
-        hits = (await run.app.retrieve.search(SearchQuery("page3 part1", k=20))).hits
-        assert not any(gone[:40] in hit.chunk.text_content for hit in hits)
-
-    play(home, scenario)
+async def test_removed_paragraphs_leave_the_index(bench: Bench, book: Path) -> None:
+    await bench.ingest(book)
+    gone = prose("page3 part1")
+    held = [one for one in await bench.chunks() if gone[:40] in one.text_content]
+    paragraph_id = next(
+        passage.paragraph_id for passage in held[0].passages if passage.text.startswith(gone[:40])
+    )
+    assert await find_paragraph(bench.app.index, paragraph_id, BookId(BOOK))
+    edit(book / "page3.md", gone, "")
+    assert (await bench.ingest(book)).removed > 0
+    assert not any(gone[:40] in one.text_content for one in await bench.chunks())
+    assert await find_paragraph(bench.app.index, paragraph_id, BookId(BOOK)) is None
+    hits = (await bench.app.retrieve.search(SearchQuery("page3 part1", k=20))).hits
+    assert not any(gone[:40] in hit.chunk.text_content for hit in hits)
 
 
-def test_what_was_embedded_once_is_never_embedded_again(home: Path, book: Path) -> None:
+async def test_what_was_embedded_once_is_never_embedded_again(bench: Bench, book: Path) -> None:
     """Neither for another address, nor after a rollback, a removal or in another book."""
 
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        edit(book / "page0.md", "Page0 part0", "Edited now")
-        await run.ingest(book)
-        run.embedder.texts.clear()
-        await run.ingest(book, base_url="https://moved")
-        assert (await run.chunks())[0].deep_link_url.startswith("https://moved/")
-        await run.app.index.rollback(BookId(BOOK))
-        await run.ingest(book)
-        edit(book / "page0.md", "Edited now", "Page0 part0")
-        await run.ingest(book)
-        await run.app.index.remove(BookId(BOOK))
-        report = await run.ingest(book)
-        assert (report.embedded, report.reused) == (0, report.chunks)
-        await run.ingest(book, book="another")
-        assert not run.embedder.texts
-
-    play(home, scenario)
+    await bench.ingest(book)
+    edit(book / "page0.md", "Page0 part0", "Edited now")
+    await bench.ingest(book)
+    bench.embedder.texts.clear()
+    await bench.ingest(book, base_url="https://moved")
+    assert (await bench.chunks())[0].deep_link_url.startswith("https://moved/")
+    await bench.app.index.rollback(BookId(BOOK))
+    await bench.ingest(book)
+    edit(book / "page0.md", "Edited now", "Page0 part0")
+    await bench.ingest(book)
+    await bench.app.index.remove(BookId(BOOK))
+    report = await bench.ingest(book)
+    assert (report.embedded, report.reused) == (0, report.chunks)
+    await bench.ingest(book, book="another")
+    assert not bench.embedder.texts
 
 
 def timeless(report: IngestReport) -> IngestReport:
     return replace(report, seconds=0.0, phases={}, generation=0, dry_run=False)
 
 
-def test_a_dry_run_says_what_the_run_then_does(home: Path, book: Path) -> None:
-    async def scenario(run: Bench) -> None:
-        async def both() -> None:
-            before = state_of(home)
-            dry = await run.ingest(book, dry_run=True)
-            assert dry.dry_run
-            assert state_of(home) == before
-            real = await run.ingest(book)
-            assert timeless(dry) == timeless(real)
+async def test_a_dry_run_says_what_the_run_then_does(bench: Bench, home: Path, book: Path) -> None:
+    async def both() -> None:
+        before = state_of(home)
+        dry = await bench.ingest(book, dry_run=True)
+        assert dry.dry_run
+        assert state_of(home) == before
+        real = await bench.ingest(book)
+        assert timeless(dry) == timeless(real)
 
-        await both()
-        edit(book / "page1.md", "Page1 part0", "Another start")
-        (book / "page3.md").unlink()
-        await both()
-        await both()
-
-    play(home, scenario)
+    await both()
+    edit(book / "page1.md", "Page1 part0", "Another start")
+    (book / "page3.md").unlink()
+    await both()
+    await both()
 
 
-def test_an_index_of_another_program_version_is_replaced(home: Path, book: Path) -> None:
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        manifest = home / "index" / BOOK / "000001" / "manifest"
-        data = json.loads(read_sealed(manifest))
-        data["manifest"]["layout"] = 0
-        write_sealed(manifest, json.dumps(data))
-
-    play(home, scenario)
-
-    async def later(run: Bench) -> None:
-        report = await run.ingest(book)
+async def test_an_index_of_another_program_version_is_replaced(
+    bench: Bench, home: Path, book: Path
+) -> None:
+    await bench.ingest(book)
+    manifest = home / "index" / BOOK / "000001" / "manifest"
+    data = json.loads(read_sealed(manifest))
+    data["manifest"]["layout"] = 0
+    write_sealed(manifest, json.dumps(data))
+    async with open_bench(home) as later:
+        report = await later.ingest(book)
         assert (report.generation, report.embedded) == (2, 0)
-        assert [*await run.app.index.books()] == [BOOK]
-
-    play(home, later)
+        assert [*await later.app.index.books()] == [BOOK]
 
 
-def test_an_error_of_the_embedder_keeps_what_was_paid_and_the_next_run_pays_the_rest(
-    home: Path, book: Path
+async def test_an_error_of_the_embedder_keeps_what_was_paid_and_the_next_run_pays_the_rest(
+    bench: Bench, book: Path
 ) -> None:
-    async def scenario(run: Bench) -> None:
-        run.embedder.fails_after = 2
-        with pytest.raises(ProviderUnavailable) as caught:
-            await run.ingest(book)
-        assert caught.value.__notes__ == [
-            "6 of 8 texts are embedded and cached: run the ingest again for the rest"
-        ]
-        assert not await run.app.index.books()
-        run.embedder.fails_after = None
-        report = await run.ingest(book)
-        assert report.embedded == 2
-        assert set(run.embedder.texts.values()) == {1}
-        assert len(run.embedder.texts) == report.chunks == 8
-
-    play(home, scenario)
+    bench.embedder.fails_after = 2
+    with pytest.raises(ProviderUnavailable) as caught:
+        await bench.ingest(book)
+    assert caught.value.__notes__ == [
+        "6 of 8 texts are embedded and cached: run the ingest again for the rest"
+    ]
+    assert not await bench.app.index.books()
+    bench.embedder.fails_after = None
+    report = await bench.ingest(book)
+    assert report.embedded == 2
+    assert set(bench.embedder.texts.values()) == {1}
+    assert len(bench.embedder.texts) == report.chunks == 8
 
 
-def test_a_second_ingest_of_a_book_is_refused_and_another_book_goes_on(
-    home: Path, book: Path
+async def test_a_second_ingest_of_a_book_is_refused_and_another_book_goes_on(
+    bench: Bench, book: Path
 ) -> None:
-    async def scenario(run: Bench) -> None:
-        holding = await run.app.index.begin(BookId(BOOK), run.embedder.dimension)
-        with pytest.raises(IndexBusy, match=rf"'{BOOK}' is being written .*process \d+, started "):
-            await run.ingest(book)
-        assert not run.embedder.texts
-        assert (await run.ingest(book, book="other")).generation == 1
-        await holding.abandon()
-        assert (await run.ingest(book)).generation == 1
-
-    play(home, scenario)
+    holding = await bench.app.index.begin(BookId(BOOK), bench.embedder.dimension)
+    with pytest.raises(IndexBusy, match=rf"'{BOOK}' is being written .*process \d+, started "):
+        await bench.ingest(book)
+    assert not bench.embedder.texts
+    assert (await bench.ingest(book, book="other")).generation == 1
+    await holding.abandon()
+    assert (await bench.ingest(book)).generation == 1
 
 
-def test_a_run_that_was_overtaken_while_it_read_does_not_undo_the_other(
-    home: Path, book: Path
+async def test_a_run_that_was_overtaken_while_it_read_does_not_undo_the_other(
+    bench: Bench, book: Path
 ) -> None:
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        loop = asyncio.get_running_loop()
-        quick, versions = run.use_case, []
+    await bench.ingest(book)
+    loop = asyncio.get_running_loop()
+    quick, versions = bench.use_case, []
 
-        def read_slowly(request: IngestRequest, advance: Advance) -> Book:
-            read = quick.read_book(request, advance)
-            edit(book / "page0.md", "Page0 part1", "Newer words")
-            newer = asyncio.run_coroutine_threadsafe(quick.run(request, Phases(Silent())), loop)
-            versions.append(newer.result().book_version)
-            return read
+    def read_slowly(request: IngestRequest, advance: Advance) -> Book:
+        read = quick.read_book(request, advance)
+        edit(book / "page0.md", "Page0 part1", "Newer words")
+        newer = asyncio.run_coroutine_threadsafe(quick.run(request, Phases(Silent())), loop)
+        versions.append(newer.result().book_version)
+        return read
 
-        edit(book / "page0.md", "Page0 part0", "Stale words")
-        run.use_case = replace(quick, read_book=read_slowly)
-        with pytest.raises(BookError, match="files changed during the ingest"):
-            await run.ingest(book)
-        assert {one.book_version for one in await run.chunks()} == set(versions)
-
-    play(home, scenario)
+    edit(book / "page0.md", "Page0 part0", "Stale words")
+    bench.use_case = replace(quick, read_book=read_slowly)
+    with pytest.raises(BookError, match="files changed during the ingest"):
+        await bench.ingest(book)
+    assert {one.book_version for one in await bench.chunks()} == set(versions)
 
 
-def test_a_ledger_that_was_replaced_meanwhile_is_not_overwritten(home: Path, book: Path) -> None:
-    async def scenario(run: Bench) -> None:
-        loop = asyncio.get_running_loop()
-        quick = run.use_case
-
-        def chunk_slowly(book: Book, request: IngestRequest, advance: Advance) -> Sequence[Chunk]:
-            saving = run.app.ledgers.save(BookId(BOOK), imported)
-            asyncio.run_coroutine_threadsafe(saving, loop).result()
-            return [*quick.chunk_book(book, request, advance)]
-
-        _, imported = renew(Ledger(), [paragraph(LONG)])
-        run.use_case = replace(quick, chunk_book=chunk_slowly)
-        with pytest.raises(
-            IndexBusy, match="another ingest wrote book 'lamps' while this one read it"
-        ):
-            await run.ingest(book)
-        assert await run.app.ledgers.load(BookId(BOOK)) == imported
-
-    play(home, scenario)
-
-
-def test_the_ledger_of_an_unchanged_book_is_saved_with_the_lock_of_the_book(
-    home: Path, book: Path
+async def test_a_ledger_that_was_replaced_meanwhile_is_not_overwritten(
+    bench: Bench, book: Path
 ) -> None:
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        edit(book / "page0.md", "Page0 part0", "Other words")
-        await run.ingest(book)
-        edit(book / "page0.md", "Other words", "Page0 part0")
-        await run.app.index.rollback(BookId(BOOK))
-        known = await run.app.ledgers.load(BookId(BOOK))
-        holding = await run.app.index.begin(BookId(BOOK), run.embedder.dimension)
-        with pytest.raises(IndexBusy):
-            await run.ingest(book)
-        assert await run.app.ledgers.load(BookId(BOOK)) == known
-        await holding.abandon()
-        report = await run.ingest(book)
-        assert (report.unchanged, report.generation) == (True, 1)
-        assert await run.app.ledgers.load(BookId(BOOK)) != known
-        await run.app.index.rollback(BookId(BOOK))
+    loop = asyncio.get_running_loop()
+    quick = bench.use_case
 
-    play(home, scenario)
+    def chunk_slowly(book: Book, request: IngestRequest, advance: Advance) -> Sequence[Chunk]:
+        saving = bench.app.ledgers.save(BookId(BOOK), imported)
+        asyncio.run_coroutine_threadsafe(saving, loop).result()
+        return [*quick.chunk_book(book, request, advance)]
+
+    _, imported = renew(Ledger(), [paragraph(LONG)])
+    bench.use_case = replace(quick, chunk_book=chunk_slowly)
+    with pytest.raises(IndexBusy, match="another ingest wrote book 'lamps' while this one read it"):
+        await bench.ingest(book)
+    assert await bench.app.ledgers.load(BookId(BOOK)) == imported
+
+
+async def test_the_ledger_of_an_unchanged_book_is_saved_with_the_lock_of_the_book(
+    bench: Bench, book: Path
+) -> None:
+    await bench.ingest(book)
+    edit(book / "page0.md", "Page0 part0", "Other words")
+    await bench.ingest(book)
+    edit(book / "page0.md", "Other words", "Page0 part0")
+    await bench.app.index.rollback(BookId(BOOK))
+    known = await bench.app.ledgers.load(BookId(BOOK))
+    holding = await bench.app.index.begin(BookId(BOOK), bench.embedder.dimension)
+    with pytest.raises(IndexBusy):
+        await bench.ingest(book)
+    assert await bench.app.ledgers.load(BookId(BOOK)) == known
+    await holding.abandon()
+    report = await bench.ingest(book)
+    assert (report.unchanged, report.generation) == (True, 1)
+    assert await bench.app.ledgers.load(BookId(BOOK)) != known
+    await bench.app.index.rollback(BookId(BOOK))
 
 
 class Died(Exception):
@@ -374,27 +325,26 @@ class DyingIndex(EdgeIndex):
         return writer
 
 
-def test_ids_are_the_same_after_a_crash_between_ledger_and_switch(home: Path, book: Path) -> None:
+async def test_ids_are_the_same_after_a_crash_between_ledger_and_switch(
+    bench: Bench, home: Path, book: Path
+) -> None:
     """The ledger is saved first; a run that dies before the switch is done again alike."""
 
-    async def scenario(run: Bench) -> None:
-        await run.ingest(book)
-        old = await run.chunks()
-        edit(book / "page1.md", "Page1 part0 ", "Brand new ")
-        whole = run.use_case
-        run.use_case = replace(whole, index=DyingIndex(home))
-        with pytest.raises(Died):
-            await run.ingest(book)
-        known = await run.app.ledgers.load(BookId(BOOK))
-        assert await run.chunks() == old
-        run.use_case = whole
-        await run.ingest(book)
-        new = await run.chunks()
-        assert new != old
-        assert await run.app.ledgers.load(BookId(BOOK)) == known
-        assert ids_of(new) == ids_of(old) <= set(known.entries)
-
-    play(home, scenario)
+    await bench.ingest(book)
+    old = await bench.chunks()
+    edit(book / "page1.md", "Page1 part0 ", "Brand new ")
+    whole = bench.use_case
+    bench.use_case = replace(whole, index=DyingIndex(home))
+    with pytest.raises(Died):
+        await bench.ingest(book)
+    known = await bench.app.ledgers.load(BookId(BOOK))
+    assert await bench.chunks() == old
+    bench.use_case = whole
+    await bench.ingest(book)
+    new = await bench.chunks()
+    assert new != old
+    assert await bench.app.ledgers.load(BookId(BOOK)) == known
+    assert ids_of(new) == ids_of(old) <= set(known.entries)
 
 
 def ids_of(chunks: Sequence[Chunk]) -> set[str]:

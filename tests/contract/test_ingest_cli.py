@@ -158,18 +158,16 @@ def test_a_short_list_is_told_whole(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, home: Path) -> None:
-    async def hold() -> None:
-        writer = await EdgeIndex(home / "state").begin(BookId("lamps"), 8)
-        refused = await asyncio.to_thread(run, "ingest", book)
-        assert refused.code == 2
-        line = refused.err.splitlines()[-1]
-        assert line.startswith("textbook-rag: book 'lamps' is being written by another run")
-        assert f"process {os.getpid()}, started 20" in line
-        await writer.abandon()
-
-    asyncio.run(hold())
-    assert run("books", "--json").out == "[]\n"
+async def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, home: Path) -> None:
+    writer = await EdgeIndex(home / "state").begin(BookId("lamps"), 8)
+    refused = await asyncio.to_thread(run, "ingest", book)
+    assert refused.code == 2
+    line = refused.err.splitlines()[-1]
+    assert line.startswith("textbook-rag: book 'lamps' is being written by another run")
+    assert f"process {os.getpid()}, started 20" in line
+    await writer.abandon()
+    listed = await asyncio.to_thread(run, "books", "--json")
+    assert listed.out == "[]\n"
 
 
 def test_rollback_goes_back_and_forth(run: Run, book: Path) -> None:

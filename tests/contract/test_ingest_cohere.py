@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 
@@ -18,11 +15,10 @@ from app.domain.errors import ProviderRejected, ProviderUnavailable
 from app.settings import Settings
 from tests.cohere_double import CohereDouble, Fault, Limits, seeded_faults
 from tests.cohere_world import connected
-from tests.command_line import runner
-from tests.ingesting import BOOK, Bench, bench, edit, make_book, prose
+from tests.command_line import Run
+from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose
 
 PRICE = 0.12
-Scenario: TypeAlias = Callable[[Bench, CohereDouble], Awaitable[None]]
 
 
 @pytest.fixture
@@ -30,140 +26,104 @@ def book(tmp_path: Path) -> Path:
     return make_book(tmp_path / "lamps", pages=12)
 
 
-@asynccontextmanager
-async def with_cohere(home: Path, double: CohereDouble) -> AsyncIterator[Bench]:
+@pytest.fixture
+def double() -> Iterator[CohereDouble]:
+    with CohereDouble(count_tokens=token_counter()) as served:
+        yield served
+
+
+@pytest.fixture
+async def bench(home: Path, double: CohereDouble) -> AsyncIterator[Bench]:
     """Small batches, so that a small book takes many calls."""
-    async with connected(double) as world, bench(home) as run:
+    async with connected(double) as world, open_bench(home) as bench:
         embedder: CohereEmbedder = world.embedder(
             count_tokens=token_counter(), batch_tokens=1_000, dimension=256
         )
-        run.use_case = replace(
-            run.use_case,
+        bench.use_case = replace(
+            bench.use_case,
             embedder=embedder,
             tariff=Tariff(embedder.limits, PRICE),
             billed=lambda: embedder.billed_tokens,
         )
-        yield run
-
-
-def play(home: Path, scenario: Scenario, **options: object) -> None:
-    async def run(double: CohereDouble) -> None:
-        async with with_cohere(home, double) as opened:
-            await scenario(opened, double)
-
-    with CohereDouble(count_tokens=token_counter(), **options) as double:  # type: ignore[arg-type]
-        asyncio.run(run(double))
+        yield bench
 
 
 def assert_all_billed_once(double: CohereDouble) -> None:
     assert set(double.billed.values()) == {1}
 
 
-FAULTS = {
-    "too many requests": [Fault(status=429), Fault(status=429, retry_after="3")],
-    "server errors": [Fault(status=500), Fault(status=503, retry_after="1"), Fault(status=502)],
-    "dropped connections": [Fault(kind="drop"), Fault(kind="drop")],
-    "answers that are no JSON": [Fault(kind="body")],
-}
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_that_passes_loses_nothing(home: Path, book: Path, name: str) -> None:
-    async def scenario(run: Bench, double: CohereDouble) -> None:
-        double.fail(*FAULTS[name], endpoint="embed")
-        report = await run.ingest(book)
-        assert report.embedded == len(double.billed) == report.chunks
-        assert_all_billed_once(double)
-        assert len(double.to("embed")) == report.batches + len(FAULTS[name])
-        assert len(await run.points()) == report.chunks
-
-    play(home, scenario)
-
-
 @pytest.mark.parametrize("seed", range(3))
-def test_with_a_fifth_of_calls_failing_no_chunk_is_lost_and_each_is_billed_once(
-    home: Path, tmp_path: Path, seed: int
+async def test_with_a_fifth_of_calls_failing_no_chunk_is_lost_and_each_is_billed_once(
+    bench: Bench, double: CohereDouble, tmp_path: Path, seed: int
 ) -> None:
-    book = make_book(tmp_path / "large", pages=60)
-
-    async def scenario(run: Bench, double: CohereDouble) -> None:
-        report = await run.ingest(book)
-        assert len(double.to("embed")) > report.batches > 40
-        assert report.embedded == len(double.billed) == report.chunks == 120
-        assert_all_billed_once(double)
-        stored = await run.points()
-        assert {one.chunk.embedding_text for one in stored} == set(double.billed)
-
-    play(home, scenario, random_faults=seeded_faults(seed, 0.2))
+    double.random_faults = seeded_faults(seed, 0.2)
+    report = await bench.ingest(make_book(tmp_path / "large", pages=60))
+    assert len(double.to("embed")) > report.batches > 40
+    assert report.embedded == len(double.billed) == report.chunks == 120
+    assert_all_billed_once(double)
+    stored = await bench.points()
+    assert {one.chunk.embedding_text for one in stored} == set(double.billed)
 
 
-def test_after_an_outage_the_next_run_embeds_only_the_rest(home: Path, book: Path) -> None:
-    async def scenario(run: Bench, double: CohereDouble) -> None:
-        answered = 0
-
-        def out_after_five(_: object) -> Fault | None:
-            nonlocal answered
-            answered += 1
-            return Fault(status=503) if answered > 5 else None
-
-        double.random_faults = out_after_five
-        with pytest.raises(ProviderUnavailable) as caught:
-            await run.ingest(book)
-        paid = len(double.billed)
-        assert 0 < paid < 24
-        (note,) = caught.value.__notes__
-        assert note.startswith(f"{paid} of 24 texts are embedded and cached")
-        assert not await run.app.index.books()
-        double.random_faults = lambda _: None
-        report = await run.ingest(book)
-        assert report.embedded == 24 - paid
-        assert len(double.billed) == report.chunks == 24
-        assert_all_billed_once(double)
-
-    play(home, scenario)
-
-
-def test_a_text_that_alone_cannot_pass_is_named_and_the_old_index_stays(
-    home: Path, book: Path
+async def test_after_an_outage_the_next_run_embeds_only_the_rest(
+    double: CohereDouble, bench: Bench, book: Path
 ) -> None:
-    async def scenario(run: Bench, double: CohereDouble) -> None:
-        await run.ingest(book)
-        before = await run.points()
-        edit(book / "page5.md", prose("page5 part1"), "Endless " + prose("endless", 480))
-        edit(book / "page7.md", "Page7 part1", "Quite harmless")
-        with pytest.raises(ProviderRejected, match=r"the text begins .*Endless"):
-            await run.ingest(book)
-        assert await run.points() == before
-        double.limits = Limits()
-        report = await run.ingest(book)
-        assert report.generation == 2
-        assert_all_billed_once(double)
+    answered = 0
 
-    play(home, scenario, limits=Limits(tokens_per_text=600))
+    def out_after_five(_: object) -> Fault | None:
+        nonlocal answered
+        answered += 1
+        return Fault(status=503) if answered > 5 else None
 
-
-def test_a_dry_run_tells_what_will_be_billed(home: Path, book: Path) -> None:
-    async def scenario(run: Bench, double: CohereDouble) -> None:
-        for _ in range(2):
-            billed = double.billed_tokens
-            dry = await run.ingest(book, dry_run=True)
-            assert double.billed_tokens == billed, "a dry run costs nothing"
-            calls = len(double.to("embed"))
-            real = await run.ingest(book)
-            spent = double.billed_tokens - billed
-            assert dry.tokens == pytest.approx(spent, rel=0.02)
-            assert dry.batches == len(double.to("embed")) - calls
-            assert dry.usd == pytest.approx(spent * PRICE / 1e6, rel=0.02)
-            assert (real.billed_tokens, real.usd) == (spent, spent * PRICE / 1e6)
-            edit(book / "page3.md", "Page3 part0", "Another lamp")
-
-    play(home, scenario)
+    double.random_faults = out_after_five
+    with pytest.raises(ProviderUnavailable) as caught:
+        await bench.ingest(book)
+    paid = len(double.billed)
+    assert 0 < paid < 24
+    (note,) = caught.value.__notes__
+    assert note.startswith(f"{paid} of 24 texts are embedded and cached")
+    assert not await bench.app.index.books()
+    double.random_faults = lambda _: None
+    report = await bench.ingest(book)
+    assert report.embedded == 24 - paid
+    assert len(double.billed) == report.chunks == 24
+    assert_all_billed_once(double)
 
 
-def test_the_command_prints_cost_and_rate_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+async def test_a_text_that_alone_cannot_pass_is_named_and_the_old_index_stays(
+    bench: Bench, double: CohereDouble, book: Path
 ) -> None:
-    run = runner(tmp_path, monkeypatch, capsys)
+    double.limits = Limits(tokens_per_text=600)
+    await bench.ingest(book)
+    before = await bench.points()
+    edit(book / "page5.md", prose("page5 part1"), "Endless " + prose("endless", 480))
+    edit(book / "page7.md", "Page7 part1", "Quite harmless")
+    with pytest.raises(ProviderRejected, match=r"the text begins .*Endless"):
+        await bench.ingest(book)
+    assert await bench.points() == before
+    double.limits = Limits()
+    assert (await bench.ingest(book)).generation == 2
+    assert_all_billed_once(double)
+
+
+async def test_a_dry_run_tells_what_will_be_billed(
+    double: CohereDouble, bench: Bench, book: Path
+) -> None:
+    for _ in range(2):
+        billed = double.billed_tokens
+        dry = await bench.ingest(book, dry_run=True)
+        assert double.billed_tokens == billed, "a dry run costs nothing"
+        calls = len(double.to("embed"))
+        real = await bench.ingest(book)
+        spent = double.billed_tokens - billed
+        assert dry.tokens == pytest.approx(spent, rel=0.02)
+        assert dry.batches == len(double.to("embed")) - calls
+        assert dry.usd == pytest.approx(spent * PRICE / 1e6, rel=0.02)
+        assert (real.billed_tokens, real.usd) == (spent, spent * PRICE / 1e6)
+        edit(book / "page3.md", "Page3 part0", "Another lamp")
+
+
+def test_the_command_prints_cost_and_rate_limit(run: Run, tmp_path: Path) -> None:
     book = make_book(tmp_path / "lamps", pages=12)
     with CohereDouble(count_tokens=token_counter()) as double:
         environment = {
@@ -187,19 +147,18 @@ def test_the_command_prints_cost_and_rate_limit(
         assert "price unknown" in run("ingest", book, "--dry-run", **unknown).out
 
 
-def test_texts_that_the_model_cuts_are_warned_of(home: Path, book: Path) -> None:
-    async def scenario(run: Bench, double: CohereDouble) -> None:
-        limits = replace(run.use_case.tariff.limits, tokens_per_text=1_000)
-        run.use_case = replace(run.use_case, tariff=Tariff(limits, PRICE))
-        assert (await run.ingest(book)).warnings == []
-        run.use_case = replace(
-            run.use_case, tariff=Tariff(replace(limits, tokens_per_text=30), PRICE)
-        )
-        edit(book / "page1.md", "Page1 part1", "Newer words")
-        (warning,) = (await run.ingest(book)).warnings
-        assert warning.startswith("1 texts exceed the 30 tokens that embed-v4.0 reads")
-
-    play(home, scenario)
+async def test_texts_that_the_model_cuts_are_warned_of(
+    double: CohereDouble, bench: Bench, book: Path
+) -> None:
+    limits = replace(bench.use_case.tariff.limits, tokens_per_text=1_000)
+    bench.use_case = replace(bench.use_case, tariff=Tariff(limits, PRICE))
+    assert (await bench.ingest(book)).warnings == []
+    bench.use_case = replace(
+        bench.use_case, tariff=Tariff(replace(limits, tokens_per_text=30), PRICE)
+    )
+    edit(book / "page1.md", "Page1 part1", "Newer words")
+    (warning,) = (await bench.ingest(book)).warnings
+    assert warning.startswith("1 texts exceed the 30 tokens that embed-v4.0 reads")
 
 
 def test_prices_can_be_set_and_the_known_ones_stay() -> None:

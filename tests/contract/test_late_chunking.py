@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from app.bootstrap.books import chunk_book
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestBook
 from tests.command_line import Run
-from tests.ingesting import WORDS, Bench, bench, edit, make_book
+from tests.ingesting import WORDS, Bench, edit, make_book, open_bench
 from tests.tiny_models import EMBEDDER, write_embedder
 
 
@@ -56,82 +55,74 @@ def late(use_case: IngestBook, embedder: Recorder) -> IngestBook:
     )
 
 
-def play(home: Path, models: Path, scenario: Callable[[Bench, Recorder], Awaitable[None]]) -> None:
-    async def go() -> None:
-        async with bench(home) as run:
-            embedder = Recorder(models)
-            run.use_case = late(run.use_case, embedder)
-            await scenario(run, embedder)
-
-    asyncio.run(go())
+@pytest.fixture
+def embedder(models: Path) -> Recorder:
+    return Recorder(models)
 
 
-def test_vectors_are_those_of_the_chunks_within_their_document(
-    home: Path, book: Path, models: Path
+@pytest.fixture
+async def bench(home: Path, embedder: Recorder) -> AsyncIterator[Bench]:
+    async with open_bench(home) as bench:
+        bench.use_case = late(bench.use_case, embedder)
+        yield bench
+
+
+async def test_vectors_are_those_of_the_chunks_within_their_document(
+    embedder: Recorder, bench: Bench, book: Path
 ) -> None:
-    async def scenario(run: Bench, embedder: Recorder) -> None:
-        report = await run.ingest(book, strategy="late")
-        assert report.embedded == report.chunks > len(embedder.documents) == 3
-        (manifest,) = (await run.app.index.books()).named()
-        assert (manifest.model, manifest.dimension) == (embedder.space, embedder.dimension)
-        stored = {(p.chunk.file, p.chunk.chunk_index): p for p in await run.points()}
-        file = min(stored)[0]
-        texts = [p.chunk.text_content for (name, _), p in sorted(stored.items()) if name == file]
-        assert embedder.documents[0] == ("Page 0", *texts)
-        _, *within = await embedder.inner.embed_in_context(["Page 0", *texts])
-        alone = await embedder.inner.embed_documents(texts)
-        for place, vector in enumerate(within):
-            assert list(stored[file, place].dense) == pytest.approx(list(vector), abs=1e-6)
-        assert within[0] != alone[0]
-
-    play(home, models, scenario)
+    report = await bench.ingest(book, strategy="late")
+    assert report.embedded == report.chunks > len(embedder.documents) == 3
+    (manifest,) = (await bench.app.index.books()).named()
+    assert (manifest.model, manifest.dimension) == (embedder.space, embedder.dimension)
+    stored = {(p.chunk.file, p.chunk.chunk_index): p for p in await bench.points()}
+    file = min(stored)[0]
+    texts = [p.chunk.text_content for (name, _), p in sorted(stored.items()) if name == file]
+    assert embedder.documents[0] == ("Page 0", *texts)
+    _, *within = await embedder.inner.embed_in_context(["Page 0", *texts])
+    alone = await embedder.inner.embed_documents(texts)
+    for place, vector in enumerate(within):
+        assert list(stored[file, place].dense) == pytest.approx(list(vector), abs=1e-6)
+    assert within[0] != alone[0]
 
 
-def test_only_the_document_that_changed_is_embedded_again(
-    home: Path, book: Path, models: Path
+async def test_only_the_document_that_changed_is_embedded_again(
+    embedder: Recorder, bench: Bench, book: Path
 ) -> None:
-    async def scenario(run: Bench, embedder: Recorder) -> None:
-        first = await run.ingest(book, strategy="late")
-        embedder.documents.clear()
-        again = await run.ingest(book, strategy="late")
-        assert (again.unchanged, again.embedded, embedder.documents) == (True, 0, [])
-        edit(book / "page1.md", "Page1 part1", "Newer words")
-        changed = await run.ingest(book, strategy="late")
-        (document,) = embedder.documents
-        # The chunk before the edit has the same text, but other text after it.
-        assert changed.embedded == len(document) - 1 > changed.added + changed.changed
-        assert changed.reused == first.chunks - changed.embedded
-        assert changed.tokens > 0
-
-    play(home, models, scenario)
+    first = await bench.ingest(book, strategy="late")
+    embedder.documents.clear()
+    again = await bench.ingest(book, strategy="late")
+    assert (again.unchanged, again.embedded, embedder.documents) == (True, 0, [])
+    edit(book / "page1.md", "Page1 part1", "Newer words")
+    changed = await bench.ingest(book, strategy="late")
+    (document,) = embedder.documents
+    # The chunk before the edit has the same text, but other text after it.
+    assert changed.embedded == len(document) - 1 > changed.added + changed.changed
+    assert changed.reused == first.chunks - changed.embedded
+    assert changed.tokens > 0
 
 
-def test_chunks_of_the_structure_strategy_share_no_vector_with_late_ones(
-    home: Path, book: Path, models: Path
+async def test_chunks_of_the_structure_strategy_share_no_vector_with_late_ones(
+    embedder: Recorder, bench: Bench, book: Path
 ) -> None:
-    async def scenario(run: Bench, embedder: Recorder) -> None:
-        await run.ingest(book, strategy="late")
-        embedder.documents.clear()
-        plain = await run.ingest(book)
-        assert plain.embedded == plain.chunks
-        assert not embedder.documents
-
-    play(home, models, scenario)
+    await bench.ingest(book, strategy="late")
+    embedder.documents.clear()
+    plain = await bench.ingest(book)
+    assert plain.embedded == plain.chunks
+    assert not embedder.documents
 
 
-def test_one_document_may_ask_for_late_chunking(home: Path, book: Path, models: Path) -> None:
+async def test_one_document_may_ask_for_late_chunking(
+    embedder: Recorder, bench: Bench, book: Path
+) -> None:
     page = book / "page0.md"
     page.write_text("---\nrag_strategy: late\n---\n" + page.read_text("utf-8"), "utf-8")
 
-    async def scenario(run: Bench, embedder: Recorder) -> None:
-        await run.ingest(book)
-        (document,) = embedder.documents
-        stored = await run.chunks()
-        pooled = [chunk.text_content for chunk in stored if chunk.pooled_within]
-        assert sorted(document) == sorted(["Page 0", *pooled])
-        assert {chunk.file for chunk in stored if chunk.pooled_within} == {"page0.md"}
-
-    play(home, models, scenario)
+    await bench.ingest(book)
+    (document,) = embedder.documents
+    stored = await bench.chunks()
+    pooled = [chunk.text_content for chunk in stored if chunk.pooled_within]
+    assert sorted(document) == sorted(["Page 0", *pooled])
+    assert {chunk.file for chunk in stored if chunk.pooled_within} == {"page0.md"}
 
 
 @pytest.mark.parametrize("strategy", ["command line", "front matter", "rag.toml"])

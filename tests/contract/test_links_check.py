@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from app.adapters.reading.built_site import read_page
-from tests.command_line import Run, runner
+from tests.command_line import Run
 from tests.static_site import static_site
 
 BOOK = "# Owls\n\nOwls hunt small animals at night.\n\n## Ears\n\nTheir ears sit at two heights.\n"
@@ -20,13 +20,8 @@ BASE = "https://birds.example/guide"
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(tmp_path, monkeypatch, capsys)
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> Path:
-    folder = tmp_path / "birds"
+def book(home: Path) -> Path:
+    folder = home / "birds"
     folder.mkdir()
     (folder / "mkdocs.yml").write_text(f"site_name: Birds\nsite_url: {BASE}/\n")
     (folder / "docs").mkdir()
@@ -43,9 +38,9 @@ def built(folder: Path, html: str, page: str = "owls/index.html") -> Path:
 
 @pytest.mark.parametrize("page", ["owls/index.html", "owls.html"])
 def test_a_site_on_which_every_link_lands_has_no_miss(
-    run: Run, book: Path, tmp_path: Path, page: str
+    run: Run, book: Path, home: Path, page: str
 ) -> None:
-    result = run("links", book, "--check", built(tmp_path, PAGE, page))
+    result = run("links", book, "--check", built(home, PAGE, page))
     assert (result.code, result.out) == (0, "")
     assert result.err == "4 links on 1 pages, 0 misses\n"
 
@@ -64,19 +59,19 @@ def test_a_site_on_which_every_link_lands_has_no_miss(
     ],
 )
 def test_each_miss_is_a_line_and_the_exit_code_is_one(
-    run: Run, book: Path, tmp_path: Path, was: str, now: str, fault: str
+    run: Run, book: Path, home: Path, was: str, now: str, fault: str
 ) -> None:
     changed = PAGE.replace(was, now)
     if "height" in was:
         changed = changed.replace("<p>Their ears sit at", "<p>Their ears")
-    result = run("links", book, "--check", built(tmp_path, changed))
+    result = run("links", book, "--check", built(home, changed))
     assert result.code == 1
     assert fault in result.out
     assert all("docs/owls.md p-" in line for line in result.out.splitlines())
 
 
-def test_a_missing_page_is_one_line(run: Run, book: Path, tmp_path: Path) -> None:
-    result = run("links", book, "--check", built(tmp_path, PAGE, "index.html"), "--json")
+def test_a_missing_page_is_one_line(run: Run, book: Path, home: Path) -> None:
+    result = run("links", book, "--check", built(home, PAGE, "index.html"), "--json")
     assert result.code == 1
     assert result.json() == {
         "file": "docs/owls.md",
@@ -86,11 +81,9 @@ def test_a_missing_page_is_one_line(run: Run, book: Path, tmp_path: Path) -> Non
     }
 
 
-def test_an_indexed_book_is_checked_against_a_served_site(
-    run: Run, book: Path, tmp_path: Path
-) -> None:
+def test_an_indexed_book_is_checked_against_a_served_site(run: Run, book: Path, home: Path) -> None:
     run("ingest", book, "--base-url", f"{BASE}/")
-    with static_site(built(tmp_path, PAGE)) as address:
+    with static_site(built(home, PAGE)) as address:
         assert run("links", "birds", "--check", address).code == 0
     refused = run("links", "birds", "--check", address)
     assert refused.code == 2
@@ -128,9 +121,9 @@ BUILT = f"""<html><head><link rel="canonical" href="{BASE}/owls/"></head><body>
 <footer>Owls hunt at night in woods and that is all.</footer></body></html>"""
 
 
-def test_links_of_a_built_site_land_on_it(run: Run, tmp_path: Path) -> None:
+def test_links_of_a_built_site_land_on_it(run: Run, home: Path) -> None:
     """They quote what the whole page has once, with its navigation, and cross nothing."""
-    site = built(tmp_path, BUILT)
+    site = built(home, BUILT)
     found = [unquote(line["url"]) for line in run("links", site, "--json").lines()]
     assert run("links", site, "--check", site).code == 0
     assert [link.partition(":~:text=")[2] for link in found] == [

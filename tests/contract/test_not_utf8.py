@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.surrogates import is_well_formed, well_formed
-from tests.command_line import Run, runner
+from tests.command_line import Run
 
 pytestmark = pytest.mark.attack("encodings")
 
@@ -17,16 +17,11 @@ PAGE = "# Lamps\n\nOld lamps burned whale oil through the night.\n"
 COMMANDS = (("ingest", "--json"), ("blocks",), ("chunks",), ("links",))
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(tmp_path, monkeypatch, capsys)
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_file_whose_name_is_not_utf8_is_left_out_by_name(
-    command: tuple[str, ...], run: Run, tmp_path: Path
+    command: tuple[str, ...], run: Run, home: Path
 ) -> None:
-    book = tmp_path / "book"
+    book = home / "book"
     book.mkdir()
     (book / "a.md").write_text(PAGE)
     (book / os.fsdecode(b"caf\xe9.md")).write_text("Never read.\n")
@@ -40,9 +35,9 @@ def test_a_file_whose_name_is_not_utf8_is_left_out_by_name(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_book_whose_folder_is_not_utf8_is_read(
-    command: tuple[str, ...], run: Run, tmp_path: Path
+    command: tuple[str, ...], run: Run, home: Path
 ) -> None:
-    book = tmp_path / os.fsdecode(b"b\xfccher")
+    book = home / os.fsdecode(b"b\xfccher")
     book.mkdir()
     (book / "a.md").write_text(PAGE)
     result = run(command[0], book, *command[1:])
@@ -53,9 +48,9 @@ def test_a_book_whose_folder_is_not_utf8_is_read(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_page_whose_name_is_not_utf8_is_one_clear_line(
-    command: tuple[str, ...], run: Run, tmp_path: Path
+    command: tuple[str, ...], run: Run, home: Path
 ) -> None:
-    page = tmp_path / os.fsdecode(b"caf\xe9.md")
+    page = home / os.fsdecode(b"caf\xe9.md")
     page.write_text(PAGE)
     result = run(command[0], page, *command[1:])
     assert (result.code, result.out) == (2, "")
@@ -64,9 +59,9 @@ def test_a_page_whose_name_is_not_utf8_is_one_clear_line(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_half_a_surrogate_pair_in_a_configuration_is_mended(
-    command: tuple[str, ...], run: Run, tmp_path: Path
+    command: tuple[str, ...], run: Run, home: Path
 ) -> None:
-    book = tmp_path / "book"
+    book = home / "book"
     (book / "docs").mkdir(parents=True)
     (book / "site.json").write_text(r'{"title": "T \ud800", "url": "https://e.org"}')
     (book / "sidebars.json").write_text(
@@ -95,18 +90,18 @@ def test_an_argument_that_is_not_utf8_is_one_clear_line(
     assert result.err.splitlines()[-1].endswith(r"\xff: not UTF-8")
 
 
-def test_half_a_surrogate_pair_in_a_question_is_one_clear_line(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "q.jsonl").write_text(
+def test_half_a_surrogate_pair_in_a_question_is_one_clear_line(run: Run, home: Path) -> None:
+    (home / "q.jsonl").write_text(
         r'{"id": "1", "question": "a \ud800", "kind": "k", "answerable": false}'
     )
-    result = run("eval", tmp_path / "q.jsonl", "--book", "b")
+    result = run("eval", home / "q.jsonl", "--book", "b")
     assert result.code == 2
     assert "q.jsonl:1: " in result.err
 
 
-def test_a_ledger_with_half_a_surrogate_pair_is_one_clear_line(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "l.jsonl").write_text(r'{"alias": "\ud800", "paragraph_id": "p", "score": 1}')
-    result = run("ingest", tmp_path, "--book", "b", "--ledger", tmp_path / "l.jsonl")
+def test_a_ledger_with_half_a_surrogate_pair_is_one_clear_line(run: Run, home: Path) -> None:
+    (home / "l.jsonl").write_text(r'{"alias": "\ud800", "paragraph_id": "p", "score": 1}')
+    result = run("ingest", home, "--book", "b", "--ledger", home / "l.jsonl")
     assert result.code == 2
     assert "l.jsonl:1: " in result.err
 

@@ -137,26 +137,6 @@ def test_an_answer_cut_at_its_length_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stream", "error"),
-    [
-        ([event("half ")], ProviderUnavailable),
-        ([event("half "), DONE], ProviderUnavailable),
-        ([event("half "), "data: {no json\n\n"], ProviderUnavailable),
-        ([event("half "), "data: [1]\n\n"], ProviderUnavailable),
-        ([event("half "), 'data: {"error": {"message": "node 7"}}\n\n'], ProviderError),
-    ],
-)
-def test_a_stream_that_breaks_is_an_error_after_the_text_that_came(
-    stream: list[str], error: type[Exception]
-) -> None:
-    events: list[GeneratorEvent] = []
-    with OpenAIDouble(stream=stream) as double, pytest.raises(error) as caught:
-        ask(double, events=events)
-    assert text_of(events) == "half "
-    assert "node 7" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("status", "error"),
     [
         (401, ProviderAuthError),
@@ -175,7 +155,7 @@ def test_each_refusal_is_an_error_of_its_kind(status: int, error: type[Exception
 def test_silence_is_an_error_after_the_timeout() -> None:
     with (
         OpenAIDouble(stall=True) as double,
-        pytest.raises(ProviderUnavailable, match="sent nothing for"),
+        pytest.raises(ProviderUnavailable, match=r"sent nothing for .*RAG_CONTEXT_TOKENS"),
     ):
         ask(double, timeout_seconds=0.1)
 
@@ -197,21 +177,6 @@ def test_an_address_or_key_that_cannot_be_is_one_clear_error(
                 pass
 
     with pytest.raises(error):
-        asyncio.run(run())
-
-
-def test_closing_the_answer_closes_the_connection() -> None:
-    endless = [event("word " * 1_000)] * 20_000
-    with OpenAIDouble(stream=endless) as double:
-
-        async def run() -> None:
-            async with open_server(double.url, None) as client:
-                request = generation_request("q", (), CONTEXT)
-                events = model_at(client).generate(request)
-                assert isinstance(await anext(events), GeneratedText)
-                await events.aclose()
-                assert await asyncio.to_thread(double.disconnected.wait, 10)
-
         asyncio.run(run())
 
 
@@ -272,14 +237,6 @@ def test_the_check_names_the_setting_of_a_server_that_is_not_there() -> None:
         check("http://127.0.0.1:9/v1", "llama")
     with OpenAIDouble(status=401) as double, pytest.raises(ProviderAuthError):
         check(double.url, "llama")
-
-
-def test_a_time_limit_names_the_settings_that_help() -> None:
-    with (
-        OpenAIDouble(stall=True) as double,
-        pytest.raises(ProviderUnavailable, match="RAG_CONTEXT_TOKENS"),
-    ):
-        ask(double, timeout_seconds=0.1)
 
 
 def test_short_prompt_puts_the_question_last() -> None:

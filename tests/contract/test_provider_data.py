@@ -157,6 +157,7 @@ def test_a_broken_stream_gives_passages_or_ends_what_was_shown(
     answer = ask(reader, double, wire.text(CLAIM + " They"), broken(wire))
     assert (answer["mode"], answer["degraded"]) == ("generated", ["generator"])
     assert answer["answer"].startswith(CLAIM)
+    assert "node" not in str(answer), "the provider's inner words stay inside"
 
 
 def test_fields_of_other_types_are_absent(
@@ -317,6 +318,14 @@ ODD_RESULTS = [
     '{"embeddings": {"float": [["x"]]}, "results": [{"index": [], "relevance_score": 1}]}',
     f'{{"embeddings": {{"float": [[{"9" * 4_000}]]}}, "results": [{{"index": {"9" * 4_000}}}]}}',
     '{"embeddings": {"float": [["1"]]}, "results": [{"index": 0, "relevance_score": "1"}]}',
+    '{"embeddings": {"float": []}, "results": []}',
+    '{"embeddings": {"int8": [[1]]}, "results": [{}]}',
+    '{"embeddings": {"float": [[1.0, 2.0]]}, "results": [{"index": 9, "relevance_score": 0.5}]}',
+    *(
+        f'{{"embeddings": {{"float": [[{"0," * 255}{last}]]}}, '
+        f'"results": [{{"index": 0, "relevance_score": {score}}}]}}'
+        for last, score in (("NaN", "NaN"), ("null", "7"), ("0", "null"))
+    ),
 ]
 
 

@@ -20,6 +20,7 @@ from app.domain.retrieval.query import SearchFilter
 from app.settings import Settings
 from tests.command_line import Run
 from tests.index_points import DIMENSION, points, publish, vector
+from tests.index_stores import QUERY
 from tests.ingesting import make_book
 from tests.serving import offline_settings, serving
 
@@ -27,7 +28,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:U
 
 URL, BOOKS = "http://localhost:6333", "textbook~books"
 BOOK = BookId("book")
-QUERY = vector(*[1.0] * DIMENSION)
 Damage = Callable[[AsyncQdrantClient, str], Coroutine[None, None, object]]
 
 
@@ -92,77 +92,67 @@ async def found(index: ServerIndex, *books: str) -> set[str]:
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_book_is_set_aside_named_and_mended_by_the_next_ingest(damage: Damage) -> None:
-    async def scenario() -> None:
-        client, now = in_memory(), 0.0
-        open_reader = ServerIndex(client, "textbook", URL, clock=lambda: now)
-        writer = ServerIndex(client, "textbook", URL)
-        await publish(writer, "book", points("book", range(40)))
-        other = [
-            type(one)(one.chunk, vector(1.0, 2.0), one.sparse) for one in points("other", range(9))
-        ]
-        await publish(writer, "other", other)
-        assert await found(open_reader, "book") == {"book"}
-        await damage(client, f"textbook~{DIMENSION}")
-        now = 20.0
-        for reader in (open_reader, ServerIndex(client, "textbook", URL)):
-            await reader.check()
-            assert list(await reader.books()) == ["other"]
-            assert list(await reader.damaged()) == ["book"]
-            with pytest.raises(StorageError, match=r"book generation 1: .*ingest the book again"):
-                await found(reader, "book")
-            assert await reader.faults(BOOK)
-            assert await reader.faults(BookId("other")) == []
-        assert (await writer.manifest(BOOK)) is not None
-        await publish(writer, "book", points("book", range(40)))
-        now = 30.0
-        assert await found(open_reader, "book") == {"book"}
-        assert await open_reader.damaged() == {}
-        assert await open_reader.faults(BOOK, full=True) == []
-
-    asyncio.run(scenario())
-
-
-def test_every_point_is_compared_in_full() -> None:
-    async def scenario() -> None:
-        client = in_memory()
-        index = ServerIndex(client, "textbook", URL)
-        await publish(index, "book", points("book", range(700)))
-        assert await index.faults(BOOK, full=True) == []
-        one = (await ids(client, f"textbook~{DIMENSION}"))[:1]
-        await client.set_payload(f"textbook~{DIMENSION}", {"text_content": "x"}, one)
-        (fault,) = await index.faults(BOOK, full=True)
-        assert "1 of 700 chunks differ" in fault or "read back differ" in fault
-
-    asyncio.run(scenario())
+async def test_a_damaged_book_is_set_aside_named_and_mended_by_the_next_ingest(
+    damage: Damage,
+) -> None:
+    client, now = in_memory(), 0.0
+    open_reader = ServerIndex(client, "textbook", URL, clock=lambda: now)
+    writer = ServerIndex(client, "textbook", URL)
+    await publish(writer, "book", points("book", range(40)))
+    other = [
+        type(one)(one.chunk, vector(1.0, 2.0), one.sparse) for one in points("other", range(9))
+    ]
+    await publish(writer, "other", other)
+    assert await found(open_reader, "book") == {"book"}
+    await damage(client, f"textbook~{DIMENSION}")
+    now = 20.0
+    for reader in (open_reader, ServerIndex(client, "textbook", URL)):
+        await reader.check()
+        assert list(await reader.books()) == ["other"]
+        assert list(await reader.damaged()) == ["book"]
+        with pytest.raises(StorageError, match=r"book generation 1: .*ingest the book again"):
+            await found(reader, "book")
+        assert await reader.faults(BOOK)
+        assert await reader.faults(BookId("other")) == []
+    assert (await writer.manifest(BOOK)) is not None
+    await publish(writer, "book", points("book", range(40)))
+    now = 30.0
+    assert await found(open_reader, "book") == {"book"}
+    assert await open_reader.damaged() == {}
+    assert await open_reader.faults(BOOK, full=True) == []
 
 
-def test_the_file_that_lacks_chunks_is_named() -> None:
-    async def scenario() -> None:
-        client = in_memory()
-        index = ServerIndex(client, "textbook", URL)
-        await publish(index, "book", points("book", range(40)))
-        gone = models.FieldCondition(key="file", match=models.MatchAny(any=["docs/3.md"]))
-        await client.delete(f"textbook~{DIMENSION}", models.Filter(must=[gone]))
-        (fault,) = await index.faults(BOOK)
-        assert fault.endswith("book generation 1: docs/3.md has 0 of 8 chunks")
-
-    asyncio.run(scenario())
+async def test_every_point_is_compared_in_full() -> None:
+    client = in_memory()
+    index = ServerIndex(client, "textbook", URL)
+    await publish(index, "book", points("book", range(700)))
+    assert await index.faults(BOOK, full=True) == []
+    one = (await ids(client, f"textbook~{DIMENSION}"))[:1]
+    await client.set_payload(f"textbook~{DIMENSION}", {"text_content": "x"}, one)
+    (fault,) = await index.faults(BOOK, full=True)
+    assert "1 of 700 chunks differ" in fault or "read back differ" in fault
 
 
-def test_a_damaged_generation_is_not_gone_back_to() -> None:
-    async def scenario() -> None:
-        client = in_memory()
-        index = ServerIndex(client, "textbook", URL)
-        await publish(index, "book", points("book", range(40)))
-        first = await ids(client, f"textbook~{DIMENSION}")
-        await publish(index, "book", points("book", range(30)))
-        await client.delete(f"textbook~{DIMENSION}", first[:9])
-        with pytest.raises(StorageError, match=r"generation 1: docs/0\.md has"):
-            await index.rollback(BOOK)
-        assert (await index.books())[BOOK].generation == 2
+async def test_the_file_that_lacks_chunks_is_named() -> None:
+    client = in_memory()
+    index = ServerIndex(client, "textbook", URL)
+    await publish(index, "book", points("book", range(40)))
+    gone = models.FieldCondition(key="file", match=models.MatchAny(any=["docs/3.md"]))
+    await client.delete(f"textbook~{DIMENSION}", models.Filter(must=[gone]))
+    (fault,) = await index.faults(BOOK)
+    assert fault.endswith("book generation 1: docs/3.md has 0 of 8 chunks")
 
-    asyncio.run(scenario())
+
+async def test_a_damaged_generation_is_not_gone_back_to() -> None:
+    client = in_memory()
+    index = ServerIndex(client, "textbook", URL)
+    await publish(index, "book", points("book", range(40)))
+    first = await ids(client, f"textbook~{DIMENSION}")
+    await publish(index, "book", points("book", range(30)))
+    await client.delete(f"textbook~{DIMENSION}", first[:9])
+    with pytest.raises(StorageError, match=r"generation 1: docs/0\.md has"):
+        await index.rollback(BOOK)
+    assert (await index.books())[BOOK].generation == 2
 
 
 @pytest.fixture

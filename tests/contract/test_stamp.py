@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from app.adapters.reading.stamping import marked, stamped
-from tests.command_line import Run, runner
+from tests.command_line import Run
 
 PAGE = b"""<!doctype html><html><head><title>Owls <p> x</title>
 <link rel="canonical" href="https://birds.example/guide/owls.html"></head><body>
@@ -24,13 +24,8 @@ _STAMP = re.compile(rb' id="p-[0-9a-z]{10}(?:-\d+)?"')
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(tmp_path, monkeypatch, capsys)
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    folder = tmp_path / "birds"
+def site(home: Path) -> Path:
+    folder = home / "birds"
     folder.mkdir()
     (folder / "owls.html").write_bytes(PAGE)
     return folder
@@ -83,8 +78,8 @@ def test_the_ids_are_those_of_the_books_ledger(run: Run, site: Path) -> None:
     assert f'<P id="{old["paragraph_id"]}"'.encode() in (site / "owls.html").read_bytes()
 
 
-def test_a_folder_of_markdown_is_refused(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "source"
+def test_a_folder_of_markdown_is_refused(run: Run, home: Path) -> None:
+    folder = home / "source"
     folder.mkdir()
     (folder / "a.md").write_text("# Owls")
     result = run("stamp", folder)

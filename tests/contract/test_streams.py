@@ -165,18 +165,3 @@ def test_a_reader_who_leaves_before_a_whole_answer_ends_the_generation(
         assert generator.hanging.wait(timeout=20)
         assert not generator.cancelled.is_set()
     assert generator.cancelled.wait(timeout=20)
-
-
-def test_an_answer_that_was_cut_off_is_begun_anew(
-    generating: httpx.Client, generator: ScriptedGenerator
-) -> None:
-    generator.play("The flight makes ", hangs=True)
-    with generating.stream("POST", "/v1/chat", json=STREAMED) as response:
-        lines = response.iter_lines()
-        assert next(lines) == "event: start"
-        assert generator.hanging.wait(timeout=20)
-    assert generator.cancelled.wait(timeout=20)
-    generator.play("The flight makes no sound.")
-    events = events_of(generating.post("/v1/chat", json=STREAMED))
-    assert events[0][0] == "start"
-    assert events[-1][1]["answer"] == "The flight makes no sound."

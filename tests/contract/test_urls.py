@@ -21,7 +21,7 @@ from app.domain.page_links import page_links
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_anchor
 from app.services.ingest import IngestRequest
 from tests.attacking import tried
-from tests.command_line import Run, runner
+from tests.command_line import Run
 from tests.serving import ingest, offline_settings, serving
 
 pytestmark = pytest.mark.attack("addresses")
@@ -32,11 +32,6 @@ PAGE = (
     "## 透镜\n\nThe lens bends the light.\n\n"
     "## Mark (it) {#b)[x](javascript:alert'1')}\n\nKeepers trimmed the wick.\n"
 )  # fmt: skip
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(tmp_path, monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("site", Site)
@@ -142,9 +137,9 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("url", REFUSED)
-def test_what_is_no_web_address_is_refused(url: str, run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text(PAGE)
-    result = run("ingest", tmp_path / "a.md", "--base-url", url)
+def test_what_is_no_web_address_is_refused(url: str, run: Run, home: Path) -> None:
+    (home / "a.md").write_text(PAGE)
+    result = run("ingest", home / "a.md", "--base-url", url)
     assert (result.code, result.out) == (2, "")
     (line,) = result.err.splitlines()
     assert line.startswith("textbook-rag: base URL ")

@@ -20,8 +20,8 @@ from app.services.ingest import IngestRequest
 from app.services.phases import Phases
 from app.settings import Settings
 from tests.command_line import Run
+from tests.index_stores import KEY, NOT_RUN, URL, real_server
 from tests.ingesting import edit, make_book
-from tests.real_server import KEY, NOT_RUN, URL, real_server
 from tests.served_process import Served, served_process
 from tests.serving import Silent, offline_settings
 

@@ -1,0 +1,18 @@
+"""Fixtures of the contract tests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from app.services.ports import BookStore
+from tests.index_stores import OPENERS, Opener
+
+
+@pytest.fixture(params=[*OPENERS.values()], ids=[*OPENERS])
+async def index(request: pytest.FixtureRequest) -> AsyncIterator[BookStore]:
+    """An empty index of each kind in turn."""
+    opener: Opener = request.param
+    async with opener() as opened:
+        yield opened

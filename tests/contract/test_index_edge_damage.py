@@ -1,0 +1,195 @@
+"""The embedded store with damaged files: what answers, what is named, what mends it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.adapters.qdrant.edge import EdgeIndex
+from app.domain.book_id import BookId
+from app.domain.errors import StorageError
+from app.domain.retrieval.query import SearchFilter
+from app.services.paragraphs import find_paragraph
+from tests.index_points import (
+    chunk_id,
+    points,
+    publish,
+)
+from tests.index_processes import Clock, book_entries, ids, in_process, output
+from tests.index_stores import ALL, QUERY, found
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("current", "garbage"),
+        ("current", ""),
+        ("000001/manifest", '{"layout": 1}'),
+        ("000001/manifest", ""),
+        ("000001/shard/edge_config.json", "{"),
+    ],
+)
+def test_a_damaged_file_is_a_clear_error_that_names_it(home: Path, file: str, text: str) -> None:
+    asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
+    (home / "index" / "book" / file).write_text(text)
+    for call in (EdgeIndex(home).check(), EdgeIndex(home).search(QUERY, None, 1, ALL)):
+        with pytest.raises(StorageError) as caught:
+            asyncio.run(call)
+        for part in (str(home / "index" / "book"), Path(file).name):
+            assert part in str(caught.value)
+
+
+def cut(path: Path, to: int = 0) -> None:
+    with path.open("r+b") as file:
+        file.truncate(to)
+
+
+def the(pattern: str, home: Path, generation: int = 2) -> Path:
+    (path,) = (home / "index" / "book" / f"{generation:06d}").rglob(pattern)
+    return path
+
+
+async def test_a_damaged_book_leaves_the_others_alone(home: Path) -> None:
+    clock = Clock()
+    writer, reader = EdgeIndex(home), EdgeIndex(home, clock)
+    book, other = BookId("book"), BookId("other")
+    await publish(writer, "book", points("book", [1]))
+    await publish(writer, "other", points("other", [1]))
+    cut(the("*.versions", home, 1))
+    for _ in range(2):
+        assert await found(reader) == {chunk_id("other", 1)}
+        assert [*await reader.books()] == [other]
+        assert [one.book for one in await reader.matching(ALL)] == [other]
+        assert max(await reader.best_scores([1])) == 0
+        assert (await find_paragraph(reader, "p-other-1", other)) is not None
+        await reader.check()
+        damage = await reader.damaged()
+        assert list(damage) == [book]
+        assert not damage[book].answers
+        clock.now += 100
+    both = SearchFilter(books=(book, other))
+    assert len((await reader.search(QUERY, None, 9, both)).dense) == 1
+    only = SearchFilter(books=(book,))
+    for call in (
+        reader.search(QUERY, None, 9, only),
+        reader.matching(only),
+        reader.best_scores([1], [book]),
+        reader.fetch({book: [chunk_id("book", 1)]}),
+        find_paragraph(reader, "p-book-1", book),
+    ):
+        with pytest.raises(StorageError, match="versions"):
+            await call
+    await publish(writer, "book", points("book", [2]))
+    assert await found(reader) == {chunk_id("other", 1), *ids(2)}
+    assert await reader.damaged() == {}
+
+
+async def test_opening_and_searching_changes_no_byte_of_a_generation(home: Path) -> None:
+    await publish(EdgeIndex(home, segment=100), "book", points("book", range(350)))
+    for _ in range(2):
+        assert len(await found(EdgeIndex(home))) == 350
+        assert await EdgeIndex(home).faults(BookId("book")) == []
+
+
+async def test_the_generation_before_answers_for_one_that_is_damaged(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer, book = EdgeIndex(home), BookId("book")
+    await publish(writer, "book", points("book", [1]))
+    await publish(writer, "book", points("book", [2]))
+    cut(the("*.mappings", home))
+    reader = EdgeIndex(home)
+    assert await found(reader) == ids(1)
+    assert [one.generation for one in (await reader.books()).named()] == [1]
+    damage = (await reader.damaged())[book]
+    assert damage.answers
+    assert "mutable_id_tracker.mappings" in damage.reason
+    await reader.check()
+    assert caplog.messages == ["index.generation_damaged"]
+    (fault,) = await reader.faults(book)
+    assert "000002: not as it was published: " in fault
+    assert "mutable_id_tracker.mappings" in fault
+    assert (await reader.repair(book)).generation == 1
+    assert await found(reader) == ids(1)
+    assert await reader.damaged() == {}
+    assert await reader.faults(book) == []
+    assert (await publish(writer, "book", points("book", [3]))).generation == 3
+    assert book_entries(home) == ["000001", "000003", "current", "lock"]
+
+
+async def test_a_running_reader_goes_on_with_what_it_has_open(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    reader, writer = EdgeIndex(home, clock), EdgeIndex(home)
+    await publish(writer, "book", points("book", [1]))
+    assert await found(reader) == ids(1)
+    await publish(writer, "book", points("book", [2]))
+    the("manifest", home).unlink()
+    clock.now = 1.0
+    assert await found(reader) == ids(1)
+    (home / "index" / "book" / "current").write_text("garbage")
+    clock.now = 2.0
+    assert await found(reader) == ids(1)
+    assert caplog.messages == ["index.generation_damaged"] * 2
+    assert (await reader.damaged())[BookId("book")].answers
+    await reader.check()
+    # The generation whose manifest is gone is not kept to go back to.
+    assert (await publish(writer, "book", points("book", [3]))).generation == 3
+    assert book_entries(home) == ["000001", "000003", "current", "lock"]
+    clock.now = 3.0
+    assert await found(reader) == ids(3)
+    assert await reader.damaged() == {}
+
+
+@pytest.mark.parametrize("file", ["page_0.dat", "tracker.dat", "status.dat", "chunk_0.mmap"])
+def test_a_file_that_is_cut_while_it_is_mapped_is_let_go_of(home: Path, file: str) -> None:
+    """Searching it, and closing it too, would kill the process."""
+    asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
+    asyncio.run(publish(EdgeIndex(home), "book", points("book", [2])))
+    body = f"""
+        async def find():
+            found = await index.search(vector(*[1.0] * DIMENSION), None, 9, SearchFilter())
+            return [hit.chunk_id for hit in found.dense]
+        before = await find()
+        for path in Path({str(home)!r}).glob("index/book/000002/shard/**/{file}"):
+            with path.open("r+b") as opened:
+                opened.truncate(0)
+        clock[0] = 6.0
+        print(await find(), len(before), list(await index.damaged()))
+    """
+    process = in_process(home, body)
+    said = output(process)
+    assert chunk_id("book", 1) in said
+    assert said.endswith("1 ['book']\n")
+    assert process.returncode == 0
+
+
+async def test_a_book_that_is_whole_again_is_taken_up_half_a_minute_later(home: Path) -> None:
+    clock = Clock()
+    reader = EdgeIndex(home, clock)
+    await publish(EdgeIndex(home), "book", points("book", [1]))
+    damaged = the("*.versions", home, 1)
+    content = damaged.read_bytes()
+    cut(damaged)
+    with pytest.raises(StorageError):
+        await found(reader)
+    damaged.write_bytes(content)
+    clock.now = 29.0
+    with pytest.raises(StorageError):
+        await found(reader)
+    clock.now = 31.0
+    assert await found(reader) == ids(1)
+    assert await reader.damaged() == {}
+
+
+def test_a_copy_that_fills_the_holes_of_files_is_the_same_index(home: Path) -> None:
+    asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
+    vectors = the("chunk_0.mmap", home, 1)
+    taken = vectors.stat().st_blocks
+    vectors.write_bytes(vectors.read_bytes())
+    assert vectors.stat().st_blocks > 10 * taken
+    assert asyncio.run(EdgeIndex(home).faults(BookId("book"))) == []
+    assert asyncio.run(found(EdgeIndex(home))) == ids(1)

@@ -1,0 +1,365 @@
+"""Several writers and readers of one server: who may write, what the others see, and when."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+from qdrant_client import AsyncQdrantClient, models
+
+from app.adapters.qdrant.document_frequencies import (
+    Frequencies,
+    FrequencyCounter,
+    document_frequency,
+    idf,
+)
+from app.adapters.qdrant.manifest import LAYOUT
+from app.adapters.qdrant.server import ServerIndex
+from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
+from app.adapters.qdrant.server_records import BookRecord, Records
+from app.domain.book_id import BookId
+from app.domain.errors import BookNotFound, IndexBusy, StorageError
+from app.domain.retrieval.query import SearchFilter, SparseVector
+from tests.index_points import DIMENSION, chunk_id, manifest, points, publish
+from tests.index_stores import ALL, QUERY, index_of, memory_client
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[AsyncQdrantClient]:
+    async with memory_client() as opened:
+        yield opened
+
+
+def records_of(client: AsyncQdrantClient) -> Records:
+    return Records(client, "textbook~books", "http://localhost")
+
+
+@pytest.mark.parametrize("fault", ["another chunk", "another vector", "not found"])
+async def test_what_cannot_be_read_back_is_not_published(
+    client: AsyncQdrantClient, fault: str
+) -> None:
+    index = index_of(client)
+    await publish(index, "book", points("book", [1]))
+    writer = await index.begin(BookId("book"), DIMENSION)
+    await writer.write(points("book", range(20)))
+    stored = (await client.scroll("textbook~8", limit=100))[0]
+    ids = [one.id for one in stored if (one.payload or {})["chunk_index"] != 1]
+    if fault == "another chunk":
+        await client.set_payload("textbook~8", {"text_content": "x"}, ids)
+    elif fault == "another vector":
+        turned = [models.PointVectors(id=one, vector={"dense": [*QUERY]}) for one in ids]
+        await client.update_vectors("textbook~8", turned)
+    else:
+        await client.delete_vectors("textbook~8", ["bm25"], ids)
+    with pytest.raises(StorageError, match=r"not published"):
+        await writer.publish(manifest("book", 20))
+    await writer.abandon()
+    assert [one.chunks for one in (await index.books()).named()] == [1]
+
+
+async def test_a_run_that_was_taken_over_publishes_nothing_and_deletes_nothing(
+    client: AsyncQdrantClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, records = index_of(client), records_of(client)
+    silent = await index.begin(BookId("book"), DIMENSION)
+    await silent.write(points("book", [1]))
+    held = await records.read(BookId("book"))
+    assert held.lease
+    dead = replace(held.lease, host="elsewhere", process="x", seen_at=0.0)
+    assert await records.replace(held, replace(held, lease=dead))
+    monkeypatch.setattr("app.adapters.qdrant.server_lease._this_process", lambda: "other")
+    other = await index.begin(BookId("book"), DIMENSION)
+    await other.write(points("book", [2, 3]))
+    await silent.write(points("book", [4]))
+    with pytest.raises(StorageError):
+        await silent.publish(manifest("book", 2))
+    await silent.abandon()
+    assert (await other.publish(manifest("book", 2))).generation == 1
+    found = (await index.search(QUERY, None, 9, ALL)).dense
+    assert {hit.chunk_id for hit in found} == {chunk_id("book", 2), chunk_id("book", 3)}
+
+
+async def test_of_two_who_read_one_record_only_one_writes_it(client: AsyncQdrantClient) -> None:
+    await publish(index_of(client), "other", points("other", [1]))
+    records = records_of(client)
+    for book in ("other", "new"):
+        read = await records.read(BookId(book))
+        assert await records.replace(read, read)
+        assert await records.replace(read, read) is None
+
+
+def dead_process() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+HERE = socket.gethostname()
+
+
+def lease(host: str, pid: int, age: float = 0.0) -> Lease:
+    return Lease(host, pid, "another", "2026-01-01T00:00:00Z", new_lease().seen_at - age)
+
+
+@pytest.mark.parametrize(
+    ("make", "held"),
+    [
+        (new_lease, True),
+        (lambda: lease(HERE, os.getppid(), LEASE_SECONDS / 2), True),
+        # A process that got the id of one that died.
+        (lambda: lease(HERE, os.getppid(), LEASE_SECONDS * 2), False),
+        (lambda: lease(HERE, dead_process()), False),
+        # A process of our own id before us: the container was started again.
+        (lambda: lease(HERE, os.getpid()), False),
+        (lambda: lease("elsewhere", 1, LEASE_SECONDS / 2), True),
+        (lambda: lease("elsewhere", 1, LEASE_SECONDS * 2), False),
+    ],
+    ids=[
+        "this process",
+        "running here",
+        "silent here",
+        "died here",
+        "same id",
+        "elsewhere",
+        "silent elsewhere",
+    ],
+)
+async def test_an_unfinished_generation_is_cleared_away_only_when_its_writer_is_dead(
+    client: AsyncQdrantClient, make: Callable[[], Lease], held: bool
+) -> None:
+    writer = make()
+
+    index, records = index_of(client), records_of(client)
+    await publish(index, "other", points("other", [1]))
+    unfinished = await index.begin(BookId("book"), DIMENSION)
+    await unfinished.write(points("book", [1]))
+    record = await records.read(BookId("book"))
+    assert await records.replace(record, replace(record, lease=writer))
+    if held:
+        who = f"process {writer.pid} on {writer.host}, started 20"
+        with pytest.raises(IndexBusy, match=who):
+            await index.begin(BookId("book"), DIMENSION)
+    else:
+        await index.begin(BookId("book"), DIMENSION)
+    assert (await client.count("textbook~8")).count == (2 if held else 1)
+
+
+async def test_another_process_sees_a_switch_half_a_second_later(client: AsyncQdrantClient) -> None:
+    now = 0.0
+    writer = index_of(client)
+    reader = ServerIndex(client, "textbook", "http://localhost", clock=lambda: now)
+    book = SearchFilter(books=(BookId("book"),))
+
+    async def seen() -> set[str]:
+        each = [(await reader.search(QUERY, None, 9, scope)).dense for scope in (book, ALL)]
+        assert each[0] == each[1]
+        return {hit.chunk_id for hit in each[0]}
+
+    await publish(writer, "book", points("book", [1]))
+    assert await seen() == {chunk_id("book", 1)}
+    await publish(writer, "book", points("book", [2]))
+    now = 0.4
+    assert await seen() == {chunk_id("book", 1)}
+    now = 0.6
+    assert await seen() == {chunk_id("book", 2)}
+    await writer.remove(BookId("book"))
+    await publish(writer, "book", points("book", [3]))
+    now = 20.0
+    assert [one.chunks for one in (await reader.books()).named()] == [1]
+    assert await seen() == {chunk_id("book", 3)}
+    await writer.remove(BookId("book"))
+    now = 21.0
+    with pytest.raises(BookNotFound):
+        await seen()
+
+
+async def test_a_reader_whose_generation_was_deleted_looks_again(client: AsyncQdrantClient) -> None:
+    """Two switches within the half second in which a reader does not look."""
+
+    writer = index_of(client)
+    reader = ServerIndex(client, "textbook", "http://localhost", clock=lambda: 0.0)
+    scopes = (ALL, SearchFilter(books=(BookId("book"),)))
+    await publish(writer, "book", points("book", [1]))
+    for number, scope in enumerate(scopes):
+        await reader.search(QUERY, None, 9, scope)
+        for more in (2, 3):
+            await publish(writer, "book", points("book", [more + 10 * number]))
+        found = (await reader.search(QUERY, None, 9, scope)).dense
+        assert [hit.chunk_id for hit in found] == [chunk_id("book", 3 + 10 * number)]
+
+
+async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_books_alone(
+    client: AsyncQdrantClient,
+) -> None:
+    index, records = index_of(client), records_of(client)
+    await publish(index, "broken", points("broken", [1]))
+    record = await records.read(BookId("broken"))
+    assert record.current
+    broken = replace(record, current=replace(record.current, manifest={"layout": 0}))
+    assert await records.replace(record, broken)
+    with pytest.raises(StorageError, match=f"broken: not an index of layout {LAYOUT}"):
+        await index.check()
+    await publish(index, "book", points("book", [1]))
+    await index.check()
+    assert [*await index.books()] == ["book"]
+    assert list(await index.damaged()) == ["broken"]
+    found = await index.search(QUERY, None, 5, ALL)
+    assert [hit.book for hit in found.dense] == ["book"]
+    with pytest.raises(StorageError):
+        await index.search(QUERY, None, 5, SearchFilter(books=(BookId("broken"),)))
+    faults = await index.faults(BookId("broken"))
+    assert [f"not an index of layout {LAYOUT}" in line for line in faults] == [True]
+    await publish(index, "broken", points("broken", [2]))
+    await index.check()
+    assert await index.damaged() == {}
+
+
+async def test_nothing_is_left_of_a_removed_book_or_an_abandoned_run(
+    client: AsyncQdrantClient,
+) -> None:
+    index = index_of(client)
+    for edition in ("v1", "v2", "v3"):
+        await publish(index, "book", points("book", range(5), version=edition))
+    assert (await client.count("textbook~8")).count == 10
+    assert (await client.count("textbook~books")).count == 3
+    await index.remove(BookId("book"))
+    writer = await index.begin(BookId("book"), DIMENSION)
+    await writer.write(points("book", [1]))
+    await writer.abandon()
+    assert (await client.count("textbook~8")).count == 0
+    assert (await client.count("textbook~books")).count == 0
+
+
+def test_frequencies_survive_their_text_and_damage_is_an_error() -> None:
+    counter = FrequencyCounter()
+    for point in points("book", range(50)):
+        counter.add(point.sparse)
+    counter.add(SparseVector((), ()))
+    found = counter.result()
+    assert found.documents == 50
+    assert Frequencies.from_text(found.to_text(), "here") == found
+    assert found.of(1) == 0
+    for term, count in zip(found.terms, found.counts, strict=True):
+        assert found.of(term) == count
+        assert document_frequency(50, idf(50, count)) == count
+    for text in ("", "x", None, found.to_text()[:-8]):
+        with pytest.raises(StorageError, match="here: damaged document frequencies"):
+            Frequencies.from_text(text, "here")
+
+
+@pytest.mark.parametrize("is_read_back", [True, False])
+async def test_a_publication_whose_answer_is_lost_stays_published(
+    client: AsyncQdrantClient, is_read_back: bool
+) -> None:
+    """The write was applied, then the node was gone: neither the run nor its end undoes it."""
+
+    index = index_of(client)
+    await publish(index, "book", points("book", [1]))
+    writer = await index.begin(BookId("book"), DIMENSION)
+    await writer.write(points("book", [2, 3]))
+    overwrite, retrieve = client.overwrite_payload, client.retrieve
+    methods = cast("Any", client)
+
+    async def gone(*_: object, **__: object) -> None:
+        message = "cannot reach Qdrant"  # as `server_client` reports a lost connection
+        raise StorageError(message)
+
+    async def overwrite_and_fail(name: str, **arguments: Any) -> None:
+        await overwrite(name, **arguments)
+        methods.overwrite_payload = gone
+        if not is_read_back:
+            methods.retrieve = gone
+        await gone()
+
+    methods.overwrite_payload = overwrite_and_fail
+    if is_read_back:
+        await writer.publish(manifest("book", 2))
+    else:
+        with pytest.raises(StorageError, match="may have been published"):
+            await writer.publish(manifest("book", 2))
+    await writer.abandon()
+    methods.overwrite_payload, methods.retrieve = overwrite, retrieve
+    assert [one.generation for one in (await index_of(client).books()).named()] == [2]
+    found = (await index_of(client).search(QUERY, None, 9, ALL)).dense
+    assert {hit.chunk_id for hit in found} == {chunk_id("book", 2), chunk_id("book", 3)}
+
+
+async def test_a_write_that_another_follows_before_it_is_read_back_counts(
+    client: AsyncQdrantClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A publication, then at once an ingest of the same book by another process."""
+
+    index = index_of(client)
+    writer = await index.begin(BookId("book"), DIMENSION)
+    await writer.write(points("book", [1]))
+    overwrite, methods = client.overwrite_payload, cast("Any", client)
+
+    async def overwrite_and_be_followed(name: str, **arguments: Any) -> None:
+        await overwrite(name, **arguments)
+        methods.overwrite_payload = overwrite
+        monkeypatch.setattr("app.adapters.qdrant.server_lease._this_process", lambda: "other")
+        await index_of(client).begin(BookId("book"), DIMENSION)
+
+    methods.overwrite_payload = overwrite_and_be_followed
+    assert (await writer.publish(manifest("book", 1))).generation == 1
+
+
+async def test_a_rollback_that_comes_second_says_so(client: AsyncQdrantClient) -> None:
+    index, records = index_of(client), records_of(client)
+    await publish(index, "book", points("book", [1]))
+    await publish(index, "book", points("book", [2]))
+    overwrite, methods = client.overwrite_payload, cast("Any", client)
+
+    async def come_second(name: str, **arguments: Any) -> None:
+        methods.overwrite_payload = overwrite
+        record = await records.read(BookId("book"))
+        assert await records.replace(record, replace(record, previous=None))
+        await overwrite(name, **arguments)
+
+    methods.overwrite_payload = come_second
+    with pytest.raises(IndexBusy, match="changed by another run just now"):
+        await index.rollback(BookId("book"))
+
+
+async def test_a_write_of_a_record_that_was_read_before_its_book_was_removed_changes_nothing(
+    client: AsyncQdrantClient,
+) -> None:
+    """A `rollback` or an ingest overtaken by a `remove` would bring back a book without chunks."""
+
+    index, records = index_of(client), records_of(client)
+    await publish(index, "book", points("book", [1]))
+    record = await records.read(BookId("book"))
+    await index.remove(BookId("book"))
+    assert await records.replace(record, replace(record, lease=new_lease())) is None
+    assert not await index_of(client).books()
+
+
+async def test_a_publication_that_a_copy_behind_does_not_show_yet_counts(
+    client: AsyncQdrantClient,
+) -> None:
+    """The first reads after the write of the record come from a copy that lacks it."""
+
+    index = index_of(client)
+    await publish(index, "book", points("book", [1]))
+    writer = await index.begin(BookId("book"), DIMENSION)
+    await writer.write(points("book", [2, 3]))
+    behind = await records_of(client).read(BookId("book"))
+    read, stale = Records.read, [behind, behind]
+
+    async def read_behind(records: Records, book: BookId) -> BookRecord:
+        return stale.pop() if stale else await read(records, book)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Records, "read", read_behind)
+        assert (await writer.publish(manifest("book", 2))).generation == 2
+    await writer.abandon()
+    found = (await index_of(client).search(QUERY, None, 9, ALL)).dense
+    assert {hit.chunk_id for hit in found} == {chunk_id("book", 2), chunk_id("book", 3)}

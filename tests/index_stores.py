@@ -1,0 +1,133 @@
+"""The stores that the index's contract is tested on, and what the tests ask of them.
+
+QDRANT_TEST_URL names a real server, QDRANT_TEST_CLUSTER the nodes of a cluster with commas;
+QDRANT_TEST_KEY is the key of both.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import pytest
+from qdrant_client import AsyncQdrantClient
+
+from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.server import ServerIndex
+from app.adapters.qdrant.server_client import server_client
+from app.adapters.qdrant.server_schema import ServerOptions
+from app.domain.errors import RagError
+from app.domain.retrieval.query import SearchFilter
+from app.services.ports import BookStore
+from tests.index_points import DIMENSION, quick_folder, vector
+
+URL = os.environ.get("QDRANT_TEST_URL", "")
+KEY = os.environ.get("QDRANT_TEST_KEY") or None
+CLUSTER = os.environ.get("QDRANT_TEST_CLUSTER", "")
+NOT_RUN = "QDRANT_TEST_URL is not set: no contract test ran against a real Qdrant server"
+NO_CLUSTER = "QDRANT_TEST_CLUSTER is not set: no contract test ran against a real Qdrant cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class RealServer:
+    """One prefix of the server, which is empty at first and is removed at the end."""
+
+    client: AsyncQdrantClient
+    prefix: str
+    url: str
+
+    def index(self, client: AsyncQdrantClient | None = None) -> ServerIndex:
+        options = ServerOptions(replicas=2 if "," in self.url else 1)
+        return ServerIndex(client or self.client, self.prefix, self.url, options)
+
+    def collection(self, name: int | str) -> str:
+        return f"{self.prefix}~{name}"
+
+
+@asynccontextmanager
+async def real_server(url: str = URL) -> AsyncIterator[RealServer]:
+    client = server_client(url, KEY)
+    server = RealServer(client, f"test-{secrets.token_hex(4)}", url)
+    try:
+        yield server
+    finally:
+        for one in (await client.get_collections()).collections:
+            if one.name.startswith(f"{server.prefix}~"):
+                await client.delete_collection(one.name)
+        await client.close()
+
+
+@asynccontextmanager
+async def memory_client() -> AsyncIterator[AsyncQdrantClient]:
+    """The engine that the client has for tests: no HTTP, no indexes, exact scores."""
+    client = AsyncQdrantClient(":memory:")
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+def index_of(client: AsyncQdrantClient) -> ServerIndex:
+    return ServerIndex(client, "textbook", "http://localhost:6333")
+
+
+@asynccontextmanager
+async def embedded() -> AsyncIterator[BookStore]:
+    with quick_folder() as home:
+        yield EdgeIndex(home)
+
+
+@asynccontextmanager
+async def embedded_in_segments() -> AsyncIterator[BookStore]:
+    with quick_folder() as home:
+        yield EdgeIndex(home, segment=40)
+
+
+@asynccontextmanager
+async def in_memory() -> AsyncIterator[BookStore]:
+    async with memory_client() as client:
+        yield index_of(client)
+
+
+@asynccontextmanager
+async def on_real_server() -> AsyncIterator[BookStore]:
+    async with real_server() as running:
+        yield running.index()
+
+
+@asynccontextmanager
+async def on_real_cluster() -> AsyncIterator[BookStore]:
+    async with real_server(CLUSTER) as running:
+        yield running.index()
+
+
+Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[BookStore]]
+OPENERS: dict[str, Opener] = {
+    "embedded": embedded,
+    "segments": embedded_in_segments,
+    "server": in_memory,
+    **({"real server": on_real_server} if URL else {}),
+    **({"real server cluster": on_real_cluster} if CLUSTER else {}),
+}
+
+
+ALL = SearchFilter()
+QUERY = vector(*[1.0] * DIMENSION)
+
+
+async def found(index: BookStore, filter: SearchFilter = ALL) -> set[str]:
+    candidates = await index.search(QUERY, None, 1_000, filter)
+    return {hit.chunk_id for hit in candidates.dense}
+
+
+async def fails(kind: type[RagError], call: Awaitable[object], *parts: str) -> None:
+    with pytest.raises(kind) as caught:
+        await call
+    assert type(caught.value) is kind
+    for part in parts:
+        assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
