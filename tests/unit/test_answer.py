@@ -60,18 +60,6 @@ def events(use_case: AnswerQuestion, question: str = QUESTION) -> list[AnswerEve
     return asyncio.run(collect())
 
 
-def test_offline_answer_is_the_books_sentence_cited_to_its_paragraph() -> None:
-    answer = ask(World((LIGHT, LEAVES)).answering())
-    assert answer.mode is AnswerMode.EXTRACTIVE
-    assert answer.answer.startswith("Photosynthesis turns light energy into chemical energy.")
-    first = answer.citations[0]
-    assert (first.index, first.paragraph_id) == (1, "p-light")
-    assert first.url.startswith(LIGHT.url)
-    assert first.quote == "Photosynthesis turns light energy into chemical energy."
-    assert answer.answer[first.start : first.end] == first.quote
-    assert first.suffix == " It takes place in chloroplasts."
-
-
 @pytest.mark.parametrize(
     ("generator", "question"),
     [
@@ -188,13 +176,6 @@ def test_nothing_found_is_a_refusal_without_citations() -> None:
     assert (answer.answer, answer.sources) == ("The book does not say.", ())
 
 
-def test_question_the_book_does_not_touch_is_refused_with_the_nearest_section() -> None:
-    answer = ask(World((LIGHT,)).answering(), FOREIGN)
-    assert answer.refused
-    assert [source.title for source in answer.sources] == ["Section"]
-    assert answer.sources[0].url == LIGHT.url
-
-
 def test_generator_is_spared_a_foreign_question() -> None:
     generator = FakeGenerator(["Ottawa."])
     assert ask(World((LIGHT,)).answering(generator), FOREIGN).refused
@@ -210,11 +191,6 @@ def test_generator_decides_on_a_question_in_another_language_or_none_that_can_be
     assert len(generator.contexts) == 1
     assert (answer.mode, answer.refused, answer.degraded) == (AnswerMode.REFUSED, True, ())
     assert [source.title for source in answer.sources] == ["Section"]
-
-
-def test_refusal_speaks_the_language_of_the_question() -> None:
-    answer = ask(World(()).answering(), "¿Cuál es la capital de la provincia y dónde está?")
-    assert answer.answer.startswith("El libro no")
 
 
 @pytest.mark.parametrize("question", [QUESTION, FOREIGN])
