@@ -120,15 +120,6 @@ def test_a_problem_is_told_in_the_box(opened: Page) -> None:
     expect(opened.locator(".tbr-error")).to_have_text("It broke.")
 
 
-def test_escape_closes_the_box_and_returns_to_the_button(opened: Page) -> None:
-    button = opened.get_by_role("button", name="Ask this book")
-    button.click()
-    expect(opened.get_by_role("dialog", name="Ask this book")).to_be_visible()
-    opened.keyboard.press("Escape")
-    expect(opened.get_by_role("dialog", name="Ask this book")).to_be_hidden()
-    expect(button).to_be_focused()
-
-
 def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(opened: Page) -> None:
     claim = "🦉🦉 <img src=x onerror=alert(1)> Owls hunt."
     text = f"{claim} <b>Bold</b>\n\n```python\nhunt('<i>')\n```\n\nDone."

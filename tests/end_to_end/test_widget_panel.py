@@ -49,6 +49,7 @@ def test_the_shortcut_opens_and_closes_and_escape_returns(panel: Page) -> None:
     expect(dialog).to_be_hidden()
     panel.keyboard.press("Control+i")
     panel.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
     expect(panel.get_by_role("button", name="Ask this book")).to_be_focused()
 
 
@@ -332,18 +333,11 @@ def test_thumbs_send_a_rating_and_a_reason_where_the_server_takes_them(
     ]
 
 
-@pytest.mark.parametrize(
-    ("language", "notice"),
-    [("en", "The answer was cut off"), ("de", "abgeschnitten"), ("zh", "截断")],
-)
-def test_an_answer_that_was_cut_says_so(page: Page, site: str, language: str, notice: str) -> None:
-    page.add_init_script(
-        "new MutationObserver(() => document.documentElement.lang = "
-        f"'{language}').observe(document, {{childList: true}})"
-    )
+def test_an_answer_that_was_cut_says_so(page: Page, site: str) -> None:
     cut = turn(answer="Owls hunt", degraded=["truncated"])
     restore(page, site + PAGE, [cut, turn(answer="Owls hunt.")], BOOK)
-    expect(page.locator(".tbr-reply .tbr-note").filter(has_text=notice)).to_have_count(1)
+    notices = page.locator(".tbr-reply .tbr-note").filter(has_text="The answer was cut off")
+    expect(notices).to_have_count(1)
     expect(page.get_by_text("truncated")).to_have_count(0)
 
 
