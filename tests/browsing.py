@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect
 
 from app.api.events import ChatEvents
 from app.api.problems import ErrorEvent
@@ -27,7 +27,33 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--no-first-run",
 ]
+BOOK = "small-book-of-search"
+PAGE = f"/pages/{BOOK}/04-ranking.html"
+"""A page of the sample book, with text enough to scroll."""
 CITED = "[data-textbook-rag-cited]"
+
+
+def watched_page(browser: Browser, *, console: bool = False) -> Iterator[Page]:
+    """Yield a page on which a script error, or an error in the console, fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    errors: list[str] = []
+
+    def keep_error(message: ConsoleMessage) -> None:
+        if console and message.type == "error":
+            errors.append(message.text)
+
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", keep_error)
+    yield page
+    context.close()
+    assert errors == []
+
+
+def open_by_shortcut(page: Page) -> None:
+    """Press the shortcut once the widget, which loads after the page, listens for it."""
+    expect(page.get_by_role("button", name="Ask this book")).to_be_visible()
+    page.keyboard.press("Control+i")
 
 
 def ask(page: Page, question: str) -> None:
@@ -40,6 +66,13 @@ def ask(page: Page, question: str) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".tbr-question").last).to_have_text(question)
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_visible()
+
+
+def send(page: Page, question: str) -> None:
+    """Open the panel and ask, without waiting for an answer."""
+    page.get_by_role("button", name="Ask this book").click()
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
 
 
 def fulfill(page: Page, *events: AnswerEvent | ErrorEvent) -> None:
@@ -65,6 +98,13 @@ def turn(question: str = "Question", **answer: object) -> dict[str, object]:
     }
     body = {"question": question, "page_url": "", "history": [], "stream": True}
     return {**empty, "body": body, "done": True, "error": "", "notice": "", **answer}
+
+
+def citation(**changes: object) -> dict[str, object]:
+    """Return a citation of a turn, of its first four letters unless that is changed."""
+    place = {"paragraph_id": "p-1", "url": "/docs/a", "permalink": f"/cite/p-1?book={BOOK}"}
+    quote = {"title": "T", "heading_path": [], "quote": "q", "prefix": "", "suffix": ""}
+    return {"index": 1, "start": 0, "end": 4, **place, **quote, **changes}
 
 
 def restore(page: Page, address: str, turns: Sequence[Mapping[str, object]], book: str) -> None:

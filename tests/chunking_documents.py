@@ -64,10 +64,19 @@ def paragraph(random: Random, sentences: int, language: str = "en") -> str:
     return ("" if language == "ja" else random.choice((" ", "\n"))).join(made)
 
 
+def prose(sentences: int, seed: int = 1) -> Made:
+    text = paragraph(Random(seed), sentences)
+    return Made(BlockKind.PARAGRAPH, text, text)
+
+
+def heading(text: str, level: int = 2) -> Made:
+    return Made(BlockKind.HEADING, "#" * level + " " + text, text, level=level)
+
+
 def _heading(random: Random, size: int, language: str) -> Made:
     level = random.randint(1, 4)
     text = sentence(random, random.randint(1, 6), language)[:-1]
-    return Made(BlockKind.HEADING, "#" * level + " " + text, text, level=level)
+    return heading(text, level)
 
 
 def _paragraph(random: Random, size: int, language: str) -> Made:

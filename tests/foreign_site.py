@@ -8,6 +8,12 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+from tests.browsing import BOOK
+
+
+def tag(server: str, attributes: str = "defer", path: str = "/widget.js") -> str:
+    return f'<script src="{server}{path}" data-book="{BOOK}" {attributes}></script>'
+
 
 @dataclass
 class ForeignSite:

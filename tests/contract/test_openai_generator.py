@@ -320,6 +320,7 @@ def test_context_follows_the_speed_of_the_server(caplog: pytest.LogCaptureFixtur
     assert last == len(LONG)
     (record,) = caplog.records
     assert record.message == "openai.slow_server"
+    assert record.__dict__["setting"] == "RAG_CONTEXT_TOKENS"
 
 
 def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_numbers() -> None:

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from app.bootstrap.books import sample_request
-from tests.browsing import ARGUMENTS, CHROMIUM
+from tests.browsing import ARGUMENTS, CHROMIUM, PAGE, open_by_shortcut, watched_page
+from tests.foreign_site import ForeignSite, foreign_site, tag
 from tests.serving import ingest, offline_settings, serving
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium or Chrome on PATH")
     # How long a failing test takes: two busy cores need more than the five seconds of Playwright.
     expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
@@ -39,19 +42,37 @@ def site(sample_home: Path) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module")
+def server(sample_home: Path) -> Iterator[str]:
+    """Serve the sample book to pages of any origin."""
+    with serving(offline_settings(sample_home, allowed_origins="*")) as address:
+        yield address
+
+
+@pytest.fixture
+def owls(server: str) -> Iterator[ForeignSite]:
+    """A site of somebody else with the widget's tag."""
+    with foreign_site() as site:
+        site.tag = tag(server)
+        yield site
+
+
+@pytest.fixture
+def opened(page: Page, site: str) -> Page:
+    """Return the page, opened on a page of the sample book."""
+    page.goto(site + PAGE)
+    return page
+
+
+@pytest.fixture
+def panel(opened: Page) -> Page:
+    """Return the page with the panel open, and the cursor in its question."""
+    open_by_shortcut(opened)
+    expect(opened.get_by_label("Your question")).to_be_focused()
+    return opened
+
+
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """Return a page on which a script error fails the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    errors: list[str] = []
-
-    def keep_error(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            errors.append(message.text)
-
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", keep_error)
-    yield page
-    context.close()
-    assert errors == []
+    """Return a page on which a script error, or one in the console, fails the test."""
+    yield from watched_page(browser, console=True)

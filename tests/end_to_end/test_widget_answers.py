@@ -6,7 +6,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
@@ -15,117 +14,13 @@ from playwright.sync_api import Page, expect
 
 from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind
-from tests.browsing import CHROMIUM, restore, turn
+from tests.browsing import BOOK, PAGE, citation, restore, send, turn
+from tests.random_markdown import RandomMarkdown
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
-BOOK = "small-book-of-search"
-PAGE = "/pages/small-book-of-search/01-why-search.html"
 ATTACKS = Path(__file__).resolve().parent.parent / "attacks" / "answers.jsonl"
 
 
 # --- citations in random Markdown -------------------------------------------------------------
-
-
-@dataclass
-class RandomMarkdown:
-    """Markdown with a numbered word everywhere, and the positions of the words in it."""
-
-    random: Random
-    text: str = ""
-    ends: dict[int, list[int]] = field(default_factory=dict)
-    """Word -> positions at which a claim that ends with it may end; none inside a listing."""
-    starts: dict[int, int] = field(default_factory=dict)
-    blocks: list[range] = field(default_factory=list)
-    count: int = 0
-
-    def build(self) -> RandomMarkdown:
-        for _ in range(self.random.randint(1, 5)):
-            self.random.choice(
-                [self.paragraph, self.bullets, self.table, self.heading, self.quote, self.listing]
-            )()
-        return self
-
-    def word(self, closing: str = "") -> None:
-        prefix = self.random.choice(["", "", "", "🦉", "é", "&amp; ", "\\* "])
-        self.text += prefix
-        self.starts[self.count] = len(self.text)
-        self.text += f"w{self.count}"
-        self.ends[self.count] = [len(self.text)]
-        if closing:
-            self.text += closing
-            self.ends[self.count].append(len(self.text))
-        self.count += 1
-
-    def run(self) -> None:
-        """Some words in one kind of mark-up."""
-        opening, closing = self.random.choice(
-            [("", ""), ("", ""), ("**", "**"), ("*", "*"), ("`", "`"), ("[", "](/x)"), ("~~", "~~")]
-        )
-        self.text += opening
-        words = self.random.randint(1, 3)
-        for number in range(words):
-            if opening == "`":  # no references or escapes in code
-                self.starts[self.count] = len(self.text)
-                self.text += f"w{self.count}"
-                self.ends[self.count] = [len(self.text)]
-                self.count += 1
-                if number == words - 1:
-                    self.text += closing
-                    self.ends[self.count - 1].append(len(self.text))
-            else:
-                self.word(closing if number == words - 1 else "")
-            if number < words - 1:
-                self.text += " "
-
-    def line(self) -> None:
-        first = self.count
-        for number in range(self.random.randint(1, 4)):
-            if number:
-                self.text += self.random.choice([" ", " ", ", ", " $x_1$ "])
-            self.run()
-        self.blocks.append(range(first, self.count))
-
-    def paragraph(self) -> None:
-        self.line()
-        self.text += ".\n\n"
-
-    def heading(self) -> None:
-        self.text += "#" * self.random.randint(1, 4) + " "
-        self.line()
-        self.text += "\n\n"
-
-    def quote(self) -> None:
-        self.text += "> "
-        self.line()
-        self.text += "\n> "
-        self.line()
-        self.text += "\n\n"
-
-    def bullets(self) -> None:
-        for number in range(self.random.randint(1, 3)):
-            self.text += self.random.choice(["- ", f"{number + 1}. "])
-            self.line()
-            self.text += "\n"
-            if self.random.random() < 0.4:
-                self.text += "    - "
-                self.line()
-                self.text += "\n"
-        self.text += "\n"
-
-    def table(self) -> None:
-        for row in range(self.random.randint(2, 4)):
-            for _ in range(2):
-                self.text += "| "
-                self.line()
-                self.text += " "
-            self.text += "|\n" + ("|---|:-:|\n" if row == 0 else "")
-        self.text += "\n"
-
-    def listing(self) -> None:
-        self.text += f"```python\nw{self.count} = 1\n```\n\n"
-        self.starts[self.count] = len(self.text) - 1
-        self.ends[self.count] = []
-        self.count += 1
 
 
 def annotated(seed: int) -> tuple[dict[str, object], list[str], list[str]]:
@@ -135,19 +30,13 @@ def annotated(seed: int) -> tuple[dict[str, object], list[str], list[str]]:
     cited = [word for word in made.ends if made.ends[word] and random.random() < 0.3][:9]
     chips = {word: index for index, word in enumerate(cited, 1)}
     citations = [
-        {
-            "index": index,
-            "start": made.starts[word],
-            "end": random.choice(made.ends[word]),
-            "paragraph_id": f"p-{index}",
-            "url": f"/docs/page-{index}",
-            "permalink": f"/cite/p-{index}?book={BOOK}",
-            "title": f"T{index}",
-            "heading_path": [],
-            "quote": "q",
-            "prefix": "",
-            "suffix": "",
-        }
+        citation(
+            index=index,
+            start=made.starts[word],
+            end=random.choice(made.ends[word]),
+            paragraph_id=f"p-{index}",
+            url=f"/docs/page-{index}",
+        )
         for word, index in chips.items()
     ]
     sequence = []
@@ -184,15 +73,11 @@ def test_citations_and_marks_stand_at_their_very_place(page: Page, site: str, gr
 # --- passages -----------------------------------------------------------------------------------
 
 
-def passage(text: str) -> dict[str, object]:
-    return {
-        "text": text,
-        "marks": [],
-        "paragraph_ids": ["p-1"],
-        "heading_path": ["T"],
-        "url": "/docs/t",
-        "permalink": f"/cite/p-1?book={BOOK}",
-    }
+def passage(
+    text: str, marks: Sequence[Sequence[int]] = (), heading: str = "T", url: str = "/docs/t"
+) -> dict[str, object]:
+    place = {"heading_path": [heading], "url": url, "permalink": f"/cite/p-1?book={BOOK}"}
+    return {"text": text, "marks": marks, "paragraph_ids": ["p-1"], **place}
 
 
 _STEPS = """\
@@ -212,7 +97,7 @@ _STEPS = """\
 def test_code_of_a_list_item_stands_in_its_item(page: Page, site: str) -> None:
     said = "On a Mac:"
     start = _STEPS.index(said)
-    steps = passage(_STEPS) | {"marks": [[start, start + len(said)]]}
+    steps = passage(_STEPS, [[start, start + len(said)]])
     restore(page, site + PAGE, [turn(mode="extractive", passages=[steps])], BOOK)
     items = page.locator(".tbr-passage ol > li")
     expect(items).to_have_count(2)
@@ -349,9 +234,7 @@ async (chars) => {
 def test_a_streamed_answer_never_shows_half_open_markup(page: Page, site: str) -> None:
     page.add_init_script(_FEED + _FRAMES_AT_ONCE)
     page.goto(site + PAGE)
-    page.get_by_role("button", name="Ask this book").click()
-    page.get_by_label("Your question").fill("How do owls hunt?")
-    page.keyboard.press("Enter")
+    send(page, "How do owls hunt?")
     page.evaluate("window.answer")
     page.evaluate("send('start', {mode: 'generated', confidence: 'answered'})")
     answer = page.locator(".tbr-answer")
@@ -409,19 +292,11 @@ def hostile_turn(text: str) -> dict[str, object]:
         "title": text,
         "heading_path": [text],
     }
-    citation = {
-        **place,
-        "index": 1,
-        "start": 0,
-        "end": 3,
-        "quote": text,
-        "prefix": "",
-        "suffix": "",
-    }
+    cited = citation(end=3, quote=text, **place)
     return turn(
         text,
         answer=text,
-        citations=[citation],
+        citations=[cited],
         sources=[place],
         degraded=[text],
         follow_ups=[text],
@@ -435,20 +310,7 @@ def test_text_of_others_runs_and_loads_nothing(page: Page, site: str) -> None:
     assert len(texts) >= 60
     turns = [hostile_turn(text) for text in texts]
     passages = [
-        turn(
-            "passage",
-            mode="extractive",
-            passages=[
-                {
-                    "paragraph_ids": ["p"],
-                    "text": text,
-                    "heading_path": [text],
-                    "url": text,
-                    "permalink": "/cite/p?book=b",
-                    "marks": [[0, 2]],
-                }
-            ],
-        )
+        turn("passage", mode="extractive", passages=[passage(text, [[0, 2]], text, text)])
         for text in texts
     ]
     foreign: list[str] = []

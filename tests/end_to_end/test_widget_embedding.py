@@ -9,56 +9,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
-from app.domain.answer import (
-    Answer,
-    AnswerEvent,
-    AnswerMode,
-    Citation,
-    CitationFound,
-    Finished,
-    Started,
-    TextDelta,
-)
-from app.domain.book_id import BookId
-from tests.browsing import CHROMIUM, CITED, ask, fulfill, restore, stream, turn
+from tests.browsing import BOOK, ask, citation, restore, send, turn, watched_page
 from tests.command_line import Run
-from tests.foreign_site import ForeignSite, foreign_site
+from tests.foreign_site import ForeignSite, tag
 from tests.owl_server import added
 from tests.serving import offline_settings, serving
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium or Chrome on PATH")
-BOOK = "small-book-of-search"
 QUESTION = "What is an inverted index?"
-
-
-@pytest.fixture(scope="module")
-def server(sample_home: Path) -> Iterator[str]:
-    with serving(offline_settings(sample_home, allowed_origins="*")) as address:
-        yield address
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """Return a page on which a script error fails the test; the book does not know its address."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    context.close()
-    assert errors == []
-
-
-@pytest.fixture
-def owls() -> Iterator[ForeignSite]:
-    with foreign_site() as site:
-        yield site
-
-
-def tag(server: str, attributes: str = "defer", path: str = "/widget.js") -> str:
-    return f'<script src="{server}{path}" data-book="{BOOK}" {attributes}></script>'
+    yield from watched_page(browser)
 
 
 @pytest.mark.parametrize("attributes", ["defer", "async", 'type="module"'])
@@ -93,7 +58,6 @@ def test_two_tags_and_a_late_one_show_one_panel(page: Page, server: str, owls: F
 
 
 def test_it_works_under_a_strict_policy(page: Page, server: str, owls: ForeignSite) -> None:
-    owls.tag = tag(server)
     owls.policy = (
         f"default-src 'none'; script-src {server}; connect-src {server}; img-src data:; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
@@ -114,9 +78,7 @@ def test_an_origin_that_the_server_does_not_know_is_told_what_to_set(
     with serving(offline_settings(tmp_path, allowed_origins="")) as closed:  # type: ignore[arg-type]
         owls.tag = tag(closed)
         page.goto(owls.address)
-        page.get_by_role("button", name="Ask this book").click()
-        page.get_by_label("Your question").fill(QUESTION)
-        page.keyboard.press("Enter")
+        send(page, QUESTION)
         error = page.locator(".tbr-error")
         expect(error).to_contain_text(f"RAG_ALLOWED_ORIGINS={owls.address}")
         expect(error).to_contain_text(closed)
@@ -185,12 +147,9 @@ def test_a_policy_that_keeps_the_server_away_is_named(
     browser: Browser, server: str, owls: ForeignSite
 ) -> None:
     page = browser.new_page()
-    owls.tag = tag(server)
     owls.policy = f"script-src {server}; connect-src 'none'"
     page.goto(owls.address)
-    page.get_by_role("button", name="Ask this book").click()
-    page.get_by_label("Your question").fill(QUESTION)
-    page.keyboard.press("Enter")
+    send(page, QUESTION)
     expect(page.locator(".tbr-error")).to_contain_text("connect-src")
     page.close()
 
@@ -200,8 +159,8 @@ def test_a_policy_that_keeps_the_server_away_is_named(
 _HEADER = "<header style='position:fixed;top:0;left:0;right:0;height:80px;z-index:1020'></header>"
 
 
-def test_the_panel_is_above_the_sites_header(page: Page, server: str, owls: ForeignSite) -> None:
-    owls.tag, owls.article = tag(server), f"{_HEADER}<p>Owls hunt at night.</p>"
+def test_the_panel_is_above_the_sites_header(page: Page, owls: ForeignSite) -> None:
+    owls.article = f"{_HEADER}<p>Owls hunt at night.</p>"
     for width in (390, 1050, 1280):
         page.set_viewport_size({"width": width, "height": 600})
         page.goto(owls.address)
@@ -212,9 +171,9 @@ def test_the_panel_is_above_the_sites_header(page: Page, server: str, owls: Fore
 
 @pytest.mark.parametrize(("width", "docked"), [(1280, False), (1440, True)])
 def test_the_panel_floats_where_the_text_would_be_too_narrow(
-    page: Page, server: str, owls: ForeignSite, width: int, docked: bool
+    page: Page, owls: ForeignSite, width: int, docked: bool
 ) -> None:
-    owls.tag, owls.article = tag(server), "<p style='margin: 0 200px'>Owls hunt at night.</p>"
+    owls.article = "<p style='margin: 0 200px'>Owls hunt at night.</p>"
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(owls.address)
     text, panel = page.locator("main p"), page.locator(".tbr-panel")
@@ -249,10 +208,7 @@ def test_links_lead_to_the_site_that_the_page_is_on(
     page: Page, server: str, owls: ForeignSite, base_url: str, path: str, cited: str, leads_to: str
 ) -> None:
     owls.tag = tag(server, f'defer data-base-url="{base_url}"')
-    citation = {"index": 1, "start": 0, "end": 4, "paragraph_id": "p-1", "url": cited, "title": "T"}
-    citation |= {"permalink": "/cite/p-1?book=b", "heading_path": [], "quote": "Owls"}
-    citation |= {"prefix": "", "suffix": ""}
-    shown = turn(answer="Owls.", citations=[citation])
+    shown = turn(answer="Owls.", citations=[citation(url=cited)])
     restore(page, owls.address + path, [shown], BOOK)
     href = page.locator(".tbr-ref").get_attribute("href") or ""
     if leads_to is None:
@@ -265,209 +221,9 @@ def test_links_lead_to_the_site_that_the_page_is_on(
 
 
 def test_the_canonical_address_says_where_the_book_is_served_otherwise(
-    page: Page, server: str, owls: ForeignSite
+    page: Page, owls: ForeignSite
 ) -> None:
-    owls.tag = tag(server)
     owls.head = '<link rel="canonical" href="https://book.example/docs/a">'
-    citation = {"index": 1, "start": 0, "end": 4, "paragraph_id": "p-1", "title": "T"}
-    citation |= {"url": "https://book.example/docs/b", "permalink": "/cite/p-1?book=b"}
-    citation |= {"heading_path": [], "quote": "Owls", "prefix": "", "suffix": ""}
-    restore(page, f"{owls.address}/docs/a/", [turn(answer="Owls.", citations=[citation])], BOOK)
+    shown = turn(answer="Owls.", citations=[citation(url="https://book.example/docs/b")])
+    restore(page, f"{owls.address}/docs/a/", [shown], BOOK)
     expect(page.locator(".tbr-ref")).to_have_attribute("href", f"{owls.address}/docs/b?cite=p-1")
-
-
-# --- landing ----------------------------------------------------------------------------------
-
-_TEXT = "Owls hunt at night. They see well. Owls hear even better than they see."
-
-
-def cite(
-    page: Page, quote: str, prefix: str = "", anchor: str = "", paragraph: str = "p-1"
-) -> None:
-    """Follow a citation of this quote on the page that is open."""
-    address = page.url + (f"#{anchor}" if anchor else "")
-    heading, claim = ("T",), "Claim"
-    citation = Citation(
-        1, 0, 5, paragraph, address, "T", heading, quote, BookId(BOOK), "f.md", (), prefix=prefix
-    )
-    answer = Answer(claim, AnswerMode.GENERATED, citations=(citation,))
-    fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(claim), Finished(answer))
-    ask(page, "Question?")
-    page.locator(".tbr-ref").click()
-
-
-_SEES = "They see well."
-_TABS = f"""
-<div><div role="tablist"><button role="tab">A</button>
-<button role="tab" onclick="document.getElementById('x').hidden = false">B</button></div>
-<div><div role="tabpanel"><p>No.</p></div>
-<div role="tabpanel" id="x" hidden><p id="b">{_TEXT}</p></div></div></div>
-"""
-_RADIO_TABS = f"""
-<style>#i:not(:checked) ~ div #y {{ display: none }}</style>
-<div class="tabbed-set"><input type="radio" name="t" checked><input type="radio" name="t" id="i">
-<div class="tabbed-content"><div class="tabbed-block">x</div>
-<div class="tabbed-block" id="y"><p id="b">{_TEXT}</p></div></div></div>
-"""
-_EDITED = "<p id=a>Bats.</p><p id=b>Most owls hunt in the night, they see quite well.</p>"
-_TWICE = "<p id=a>One. It is so here.</p><p id=b>Two. It is so here.</p>"
-_FORMULA = "<p id=a>So <span class=katex>E = mc2 E=mc^2</span> holds.</p>"
-_CODE = "def owl():\n    return 'hoot'"
-
-
-@pytest.mark.parametrize(
-    ("article", "quote", "prefix", "marked"),
-    [
-        pytest.param(f"<p id=a>No.</p><p id=b>{_TEXT}</p>", _SEES, "", "b", id="paragraph"),
-        pytest.param("<ul><li id=a>Owls <b>hunt</b><li>Bats</ul>", "Owls hunt", "", "a", id="item"),
-        pytest.param(_TWICE, "It is so here.", "Two. ", "b", id="twice, another prefix"),
-        pytest.param(_EDITED, "Owls hunt at night. They see well.", "", "b", id="edited since"),
-        pytest.param(f"<details><p id=a>{_TEXT}</p></details>", _SEES, "", "a", id="details"),
-        pytest.param(_TABS, _SEES, "", "b", id="tabs of Docusaurus"),
-        pytest.param(_RADIO_TABS, _SEES, "", "b", id="tabs of MkDocs"),
-        pytest.param(_FORMULA, "So $E = mc^2$ holds.", "", "a", id="formula"),
-        pytest.param(f"<pre id=a>{_CODE}</pre>", _CODE, "", "a", id="code"),
-    ],
-)
-def test_a_citation_lands_on_its_block(
-    page: Page, server: str, owls: ForeignSite, article: str, quote: str, prefix: str, marked: str
-) -> None:
-    owls.tag = tag(server)
-    filler = "<p>Nothing of that kind stands here at all.</p>" * 60
-    header = "<header style='position:sticky;top:0;height:80px;background:#fff'>Header</header>"
-    owls.article = f"{header}{filler}{article}{filler}"
-    page.goto(owls.address)
-    cite(page, quote, prefix)
-    block = page.locator(f"#{marked}")
-    expect(page.locator(CITED)).to_have_count(1)
-    expect(page.locator(CITED)).to_have_attribute("id", marked)
-    expect(block).to_be_in_viewport()
-    box = block.bounding_box()
-    assert box is not None
-    assert box["y"] >= 80, "below the header"
-    panel = page.locator(".tbr-panel").bounding_box()
-    assert panel is None or box["x"] + box["width"] <= panel["x"], "beside the panel"
-
-
-_LISTINGS = (
-    f"<h2 id=s>First</h2><pre id=a>{_CODE}</pre><p>And again:</p><pre id=b>{_CODE}</pre>"
-    f"<h2 id=t>Second</h2><pre id=c>{_CODE}</pre>"
-)
-
-
-@pytest.mark.parametrize(
-    ("anchor", "paragraph", "marked"),
-    [
-        ("s", "p-00000000000", "a"),
-        ("s", "p-00000000000-2", "b"),
-        ("t", "p-00000000000-3", "c"),
-        ("t", "p-00000000000-2", "c"),  # the first one is on another page
-        ("", "p-00000000000-2", "b"),
-    ],
-)
-def test_of_equal_listings_the_one_of_the_section_is_marked(
-    page: Page, server: str, owls: ForeignSite, anchor: str, paragraph: str, marked: str
-) -> None:
-    owls.tag = tag(server)
-    owls.article = _LISTINGS
-    page.goto(owls.address)
-    cite(page, _CODE, anchor=anchor, paragraph=paragraph)
-    expect(page.locator(CITED)).to_have_count(1)
-    expect(page.locator(CITED)).to_have_attribute("id", marked)
-
-
-def test_a_glossary_entry_is_marked_without_the_others(
-    page: Page, server: str, owls: ForeignSite
-) -> None:
-    owls.tag = tag(server)
-    entry = "<dt>Owl</dt><dd>a bird that hunts at night.</dd>"
-    owls.article = f"<dl><dt>Bat</dt><dd>a mammal that flies.</dd>{entry}</dl>"
-    page.goto(owls.address)
-    cite(page, "Owl\na bird that hunts at night.")
-    expect(page.locator(CITED)).to_have_text(["Owl", "a bird that hunts at night."])
-
-
-def test_a_quote_of_formulas_alone_is_found_by_the_words_of_the_address(
-    page: Page, server: str, owls: ForeignSite
-) -> None:
-    owls.tag = tag(server)
-    formula = "<span class=arithmatex>\\\\(x = 2\\\\)</span>"
-    owls.article = f"<p id=a>Here.</p><p id=b>So {formula} is the weight.</p>"
-    page.goto(owls.address)
-    cite(page, "$x = 2$", anchor=":~:text=is%20the%20weight")
-    expect(page.locator(CITED)).to_have_attribute("id", "b")
-
-
-def test_of_a_block_taller_than_the_screen_the_quote_is_shown(
-    page: Page, server: str, owls: ForeignSite
-) -> None:
-    owls.tag = tag(server)
-    items = [f"<li><p>Item {number} of the list.</p></li>" for number in range(60)]
-    items[40] = f"<li><p>{_TEXT}</p><p id=more>More.</p></li>"
-    owls.article = f"<ul id=all>{''.join(items)}</ul>"
-    page.goto(owls.address)
-    cite(page, "better than they see. More.")
-    expect(page.locator(CITED)).to_have_attribute("id", "all")
-    expect(page.locator("#more")).to_be_in_viewport()
-
-
-def test_a_page_that_changed_says_so_and_goes_to_the_section(
-    page: Page, server: str, owls: ForeignSite
-) -> None:
-    owls.tag = tag(server)
-    filler = "<p>Nothing of that kind stands here at all.</p>" * 60
-    owls.article = f"{filler}<h2 id='owls'>Owls</h2><p>Rewritten from the ground up.</p>{filler}"
-    page.clock.install()
-    page.goto(owls.address)
-    cite(page, "The barn owl's hearing is asymmetric, one ear above the other.", anchor="owls")
-    page.clock.run_for(6_000)
-    expect(page.locator(".tbr-landing")).to_contain_text("has changed")
-    expect(page.locator("#owls")).to_be_in_viewport()
-    expect(page.locator(CITED)).to_have_count(0)
-
-
-def test_marks_come_again_when_the_site_replaces_its_nodes(
-    page: Page, server: str, owls: ForeignSite
-) -> None:
-    owls.tag = tag(server)
-    owls.article = f"<div id=root><p id=a>{_TEXT}</p></div>"
-    page.goto(owls.address)
-    cite(page, "They see well.")
-    expect(page.locator(CITED)).to_have_count(1)
-    page.evaluate(
-        "const r = document.querySelector('#root'); r.innerHTML = r.innerHTML;"
-        "r.firstChild.removeAttribute('data-textbook-rag-cited')"
-    )
-    expect(page.locator(CITED)).to_have_count(1)
-
-
-def test_a_question_under_way_is_asked_again_on_the_next_page(page: Page, site: str) -> None:
-    text = "Owls hunt. They listen."
-    url = f"{site}/pages/small-book-of-search/05-evaluation.html"
-    citation = Citation(1, 0, 10, "p-1", url, "T", ("T",), "quote", BookId(BOOK), "f.md", ())
-    answer = Answer(text, AnswerMode.GENERATED, citations=(citation,))
-    begun: list[AnswerEvent] = [
-        Started(AnswerMode.GENERATED, ()),
-        TextDelta(text[:10]),
-        CitationFound(citation),
-    ]
-    asked: list[str] = []
-
-    def answer_on_the_next_page(route: Route) -> None:
-        asked.append(page.url)
-        if page.url.startswith(url):
-            stream(route, *begun, TextDelta(text[10:]), Finished(answer))
-        elif len(asked) == 1:
-            stream(route, *begun)
-        else:
-            route.abort()
-
-    page.context.route("**/v1/chat", answer_on_the_next_page)
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
-    page.get_by_role("button", name="Ask this book").click()
-    page.get_by_label("Your question").fill("How do owls hunt?")
-    page.keyboard.press("Enter")
-    page.locator(".tbr-ref").click()
-    page.wait_for_url("**/pages/small-book-of-search/05-evaluation.html**")
-    expect(page.locator(".tbr-answer")).to_have_text("Owls hunt.[1] They listen.")
-    expect(page.locator(".tbr-question")).to_have_text("How do owls hunt?")

@@ -110,17 +110,6 @@ def test_a_paragraph_that_two_chunks_share_comes_once_with_the_best_score_and_bo
     assert context[1].chunk_ids == (second.chunk_id, first.chunk_id)
 
 
-def test_sections_come_by_their_best_hit_and_passages_inside_in_reading_order() -> None:
-    late = chunk(passage("late one", 100, section="Late"), passage("late two", 120, section="Late"))
-    hits = [
-        Hit(chunk(ONE, index=0), 0.4),
-        Hit(chunk(FOUR, index=1), 0.6),
-        Hit(replace(late, chunk_index=2), 0.8),
-    ]
-    expected = ["late one", "late two", "one two three", "four five"]
-    assert texts(assemble(hits, 100, words)) == expected
-
-
 def test_a_whole_paragraph_takes_the_place_of_its_pieces() -> None:
     piece = passage("one two", 0, "p")
     whole = passage("one two three", 0, "p", end=13)
@@ -158,14 +147,6 @@ def test_parts_of_a_quote_are_joined_by_a_line_end_next_to_code() -> None:
         for index, part in enumerate(parts("Do:", "```sh\nmake\n```", kind=BlockKind.QUOTE))
     ]
     assert texts(assemble(hits, 99, words)) == ["Do:\n```sh\nmake\n```"]
-
-
-def test_parts_that_overlap_are_joined_to_the_character() -> None:
-    source = "The quick brown fox jumps over the lazy dog."
-    left = passage(source[:25], 0, "p")
-    right = passage(source[17:], 17, "p", offset=17)
-    context = assemble([Hit(chunk(left), 0.9), Hit(chunk(right, index=1), 0.8)], 100, words)
-    assert texts(context) == [source]
 
 
 def test_a_table_s_header_is_repeated_by_its_rows_only_where_it_is_not_there_itself() -> None:

@@ -14,8 +14,15 @@ from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Document
 from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.query import Hit
-from tests.chunking_documents import MAKERS, Made, book_of, paragraph, place, tools
-from tests.chunking_oracle import breaches, repeated_text
+from tests.chunking_documents import (
+    MAKERS,
+    book_of,
+    heading,
+    place,
+    prose,
+    tools,
+)
+from tests.chunking_oracle import repeated_text
 
 PAGE, SECTION = (
     ChunkingConfig(structure=StructureConfig(overlap_scope=scope)) for scope in OverlapScope
@@ -24,15 +31,6 @@ PAGE, SECTION = (
 
 def chunk(document: Document, config: ChunkingConfig = PAGE) -> list[Chunk]:
     return list(stream_chunks(document, book_of(document), config, tools()))
-
-
-def heading(text: str) -> Made:
-    return Made(BlockKind.HEADING, "## " + text, text, level=2)
-
-
-def prose(sentences: int, seed: int) -> Made:
-    text = paragraph(Random(seed), sentences)
-    return Made(BlockKind.PARAGRAPH, text, text)
 
 
 def sections(count: int = 3) -> Document:
@@ -63,17 +61,15 @@ def test_the_last_items_of_a_long_list_are_repeated() -> None:
 
 def test_text_repeated_from_another_section_keeps_its_heading_and_gives_none() -> None:
     _, second, _ = chunk(sections())
+    _, same_section, *_ = chunk(place([prose(6, n) for n in range(12)]))
+    assert same_section.overlap_start
+    assert same_section.own_passages == same_section.passages
     assert second.heading_path == ("Part 1",)
     assert second.passages[0].heading_path == ("Part 0",)
     assert second.paragraph_id != second.passages[0].paragraph_id
+    assert set(second.paragraph_ids) == {one.paragraph_id for one in second.passages}
     assert {each.heading_path for each in second.own_passages} == {("Part 1",)}
     assert second.passages[-len(second.own_passages) :] == second.own_passages
-
-
-def test_text_repeated_from_its_own_section_is_its_own() -> None:
-    _, second, *_ = chunk(place([prose(6, n) for n in range(12)]))
-    assert second.overlap_start
-    assert second.own_passages == second.passages
 
 
 def test_within_sections_no_boundary_is_crossed() -> None:
@@ -90,28 +86,6 @@ def test_the_cut_points_are_those_of_either_scope(scope: OverlapScope) -> None:
     config = ChunkingConfig(structure=StructureConfig(overlap_scope=scope))
     ends = [each.spans[-1][1] for each in chunk(sections(6), config)]
     assert ends == [each.spans[-1][1] for each in chunk(sections(6), SECTION)]
-
-
-@pytest.mark.parametrize("kind", [BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.GLOSSARY_ENTRY])
-def test_exercises_solutions_and_glossary_entries_are_never_repeated(kind: BlockKind) -> None:
-    made = [MAKERS[kind](Random(n), 2, "en") for n in range(30)]
-    halves = [heading("One"), *made[:15], heading("Two"), *made[15:]]
-    document = place([heading("Text"), prose(6, 1), *halves, heading("More"), prose(6, 2)])
-    chunks = chunk(document)
-    assert len(chunks) > 3
-    repeated = [p for each in chunks if each.overlap_start for p in each.passages[:1]]
-    assert kind not in {passage.kind for passage in repeated}
-    assert breaches(document, chunks) == {}
-
-
-def test_a_chunk_of_solutions_between_two_sections_parts_them() -> None:
-    """Their overlap would equal no neighbour's."""
-    solution = MAKERS[BlockKind.SOLUTION](Random(1), 2, "en")
-    made = [heading("A"), *(prose(6, n) for n in range(4)), solution]
-    made += [heading("B"), *(prose(6, n) for n in range(9, 13))]
-    chunks = chunk(place(made))
-    assert [each.content_type for each in chunks] == ["paragraph", "solution", "paragraph"]
-    assert not any(each.overlap_start for each in chunks)
 
 
 def test_a_context_has_repeated_text_once_and_under_its_own_heading() -> None:

@@ -23,12 +23,11 @@ from app.domain.chunking.config import (
     SentenceConfig,
     Separators,
     StrategyName,
-    strategy_name,
 )
-from app.domain.chunking.strategies import STRATEGIES, stream_chunks
+from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Document
-from app.domain.errors import BookError, ConfigError, InputError, UnknownStrategy
+from app.domain.errors import BookError, ConfigError, InputError
 from tests.chunking_documents import MAKERS, Made, book_of, documents, place, tools
 from tests.chunking_oracle import ANY_STRATEGY, breaches, repeated_text
 
@@ -75,13 +74,6 @@ def test_every_strategy_gives_the_text_of_the_book_and_loses_nothing(
         assert before.overlap_end == after.overlap_start
 
 
-def test_the_strategies_are_told_by_name() -> None:
-    assert list(STRATEGIES) == list(StrategyName)
-    assert strategy_name("structure") is StrategyName.STRUCTURE
-    with pytest.raises(UnknownStrategy, match=r"'nope'.*structure, fixed, recursive, sentence"):
-        strategy_name("nope")
-
-
 @pytest.mark.parametrize(
     ("strategy", "what"),
     [
@@ -108,16 +100,6 @@ def test_fixed_windows_may_prefer_sentence_ends() -> None:
     sizes = FixedConfig(1000, 200, prefer_sentence_ends=True)
     chunks = chunk(place([prose(text)]), StrategyName.FIXED, fixed=sizes)
     assert all(each.text_content.endswith(".") for each in chunks)
-
-
-@pytest.mark.parametrize("separators", Separators)
-def test_recursive_chunks_have_at_most_their_size_in_tokens(separators: Separators) -> None:
-    made = [MAKERS[kind](Random(n), 30, "en") for n, kind in enumerate(MAKERS)]
-    sizes = RecursiveConfig(100, 30, separators)
-    chunks = chunk(place(made), StrategyName.RECURSIVE, recursive=sizes)
-    assert len(chunks) > 20
-    assert max(each.token_count for each in chunks) <= 102
-    assert any(each.overlap_start for each in chunks)
 
 
 def test_recursive_finds_the_place_of_repeated_text() -> None:

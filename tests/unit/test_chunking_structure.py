@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
-from itertools import pairwise
 from random import Random
 
 import pytest
@@ -20,8 +19,9 @@ from tests.chunking_documents import (
     Made,
     book_of,
     documents,
-    paragraph,
+    heading,
     place,
+    prose,
     tools,
 )
 from tests.chunking_oracle import breaches
@@ -32,15 +32,6 @@ LONGEST = CONFIG.structure.maximum
 
 def chunk(document: Document, config: ChunkingConfig = CONFIG) -> list[Chunk]:
     return list(stream_chunks(document, book_of(document), config, tools()))
-
-
-def prose(sentences: int, seed: int = 1) -> Made:
-    text = paragraph(Random(seed), sentences)
-    return Made(BlockKind.PARAGRAPH, text, text)
-
-
-def heading(text: str, level: int = 2) -> Made:
-    return Made(BlockKind.HEADING, "#" * level + " " + text, text, level=level)
 
 
 def made(kind: BlockKind, size: int, seed: int = 1) -> Made:
@@ -158,21 +149,6 @@ def test_a_single_endless_line_is_cut_within_the_bound_and_nothing_is_lost() -> 
         )
 
 
-def test_a_long_paragraph_is_cut_between_sentences_and_overlaps_by_whole_sentences() -> None:
-    sentences = [f"Sentence {n} has {n * 7} words of its own and no other." for n in range(120)]
-    chunks = chunk(place([Made(BlockKind.PARAGRAPH, " ".join(sentences), " ".join(sentences))]))
-    assert len(chunks) > 3
-    for before, after in pairwise(chunks):
-        shared = before.text_content[-40:]
-        at = after.text_content.index(shared) + len(shared)
-        repeated = after.text_content[:at]
-        assert before.text_content.endswith(repeated)
-        assert repeated in " ".join(sentences)
-        assert any(repeated.startswith(each) for each in sentences)
-        assert any(repeated.endswith(each) for each in sentences)
-        assert before.overlap_end == after.overlap_start == tools().count_tokens(repeated)
-
-
 def test_small_sections_share_a_chunk_and_the_chunk_stands_under_what_they_share() -> None:
     document = place(
         [
@@ -186,23 +162,6 @@ def test_small_sections_share_a_chunk_and_the_chunk_stands_under_what_they_share
     assert chunks[0].section == "Page"
     assert "Part 1" in chunks[0].text_content
     assert chunks[0].embedding_text.startswith("Page\n\n")
-
-
-def test_the_first_paragraph_id_is_not_of_what_is_repeated() -> None:
-    document = place([prose(6, n) for n in range(12)])
-    first, second, *_ = chunk(document)
-    assert second.overlap_start
-    assert second.passages[0].paragraph_id in first.paragraph_ids
-    assert second.paragraph_id not in first.paragraph_ids
-    assert set(second.paragraph_ids) == {p.paragraph_id for p in second.passages}
-
-
-def test_solutions_and_glossary_entries_are_chunks_of_their_own() -> None:
-    exercise, solution = made(BlockKind.EXERCISE, 2), made(BlockKind.SOLUTION, 2)
-    entries = [made(BlockKind.GLOSSARY_ENTRY, 1, n) for n in range(3)]
-    document = place([heading("Questions"), exercise, solution, exercise, solution, *entries])
-    kinds = [{passage.kind for passage in each.passages} for each in chunk(document)]
-    assert kinds == [{BlockKind.EXERCISE}, {BlockKind.SOLUTION}, *[{BlockKind.GLOSSARY_ENTRY}] * 3]
 
 
 def test_kinds_that_are_left_out_take_headings_along_that_have_nothing_else() -> None:
@@ -237,10 +196,6 @@ def test_a_heading_before_what_fills_a_chunk_is_said_by_the_heading_path() -> No
     assert chunks[-1].text_content == table.text
     assert chunks[-1].heading_path == (long_heading.text,)
     assert not any(each.text_content.endswith("many words ") for each in chunks)
-
-
-def test_an_empty_document_has_no_chunks() -> None:
-    assert chunk(place([])) == []
 
 
 def test_a_document_of_a_heading_alone_is_one_chunk() -> None:

@@ -40,32 +40,25 @@ def test_a_heading_that_asks_is_taken_as_it_is() -> None:
     assert suggested("What is rain?", asks) == ["Why do leaves fall in autumn?"]
 
 
-@pytest.mark.parametrize(
-    "heading",
-    [
-        "Summary",
-        "Review Questions",
-        "Chapter learning objectives",
-        "1. The",
-        "x" * 90 + " yz",
-        "3D",
-        "TL;DR",
-        "Exercise 7.1",
-        "Problem 4b",
-        "Section Quiz",
-        "End-of-chapter quiz",
-        "Practical Exercise: Tune a model",
-    ],
+NO_SUBJECTS = (
+    *("Summary", "Review Questions", "Chapter learning objectives", "1. The", "x" * 90 + " yz"),
+    *("3D", "TL;DR", "Exercise 7.1", "Problem 4b", "Section Quiz", "End-of-chapter quiz"),
+    "Practical Exercise: Tune a model",
 )
-def test_a_heading_that_names_no_subject_is_not_suggested(heading: str) -> None:
-    assert suggested("What is rain?", passage("Because.", heading_path=(heading,))) == []
+LABELS = ("Note", "Warning", "Example 3.1", "N.B.", "Step 2")
 
 
-def test_terms_of_an_exercise_are_not_suggested() -> None:
-    exercise = passage(
-        "Say what a stoma is.", kind=BlockKind.EXERCISE, terms=("stoma",), heading_path=("Tasks",)
-    )
-    assert suggested("What is rain?", exercise) == []
+@pytest.mark.parametrize(
+    "found",
+    [
+        *(passage("Because.", heading_path=(heading,)) for heading in NO_SUBJECTS),
+        *(passage(f"{label}: it gets wet.", terms=(label,)) for label in LABELS),
+        passage("Say what a stoma is.", kind=BlockKind.EXERCISE, terms=("stoma",)),
+    ],
+    ids=[*NO_SUBJECTS, *LABELS, "a term of an exercise"],
+)
+def test_what_names_no_subject_is_not_suggested(found: Passage) -> None:
+    assert suggested("What is rain?", found) == []
 
 
 @pytest.mark.parametrize(
@@ -82,11 +75,6 @@ def test_a_marked_word_is_suggested_only_where_the_book_says_what_it_is(
 ) -> None:
     found = suggested("What is rain?", passage(text, terms=("very", "stoma")))
     assert found == ['What does "stoma" mean?'] * suggested_too
-
-
-@pytest.mark.parametrize("label", ["Note", "Warning", "Example 3.1", "N.B.", "Step 2"])
-def test_a_label_is_no_term(label: str) -> None:
-    assert suggested("What is rain?", passage(f"{label}: it gets wet.", terms=(label,))) == []
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, StorageError
-from app.domain.ledger import Ledger, LedgerParagraph, from_lines, to_lines
+from app.domain.ledger import Entry, Ledger, LedgerParagraph, Located, from_lines, to_lines
 from app.domain.ledger_renewal import renew
 from tests.index_points import quick_folder
 
@@ -33,6 +33,18 @@ LONG = "theindexmapseverytermtothelistofdocumentsthatholditinorderofnumber"
 def paragraph(text: str, file: str = "a.md", author_id: str = "") -> LedgerParagraph:
     digest = hashlib.sha256(text.encode()).hexdigest()[:10]
     return LedgerParagraph(f"p-{digest}", text, file, ("Title",), f"https://book/{file}", author_id)
+
+
+def resolved(ledger: Ledger, known: str) -> Entry:
+    entry = ledger.resolve(known)
+    assert entry is not None
+    return entry
+
+
+def located(ledger: Ledger, known: str) -> Located:
+    found = ledger.locate(known)
+    assert found is not None
+    return found
 
 
 def test_an_unchanged_book_keeps_every_id() -> None:
@@ -49,9 +61,7 @@ def test_an_edited_paragraph_keeps_its_id_and_its_new_hash_becomes_an_alias() ->
     edited = paragraph(LONG.replace("every", "each"))
     (kept,), renewed = renew(ledger, [edited])
     assert kept == old
-    entry = renewed.resolve(edited.content_id)
-    assert entry is not None
-    assert entry.paragraph_id == old
+    assert resolved(renewed, edited.content_id).paragraph_id == old
     assert 0.5 < renewed.aliases[edited.content_id].score < 1
 
 
@@ -73,8 +83,7 @@ def test_another_text_gets_an_id_of_its_own_and_the_old_one_a_tombstone() -> Non
     (old, near), ledger = renew(Ledger(), [paragraph(LONG), paragraph("neighbour")])
     ids, renewed = renew(ledger, [paragraph("nothing alike at all"), paragraph("neighbour")])
     assert ids[0] != old
-    gone = renewed.resolve(old)
-    assert gone is not None
+    gone = resolved(renewed, old)
     assert not gone.live
     nearest = renewed.nearest(gone)
     assert nearest is not None
@@ -220,10 +229,9 @@ def test_what_is_gone_follows_its_page_and_its_neighbours() -> None:
     first = [paragraph(f"{PIKE}{n}" * 2, "first.md") for n in range(3)]
     there = [replace(paragraph(text, "b.md"), heading_path=("New",)) for text in (MOLE, OWL)]
     _, ledger = renew(ledger, [*first, *there])
-    located = ledger.locate(ids[1])
-    assert located is not None
-    assert located.nearest is not None
-    assert located.nearest.paragraph_id in {ids[0], ids[2]}
+    nearest = located(ledger, ids[1]).nearest
+    assert nearest is not None
+    assert nearest.paragraph_id in {ids[0], ids[2]}
 
 
 def test_a_paragraph_that_became_part_of_another_is_found_there() -> None:
@@ -232,10 +240,8 @@ def test_a_paragraph_that_became_part_of_another_is_found_there() -> None:
     merged, ledger = renew(ledger, [paragraph(text) for text in (MOLE, NEWT + LONG + OWL, PIKE)])
     assert merged[::2] == [ids[0], ids[3]]
     for one in ids[1:3]:
-        located = ledger.locate(one)
-        assert located is not None
-        assert located.entry.paragraph_id == merged[1]
-        assert located.entry.live
+        entry = located(ledger, one).entry
+        assert (entry.paragraph_id, entry.live) == (merged[1], True)
     again, ledger = renew(ledger, [paragraph(text) for text in texts])
     assert again == ids
 
@@ -257,9 +263,7 @@ def test_the_authors_id_wins_and_a_second_use_of_it_does_not_collide() -> None:
     book = [paragraph(LONG, author_id="mine"), paragraph("copy", author_id="mine")]
     ids, ledger = renew(Ledger(), book)
     assert ids == ["mine", paragraph("copy").content_id]
-    entry = ledger.resolve(paragraph(LONG).content_id)
-    assert entry is not None
-    assert entry.paragraph_id == "mine"
+    assert resolved(ledger, paragraph(LONG).content_id).paragraph_id == "mine"
 
 
 @given(st.lists(st.text("abc", min_size=1, max_size=12), max_size=12), st.data())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest
 from app.domain.document import BlockKind
 from app.domain.errors import StorageError
@@ -16,24 +17,23 @@ from tests.retrieval_fakes import FakeIndex
 OWLS = passage(
     "Owls are birds of prey. They hunt mice and voles at night without a sound.", "p-owls"
 )
+SAID = "They hunt mice and voles at night without a sound."
 QUESTION = "When do owls hunt mice and voles?"
+
+
+def links(answer: Answer) -> dict[str, str]:
+    return {one.quote: one.url for one in answer.citations}
 
 
 def test_link_of_a_citation_and_of_the_end_is_that_of_its_quote() -> None:
     answer = asyncio.run(World((OWLS,)).answering().answer(AskRequest(QUESTION)))
-    links = {one.quote: one.url for one in answer.citations}
-    assert links["They hunt mice and voles at night without a sound."] == (
-        f"{OWLS.url}:~:text=They%20hunt%20mice%20and"
-    )
+    assert links(answer)[SAID] == (f"{OWLS.url}:~:text=They%20hunt%20mice%20and")
 
 
 def test_a_quote_is_not_of_words_that_a_heading_has() -> None:
     owls = replace(OWLS, heading_path=("Birds", "They hunt mice and voles at night"))
     answer = asyncio.run(World((owls,)).answering().answer(AskRequest(QUESTION)))
-    links = {one.quote: one.url for one in answer.citations}
-    assert links["They hunt mice and voles at night without a sound."] == (
-        f"{OWLS.url}:~:text=voles%20at%20night%20without"
-    )
+    assert links(answer)[SAID] == (f"{OWLS.url}:~:text=voles%20at%20night%20without")
 
 
 def test_a_list_item_of_the_words_of_a_heading_is_found_by_what_follows_it() -> None:
@@ -42,8 +42,7 @@ def test_a_list_item_of_the_words_of_a_heading_is_found_by_what_follows_it() -> 
         OWLS, heading_path=(*items.heading_path, "How owls hunt voles"), start=60, end=140
     )
     answer = asyncio.run(World((items, below)).answering().answer(AskRequest(QUESTION)))
-    links = {one.quote: one.url for one in answer.citations}
-    assert links["How owls hunt voles"].endswith(":~:text=How%20owls%20hunt%20voles,-How")
+    assert links(answer)["How owls hunt voles"].endswith(":~:text=How%20owls%20hunt%20voles,-How")
 
 
 def test_a_quote_is_not_of_words_that_an_included_paragraph_has() -> None:
@@ -53,10 +52,7 @@ def test_a_quote_is_not_of_words_that_an_included_paragraph_has() -> None:
     page = chunk([*included, replace(OWLS, start=30, end=120)])
     use_case = replace(World((OWLS,)).answering(), links=LinkQuotes(FakeIndex([page])))
     answer = asyncio.run(use_case.answer(AskRequest(QUESTION)))
-    links = {one.quote: one.url for one in answer.citations}
-    assert links["They hunt mice and voles at night without a sound."] == (
-        f"{OWLS.url}:~:text=and%20voles%20at%20night"
-    )
+    assert links(answer)[SAID] == (f"{OWLS.url}:~:text=and%20voles%20at%20night")
 
 
 class BrokenIndex(FakeIndex):

@@ -171,8 +171,10 @@ def test_an_empty_index_says_how_to_fill_it() -> None:
         search(retrieve(index=FakeIndex([], [])), SearchQuery("queues"))
 
 
-def test_a_question_without_a_known_word_finds_nothing_by_bm25() -> None:
-    assert ids(search(retrieve(), SearchQuery("xyzzy", mode=SearchMode.SPARSE))) == []
+@pytest.mark.parametrize("feature_reranker", [False, True])
+def test_a_question_without_a_known_word_finds_nothing_by_bm25(*, feature_reranker: bool) -> None:
+    use_case = retrieve(feature_reranker=feature_reranker)
+    assert ids(search(use_case, SearchQuery("xyzzy", mode=SearchMode.SPARSE))) == []
 
 
 def test_each_language_among_the_books_is_searched_with_its_own_terms() -> None:
@@ -324,11 +326,6 @@ def test_a_long_question_asks_for_a_bounded_number_of_terms() -> None:
     question = "queues " + " ".join(f"word{n}" for n in range(500))
     assert ids(search(retrieve(index=index, feature_reranker=True), SearchQuery(question)))
     assert index.terms == MOST_TERMS
-
-
-def test_the_second_stage_of_nothing_found_is_nothing() -> None:
-    empty = retrieve(index=FakeIndex([]), feature_reranker=True)
-    assert search(empty, SearchQuery("queues")).hits == ()
 
 
 def test_a_follow_up_is_found_by_the_terms_of_the_turns_before_it() -> None:

@@ -15,7 +15,6 @@ from app.domain.chunking.config import (
     ChunkingConfig,
     FixedConfig,
     RecursiveConfig,
-    StrategyName,
 )
 from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.query import Hit
@@ -130,9 +129,3 @@ def test_the_context_budget_is_scaled(tmp_path: Path) -> None:
         limit = 600 * script_scale([TEXTS[language]] * 9, token_counter())
         assert sum(one.tokens for one in context) <= limit
     assert abs(contexts["hi"] - contexts["en"]) <= 4
-
-
-def test_the_strategy_in_characters_keeps_its_sizes(tmp_path: Path) -> None:
-    request = replace(_request(tmp_path / "book", "hi"), strategy=StrategyName.FIXED)
-    chunks = list(chunk_book(read_book(request.folder), request))
-    assert max(len(one.text_content) for one in chunks) <= 900

@@ -310,21 +310,6 @@ def test_a_folder_without_pages_is_an_error(tmp_path: Path) -> None:
         open_site_folder(tmp_path)
 
 
-def test_pages_in_other_encodings_and_broken_html_are_read(tmp_path: Path) -> None:
-    latin = '<meta charset="iso-8859-1"><title>Käuze</title><a href="b.html">weiter'
-    (tmp_path / "index.html").write_bytes(latin.encode("latin-1"))
-    (tmp_path / "b.html").write_bytes(b"<div>" * 200)
-    for name, data in {
-        "c": b"",
-        "d": b"<!-- never closed",
-        "e": b"\0\xff\xfe<a href='http://[x'>",
-    }.items():
-        (tmp_path / f"{name}.html").write_bytes(data)
-    site = only(tmp_path)
-    assert files(site) == ["index.html", "b.html", "c.html", "d.html", "e.html"]
-    assert site.title == "Käuze"
-
-
 def test_a_small_site_that_docusaurus_built() -> None:
     """Three editions; a closed group links its first page."""
     default, french, following = open_site_folder(FIXTURES / "docusaurus")

@@ -32,6 +32,12 @@ def verifier(*passages: Passage, question: str = "", translated: bool = False) -
     )
 
 
+def quoted(checked: Verifier, claim: str, paragraph_id: str = "p-eyes", around: str = "") -> str:
+    """Return the quote that bears the claim; "" if the paragraph does not."""
+    found = checked.verify(claim, paragraph_id, around)
+    return found.text if found else ""
+
+
 @pytest.mark.parametrize(
     ("claim", "quote"),
     [
@@ -48,9 +54,7 @@ def verifier(*passages: Passage, question: str = "", translated: bool = False) -
 def test_quote_is_the_shortest_run_of_sentences_that_bears_the_claim(
     claim: str, quote: str
 ) -> None:
-    found = verifier(EYES).verify(claim, "p-eyes")
-    assert found is not None
-    assert found.text == quote
+    assert quoted(verifier(EYES), claim) == quote
 
 
 @pytest.mark.parametrize(
@@ -66,43 +70,37 @@ def test_quote_is_the_shortest_run_of_sentences_that_bears_the_claim(
     ],
 )
 def test_claim_with_a_foreign_number_name_or_matter_is_not_supported(claim: str) -> None:
-    assert verifier(EYES).verify(f"It is said that {claim}" if claim else "", "p-eyes") is None
+    assert not quoted(verifier(EYES), f"It is said that {claim}" if claim else "")
 
 
-def test_paragraph_that_was_not_in_the_context_supports_nothing() -> None:
-    assert verifier(EYES).verify("The barn owl hunts at night.", "p-other") is None
-
-
-def test_neighbour_that_shares_a_word_is_not_taken_for_the_source() -> None:
-    assert verifier(EYES, MOUSE).verify("the barn owl hunts at night", "p-mouse") is None
+@pytest.mark.parametrize("paragraph_id", ["p-other", "p-mouse"])
+def test_a_paragraph_of_another_context_or_that_shares_a_word_is_no_source(
+    paragraph_id: str,
+) -> None:
+    assert not quoted(verifier(EYES, MOUSE), "the barn owl hunts at night", paragraph_id)
 
 
 def test_name_may_come_from_the_question_or_the_heading() -> None:
     claim = "As Athena knows, Owls hunt at night"
-    assert verifier(EYES).verify(claim, "p-eyes") is None
-    assert verifier(EYES, question="Tell Athena how owls hunt").verify(claim, "p-eyes")
+    assert not quoted(verifier(EYES), claim)
+    assert quoted(verifier(EYES, question="Tell Athena how owls hunt"), claim)
 
 
 def test_of_equal_quotes_the_one_nearest_to_the_sentence_around_the_claim_wins() -> None:
     text = passage("The owl sees red light. The mouse sees red light.", "p-1")
-    found = verifier(text).verify("red light", "p-1", "What the mouse sees is red light")
-    assert found is not None
-    assert found.text == "The mouse sees red light."
+    found = quoted(verifier(text), "red light", "p-1", "What the mouse sees is red light")
+    assert found == "The mouse sees red light."
 
 
 def test_code_is_quoted_whole() -> None:
     code = passage("x = 1\ny = x + 1\nprint(y)", "p-code", BlockKind.CODE)
-    found = verifier(code).verify("print(y)", "p-code")
-    assert found is not None
-    assert found.text == code.text
+    assert quoted(verifier(code), "print(y)", "p-code") == code.text
 
 
 def test_translated_answer_is_checked_by_its_numbers_and_names() -> None:
     checked = verifier(EYES, translated=True)
-    quote = checked.verify("La lechuza gira la cabeza 270 grados", "p-eyes")
-    assert quote is not None
-    assert "270" in quote.text
-    assert checked.verify("La lechuza gira la cabeza 300 grados", "p-eyes") is None
+    assert "270" in quoted(checked, "La lechuza gira la cabeza 270 grados")
+    assert not quoted(checked, "La lechuza gira la cabeza 300 grados")
 
 
 def test_a_claim_cites_a_paragraph_once_and_another_claim_by_the_same_number() -> None:
