@@ -7,5 +7,5 @@
   `passage_text`; what a text is: `bibliography`, `definitions`, `objectives`
 - figures: `figures`
 - citations: `cited_answer`, `verification`, `attribution`
-- phrases and suggestions: `notices`, `follow_ups`
+- phrases and suggestions: `notices`, `follow_ups`, `heading_questions`
 """
