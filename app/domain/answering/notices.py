@@ -181,3 +181,11 @@ def other_language(asked_in: str, language: str) -> str:
         return ""
     known = LANGUAGES.get(language)
     return in_language(_OTHER_LANGUAGE, asked_in).format((known and known.name) or language)
+
+
+def is_clarification(text: str) -> bool:
+    """Whether the text is a clarifying question, in any language."""
+    asked = (WHICH_BOOK, WHICH_CHAPTER, NO_SUCH_EXERCISE, NO_EXERCISES)
+    return text.startswith(
+        tuple(one.partition("{}")[0] for texts in asked for one in texts.values())
+    )
