@@ -24,6 +24,7 @@ from app.domain.answer import (
 )
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.cited_answer import CitedAnswerBuilder
+from app.domain.answering.conversation import about_the_book, resumed
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import paragraphs_to_read
@@ -140,14 +141,19 @@ class AnswerQuestion:
     async def _stream(
         self, request: AskRequest, scope: BookScope
     ) -> AsyncGenerator[AnswerEvent, None]:
-        said = tuple(words(request.question))
-        if reply := small_talk_reply(said):
+        if reply := small_talk_reply(words(request.question)):
             for event in _reply(reply, AnswerMode.SMALL_TALK):
                 yield event
             return
-        history = recent(request.history, HISTORY_TOKENS, self.count_tokens)
-        intent = None if request.selection else request.intent or intent_of(said)
-        read = await self._consult(replace(request, history=history), intent, scope)
+        history = about_the_book(request.history)
+        request = replace(
+            request,
+            question=resumed(request.question, request.history),
+            history=recent(history, HISTORY_TOKENS, self.count_tokens),
+        )
+        asked = request.intent or intent_of(words(request.question))
+        intent = None if request.selection else asked
+        read = await self._consult(request, intent, scope)
         if isinstance(read, Clarification):
             for event in _reply(read.text, AnswerMode.CLARIFICATION, read.sources):
                 yield event

@@ -59,24 +59,34 @@ class SuggestForPage:
             _exercises(ordered),
         )
 
-    def _questions(self, chunks: Iterable[Chunk]) -> Iterator[str]:
+    def _questions(self, chunks: Sequence[Chunk]) -> Iterator[str]:
         """Yield at most one question for each section that the site can link to."""
-        asked: set[tuple[str, ...]] = set()
-        sections: dict[str, tuple[str, ...]] = {}
-        """Address of a section -> its heading path."""
-        for chunk in chunks:
-            terms = partial(self.lexical.terms, language=chunk.language)
-            for passage in chunk.passages:
-                address = passage.url.partition(TEXT_DIRECTIVE)[0].rstrip("#")
-                # A heading in HTML, such as one in a note, may have no anchor of its own.
-                own = sections.setdefault(address, passage.heading_path) == passage.heading_path
-                if passage.heading_path in asked or not own:
-                    continue
-                alone = replace(chunk, passages=(passage,), heading_path=passage.heading_path)
-                found = suggestions(frozenset(), [Hit(alone, 0.0)], terms, chunk.language)
-                for question in islice(found, 1):
-                    asked.add(passage.heading_path)
-                    yield question
+        seen: set[str] = set()
+        for section in _sections(chunks):
+            terms = partial(self.lexical.terms, language=section.language)
+            found = suggestions(frozenset(), [Hit(section, 0.0)], terms, section.language)
+            question = next((one for one in found if one not in seen), None)
+            if question:
+                seen.add(question)
+                yield question
+
+
+def _sections(chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Return each section of the page as one chunk.
+
+    A section that has the address of an earlier one is left out: a heading in HTML, such as one in
+    a note, may have no anchor of its own.
+    """
+    owners: dict[str, tuple[str, ...]] = {}
+    found: dict[tuple[str, ...], Chunk] = {}
+    for chunk in chunks:
+        for passage in chunk.passages:
+            path = passage.heading_path
+            address = passage.url.partition(TEXT_DIRECTIVE)[0].rstrip("#")
+            if owners.setdefault(address, path) == path:
+                before = found[path].passages if path in found else ()
+                found[path] = replace(chunk, passages=(*before, passage), heading_path=path)
+    return [*found.values()]
 
 
 def _exercises(chunks: Iterable[Chunk]) -> tuple[Passage, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -28,11 +29,8 @@ def suggested(question: str, *passages: Passage, language: str = "en") -> list[s
     return list(suggestions(terms(question), [hit, hit], terms, language))
 
 
-def test_terms_and_section_of_what_was_found_are_suggested_once_and_not_what_was_asked() -> None:
-    assert suggested("What is photosynthesis?", LIGHT) == [
-        'What does "Chlorophyll" mean?',
-        'What does the book say about "Energy from light"?',
-    ]
+def test_terms_of_what_was_found_are_suggested_once_and_not_what_was_asked() -> None:
+    assert suggested("What is photosynthesis?", LIGHT) == ['What does "Chlorophyll" mean?']
 
 
 def test_a_heading_that_asks_is_taken_as_it_is() -> None:
@@ -46,6 +44,77 @@ NO_SUBJECTS = (
     "Practical Exercise: Tune a model",
 )
 LABELS = ("Note", "Warning", "Example 3.1", "N.B.", "Step 2")
+
+
+@pytest.mark.parametrize(
+    ("heading", "text", "question"),
+    [
+        ("2.1 Building the Index", "The index is written.", "How do I build the index?"),
+        ("Running a Search System", "It runs.", "How do I run a search system?"),
+        ("Splitting sentences", "Cut.", "How do I split sentences?"),
+        ("Using Rust with Your Editor", "In Rust, one edits.", "How do I use Rust with my editor?"),
+        ("How to choose a size", "Small.", "How do I choose a size?"),
+        ("Add a callback", "Write it.", "How do I add a callback?"),
+        ("What k1 does", "It saturates.", "What does k1 do?"),
+        ("What information retrieval is", "It finds.", "What is information retrieval?"),
+        ("How the book is built", "By hand.", "How is the book built?"),
+        ("How pumps work", "They pump.", ""),
+        ("What goes wrong, and where", "All.", "What goes wrong, and where?"),
+        ("Inverse Frequency", "An inverse frequency is a weight.",
+         'What does "inverse frequency" mean?'),
+        ("Lists versus trees", "Both.", "What is the difference between lists and trees?"),
+        ("DNA and RNA", "RNA differs from DNA.", "What is the difference between DNA and RNA?"),
+        ("DNA and RNA", "DNA is long. RNA is short.", ""),
+        ("Building blocks", "They are small.", ""),
+        ("Running time", "It is long.", ""),
+        ("Loading and saving", "Both.", ""),
+        ("Defining and Using Structs", "Both.", ""),
+        ("Silent flight", "It makes no sound.", ""),
+        ("Summary", "All in all.", ""),
+        ("Chapter learning objectives", "You will see.", ""),
+        ("Exercise 7.1", "Do it.", ""),
+    ],
+)  # fmt: skip
+def test_a_heading_is_suggested_if_it_makes_a_question(
+    heading: str, text: str, question: str
+) -> None:
+    found = suggested("What is rain?", passage(text, heading_path=(heading,)))
+    assert found == ([question] if question else [])
+
+
+def test_headings_are_read_in_the_books_language_and_asked_in_the_readers() -> None:
+    told = passage(
+        "Listen sind flach, während Bäume tief sind.", heading_path=("Listen und Bäume",)
+    )
+    book = replace(chunk((told,)), language="de")
+    asks = partial(suggestions, frozenset(), [Hit(book, 1.0)], terms)
+    assert list(asks("de")) == ["Was ist der Unterschied zwischen Listen und Bäume?"]
+    assert list(asks("fr")) == ["Quelle est la différence entre Listen et Bäume ?"]
+    english = passage("It is written.", heading_path=("Building the Index",))
+    assert (
+        list(
+            suggestions(
+                frozenset(), [Hit(replace(chunk((english,)), language="de"), 1.0)], terms, "en"
+            )
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "suggested_too"),
+    [
+        ("Why does a fringe make the flight silent?", True),
+        ("Name two prey animals.", False),
+        ("Look at the picture. What is it?", False),
+        (f"Why does {'a very ' * 20} soft fringe help?", False),
+    ],
+)
+def test_an_exercise_is_suggested_if_it_is_one_short_question(
+    text: str, suggested_too: bool
+) -> None:
+    exercise = passage(text, kind=BlockKind.EXERCISE, heading_path=("Tasks",))
+    assert suggested("What is rain?", exercise) == [text] * suggested_too
 
 
 @pytest.mark.parametrize(

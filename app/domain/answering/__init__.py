@@ -1,11 +1,12 @@
 """Answering: question analysis, extraction, verification of citations, refusal.
 
-- the question: `request`, `part_requests`, `small_talk`, `forms`, `question_analysis`
+- the question: `request`, `conversation`, `part_requests`, `small_talk`, `forms`,
+  `question_analysis`
 - whether the book answers it: `answerability`
 - chapters and exercises on request: `chapters`, `chapter_answers`, `exercises`
 - extractive answers: `extraction_input`, `units`, `relevance`, `passages`, `extractive`,
   `passage_text`; what a text is: `bibliography`, `definitions`, `objectives`
 - figures: `figures`
 - citations: `cited_answer`, `verification`, `attribution`
-- phrases and suggestions: `notices`, `follow_ups`
+- phrases and suggestions: `notices`, `follow_ups`, `heading_questions`
 """

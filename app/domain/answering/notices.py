@@ -125,18 +125,18 @@ TERM_QUESTION = {
     "ru": "Что означает «{}»?",
 }
 """Follow-up question about a term."""
-SECTION_QUESTION = {
-    "en": 'What does the book say about "{}"?',
-    "es": "¿Qué dice el libro sobre «{}»?",
-    "de": "Was sagt das Buch über „{}“?",
-    "fr": "Que dit le livre de « {} » ?",
-    "pt": "O que diz o livro sobre «{}»?",
-    "it": "Che cosa dice il libro su «{}»?",
-    "zh": "关于“{}”，书中怎么说？",
-    "ja": "「{}」について、この本には何が書かれていますか？",
-    "ru": "Что говорится в книге о «{}»?",
+DIFFERENCE_QUESTION = {
+    "en": "What is the difference between {} and {}?",
+    "es": "¿Qué diferencia hay entre {} y {}?",
+    "de": "Was ist der Unterschied zwischen {} und {}?",
+    "fr": "Quelle est la différence entre {} et {} ?",
+    "pt": "Qual é a diferença entre {} e {}?",
+    "it": "Che differenza c'è tra {} e {}?",
+    "zh": "{}和{}有什么区别？",
+    "ja": "{}と{}の違いは何ですか？",
+    "ru": "В чём разница: «{}» и «{}»?",
 }
-"""Follow-up question about a section."""
+"""Follow-up question about two things that a section compares."""
 
 GREETING = {
     "en": "Hello! Ask me anything about the book.",
@@ -173,3 +173,11 @@ def other_language(asked_in: str, language: str) -> str:
         return ""
     known = LANGUAGES.get(language)
     return in_language(_OTHER_LANGUAGE, asked_in).format((known and known.name) or language)
+
+
+def is_clarification(text: str) -> bool:
+    """Whether the text is a clarifying question, in any language."""
+    asked = (WHICH_BOOK, WHICH_CHAPTER, NO_EXERCISES)
+    return text.startswith(
+        tuple(one.partition("{}")[0] for texts in asked for one in texts.values())
+    )

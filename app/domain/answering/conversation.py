@@ -1,0 +1,73 @@
+"""Reads a question in its conversation: what a reply completes, and which turns to skip."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from app.domain.answering.notices import is_clarification
+from app.domain.answering.part_requests import intent_of
+from app.domain.answering.small_talk import small_talk_reply
+from app.domain.retrieval.query import Turn
+from app.domain.terms import words
+
+_YES = frozenset(
+    "yes|yes please|yeah|yep|yup|right|correct|exactly|sí|sí por favor|ja|ja bitte|ja genau|genau"
+    "|oui|oui s il vous plaît|sim|sim por favor|sì|sì grazie|是|是的|对|はい|да".split("|")
+)
+_DID_YOU_MEAN = re.compile(
+    r"(?:d(?:id|o) you (?:perhaps )?mean|(?:meinten|meinen) Sie|¿?(?:quiso|quería|quieres) decir"
+    r"|vouli?ez-vous dire|(?:você )?quis dizer|intendevi|intendeva)[\s:]+(?P<asked>[^\n]+?)"
+    r"\s*\?[\s\"'*_\u201d\u00bb]*$",
+    re.IGNORECASE,
+)
+_MARKS = " \"'*_\u201c\u201d\u201e\u00ab\u00bb?"
+
+
+def resumed(question: str, history: Sequence[Turn]) -> str:
+    """Return the question that a reply to the assistant's question completes; else `question`.
+
+    "Yes" after "Did you mean the inverted index?" asks about that. "Chapter 2" after "summarise the
+    chapter" and "Which chapter do you mean?" is a request for the summary of chapter 2.
+    """
+    replied = history[-1] if history else None
+    if replied is None or replied.role == "user":
+        return question
+    suggested = _DID_YOU_MEAN.search(replied.content.strip())
+    if suggested and " ".join(words(question)) in _YES:
+        return f"{suggested['asked'].strip(_MARKS)}?"
+    if is_clarification(replied.content):
+        before = next((one.content for one in reversed(history) if one.role == "user"), "")
+        return next(filter(_is_request, _together(before, question)), question)
+    return question
+
+
+def _together(before: str, reply: str) -> Iterator[str]:
+    """Yield request and reply as one text: with the request's numbers, and without them."""
+    said = words(reply)
+    kept = [word for word in words(before) if word not in said]
+    yield " ".join([*kept, *said])
+    yield " ".join([*(word for word in kept if not word.isdigit()), *said])
+
+
+def _is_request(text: str) -> bool:
+    return intent_of(words(text)) is not None
+
+
+def about_the_book(history: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return the turns without small talk, without clarifying questions and what they reply to.
+
+    A follow-up then refers to the last question about the book.
+    """
+    return tuple(_without_asides(history))
+
+
+def _without_asides(history: Sequence[Turn]) -> Iterator[Turn]:
+    skipped = False
+    for turn, reply in zip_longest(history, history[1:]):
+        if turn.role == "user":
+            clarified = reply is not None and is_clarification(reply.content)
+            skipped = clarified or bool(small_talk_reply(words(turn.content)))
+        if not skipped:
+            yield turn
