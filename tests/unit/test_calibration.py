@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.domain.answering.answerability import RefusalPolicy
@@ -15,20 +15,13 @@ from app.domain.evaluation.calibration import (
 )
 
 
-def curve(own: list[float], foreign: list[float], current: float = 0.4) -> RefusalCurve:
+def curve(own: list[float], foreign: list[float]) -> RefusalCurve:
     found = refusal_curve(
         [*((True, score) for score in own), *((False, score) for score in foreign)],
-        RefusalPolicy(current, 0.7),
+        RefusalPolicy(0.4, 0.7),
     )
     assert found
     return found
-
-
-def test_a_question_is_refused_below_the_threshold() -> None:
-    found = curve([0.4, 0.6, 0.8, 1.0], [0.1, 0.4, 0.7], current=0.5).current
-    assert (found.recall, found.answerable_refused) == (2 / 3, 1 / 4)
-    at = curve([0.4, 0.6], [0.1], current=0.4).current
-    assert at.answerable_refused == 0
 
 
 def test_the_suggestion_parts_two_sorts_that_can_be_parted_half_way() -> None:
@@ -50,12 +43,6 @@ def test_the_suggestions_refuse_one_in_fifty_and_leave_one_in_seven_unanswered()
     )
 
 
-def test_the_current_points_are_those_of_the_policy() -> None:
-    found = curve([0.5, 0.8], [0.1], current=0.3)
-    assert (found.current.threshold, found.current_answer.threshold) == (0.3, 0.7)
-    assert (found.current.answerable_refused, found.current_answer.answerable_refused) == (0, 0.5)
-
-
 @pytest.mark.parametrize(
     "judged",
     [[], [(True, 0.5)], [(False, 0.5)], [(True, None), (False, 0.2)]],
@@ -71,11 +58,13 @@ _scores = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
 @given(_scores, _scores)
+@example([0.4, 0.6, 0.8, 1.0], [0.1, 0.4, 0.7])  # at the threshold is not below it
 def test_the_curve_agrees_with_counting_and_no_threshold_beats_the_suggestion(
     own: list[float], foreign: list[float]
 ) -> None:
     found = curve(own, foreign)
-    for point in [*found.curve, found.current, found.suggested]:
+    assert (found.current.threshold, found.current_answer.threshold) == (0.4, 0.7)
+    for point in [*found.curve, found.current, found.current_answer, found.suggested]:
         wrong = [score for score in own if score < point.threshold]
         right = [score for score in foreign if score < point.threshold]
         assert point.recall == pytest.approx(len(right) / len(foreign))
