@@ -19,11 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.backup_file import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.qdrant.server import ServerIndex
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
 from app.api.responses import answer_json
@@ -40,7 +38,7 @@ from app.services.ports import BookStore, IndexPoint, Snapshot
 from app.settings import Settings
 from tests.command_line import Run
 from tests.index_points import points, publish
-from tests.index_stores import KEY, NOT_RUN, URL, real_server
+from tests.index_stores import KEY, NOT_RUN, URL, index_of, memory_client, real_server
 from tests.ingesting import edit, make_book
 from tests.serving import Silent, offline_settings
 
@@ -57,11 +55,8 @@ async def embedded(home: Path) -> AsyncIterator[BookStore]:
 
 @asynccontextmanager
 async def in_memory(_: Path) -> AsyncIterator[BookStore]:
-    client = AsyncQdrantClient(":memory:")
-    try:
-        yield ServerIndex(client, "textbook", "http://localhost:6333")
-    finally:
-        await client.close()
+    async with memory_client() as client:
+        yield index_of(client)
 
 
 @asynccontextmanager
@@ -138,10 +133,7 @@ async def test_every_bit_is_restored_in_an_empty_index(
         done = await back_up(old, here, file)
         assert ([one.chunks for one in done.books], done.faults) == ([300, 5], ())
         restored = await restore(new, there, file)
-        assert [(one.book, one.generation) for one in restored.books] == [
-            (BOOK, 3),
-            ("other", 1),
-        ]
+        assert [(one.book, one.generation) for one in restored.books] == [(BOOK, 3), ("other", 1)]
         assert bits(await stored(new)) == bits(await stored(old))
         manifests = [await index.manifest(BOOK) for index in (old, new)]
         assert len({replace(one, size_bytes=0) for one in manifests if one}) == 1
@@ -356,10 +348,7 @@ async def _answers(rag: Application, questions: Sequence[str]) -> list[str]:
 
 @pytest.mark.parametrize(
     "target",
-    [
-        "embedded",
-        pytest.param("server", marks=pytest.mark.skipif(not URL, reason=NOT_RUN)),
-    ],
+    ["embedded", pytest.param("server", marks=pytest.mark.skipif(not URL, reason=NOT_RUN))],
 )
 def test_fifty_questions_get_the_same_answers_byte_for_byte(
     target: str, home: Path, sample_book: Path

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import shlex
-import socket
 import subprocess
 import sys
 from importlib import metadata
@@ -15,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from app.cli import main
-from app.cli.serving import say_where
-from app.settings import Settings, variable
-from tests.command_line import KEYS, Run
+from app.settings import Settings
+from tests.command_line import Run
 from tests.openai_double import OpenAIDouble
 
 BOOK = {
@@ -274,43 +272,6 @@ def test_what_a_command_does_not_use_is_not_loaded(home: Path, program: str, unu
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("RAG_PORT", "0"),
-        ("RAG_PRICES", "{"),
-        ("RAG_PRICES.a.searches", '{"a": {"searches": -1}}'),
-        ("RAG_PRICES.a.input", '{"a": {"input": 1}}'),
-        ("RAG_OPEN", "perhaps"),
-        ("RAG_SOLUTIONS", "magic"),
-        ("RAG_BUDGET_DAY", "inf"),
-        ("RAG_BUDGET_MONTH", "-1"),
-        ("RAG_CONTEXT_TOKENS", "0"),
-        ("RAG_OPENAI_BASE_URL", "http://127.0.0.1:99999"),
-        ("RAG_OPENAI_BASE_URL", "http://[::1"),
-        ("RAG_COHERE_BASE_URL", "ftp://host.example"),
-        ("RAG_PUBLIC_URL", "https://"),
-        ("QDRANT_URL", "http://127.0.0.1:99999"),
-        ("QDRANT_URL", "ftp://host.example"),
-        ("QDRANT_URL", "http://"),
-        ("QDRANT_URL", "http://a.example:6333, http://[::1"),
-        ("QDRANT_URL", " , "),
-        ("RAG_HOME", "/dev/null"),
-    ],
-)
-def test_a_wrong_setting_is_named_as_it_is_set(run: Run, name: str, value: str) -> None:
-    result = run("books", **{name.split(".", maxsplit=1)[0]: value})
-    (line,) = result.err.splitlines()
-    assert (result.code, line.startswith(f"textbook-rag: {name}: ")) == (2, True)
-
-
-def test_a_state_folder_that_is_a_file_is_named(run: Run, home: Path) -> None:
-    (home / "file").write_text("")
-    for command in (["books"], ["ingest", home], ["serve"]):
-        result = run(*command, RAG_HOME=str(home / "file"))
-        assert (result.code, "RAG_HOME: " in result.err) == (2, True)
-
-
 def test_an_output_that_cannot_be_written_is_one_line() -> None:
     command = [sys.executable, "-m", "app.cli", "--version"]
     with Path("/dev/full").open("w") as full:
@@ -339,78 +300,6 @@ def test_an_interrupted_command_is_one_line(run: Run, monkeypatch: pytest.Monkey
     assert result.err == "textbook-rag: stopped; the index is unchanged\n"
 
 
-def test_a_password_in_a_wrong_address_is_not_shown(run: Run) -> None:
-    result = run("books", QDRANT_URL="http://user:secret@host.example:99999")
-    assert result.code == 2
-    assert "secret" not in result.err
-    assert "host.example:99999" in result.err
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("RAG_HOST", "garbage"),
-        ("QDRANT_API_KEY", "kéy"),
-        ("RAG_TRUSTED_PROXIES", "10.0.0.0/99"),
-        ("RAG_ALLOWED_ORIGINS", "https://*.book.example"),
-        ("RAG_QUESTION_LOG_URL", "http://"),
-    ],
-)
-def test_a_wrong_setting_of_a_server_is_named_before_it_starts(
-    run: Run, name: str, value: str
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-    other = {"RAG_QUESTION_LOG_DAYS": "90"}
-    if name == "QDRANT_API_KEY":
-        other["QDRANT_URL"] = "http://127.0.0.1:9"
-    result = run("serve", "--port", port, **other, **{name: value})
-    (line,) = [one for one in result.err.splitlines() if one.startswith("textbook-rag: ")]
-    assert (result.code, name in line) == (2, True)
-    assert "Traceback" not in result.err
-
-
-def test_an_empty_setting_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*map(variable, Settings.model_fields), *KEYS):
-        monkeypatch.delenv(name, raising=False)
-    plain = Settings(_env_file=None)
-    for name in ("CO_API_KEY", "RAG_HOST", "RAG_PORT", "RAG_OPENAI_MODEL", "RAG_BUDGET_DAY"):
-        monkeypatch.setenv(name, " ")
-    assert Settings(_env_file=None) == plain
-    monkeypatch.setenv("RAG_OPENAI_MODEL", " qwen3\r")
-    assert Settings(_env_file=None).openai_model == "qwen3"
-
-
-def test_a_misspelled_setting_is_reported(run: Run, home: Path) -> None:
-    (home / ".env").write_text("rag_refusal_treshold=0.2\n", "utf-8")
-    result = run("books", RAG_SOMETHING_ELSE="1", RAG_HOST="::1")
-    assert result.code == 0
-    assert [line for line in result.err.splitlines() if "warning" in line] == [
-        (
-            "textbook-rag: warning: RAG_REFUSAL_TRESHOLD is not a setting; "
-            "did you mean RAG_REFUSAL_THRESHOLD?"
-        ),
-        "textbook-rag: warning: RAG_SOMETHING_ELSE is not a setting; see .env.example",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("host", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)]
-)
-def test_a_taken_port_is_one_line(run: Run, host: str, family: socket.AddressFamily) -> None:
-    try:
-        taken = socket.create_server((host, 0), family=family)
-    except OSError:
-        pytest.skip(f"needs {host}")
-    with taken:
-        port = taken.getsockname()[1]
-        result = run("serve", "--port", str(port), RAG_HOST=host)
-    (line,) = result.err.splitlines()
-    assert result.code == 2
-    assert f"{host}:{port} (Address already in use" in line
-    assert "--port" in line
-
-
 @pytest.mark.parametrize("command", ["ask hi", "ask Why?", "search lamp", "books", "links owls"])
 def test_without_a_book_the_folder_that_was_searched_is_named(
     run: Run, home: Path, command: str
@@ -419,19 +308,6 @@ def test_without_a_book_the_folder_that_was_searched_is_named(
     assert (told.code, told.out) == (0 if command == "books" else 2, "")
     assert "no book is indexed yet" in told.err
     assert str(home.resolve() / "state") in told.err
-
-
-@pytest.mark.parametrize(
-    ("host", "address"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::1", "[::1]")]
-)
-def test_on_a_terminal_serve_says_what_to_open(
-    host: str, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings = Settings(_env_file=None, host=host, port=8001)
-    say_where(settings)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    say_where(settings)
-    assert capsys.readouterr().err == f"Open http://{address}:8001 (Ctrl+C stops)\n"
 
 
 def test_a_book_without_an_address_is_warned_of(run: Run, tiny: Path) -> None:

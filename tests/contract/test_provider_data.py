@@ -360,12 +360,7 @@ def reranker(sdk: Any) -> CohereReranker:
 
 def embedder(sdk: Any) -> CohereEmbedder:
     return CohereEmbedder(
-        sdk,
-        unlimited(),
-        free_calls(),
-        count_words,
-        model="embed-v4.0",
-        dimension=256,
+        sdk, unlimited(), free_calls(), count_words, model="embed-v4.0", dimension=256
     )
 
 
