@@ -28,7 +28,13 @@ from app.services.ports import SparseEncoder
 FINGERPRINT = "definitions-5"
 """Version of the encoding. Change it with every change that affects the vectors of chunks."""
 
-_SENTENCE_END = re.compile(r"(?<=[.?!])\s+|\n")
+_CLAUSE_END = re.compile(
+    r"(?<=[.?!])\s+|\n|,?\s(?:and|or|und|y|et|e)\s"
+    r"(?=(?:what|how|why|when|where|which|who|wie|warum|wann|welche[rsn]?|qué|cómo|cuándo|dónde"
+    r"|comment|pourquoi|quand|quando|perché)\b)",
+    re.IGNORECASE,
+)
+"""Between the questions of "what does k1 do and what happens if it is 0?"."""
 
 _DEFINITION = 1.0
 """Weight of a definition term. It needs no higher one: its inverse document frequency is high."""
@@ -71,7 +77,7 @@ class LexicalEncoder:
     ) -> dict[tuple[int, ...], float]:
         """Return the terms whose definition the question may ask for, as `question_targets`.
 
-        A sentence of the question may ask for one, too. Terms that are `absent` from the book are
+        A clause of the question may ask for one, too. Terms that are `absent` from the book are
         no part of a term that it defines.
         """
         framing = (QUESTION_FRAME_WORDS, COMPARISON_WORDS)
@@ -79,10 +85,10 @@ class LexicalEncoder:
             *self.ordered_terms(" ".join(one.get(language, "") for one in framing), language),
             *absent,
         }
-        terms = [self.ordered_terms(one, language) for one in _SENTENCE_END.split(question)]
-        of_sentences = (definition_targets(one, frame_words) for one in terms)
+        terms = [self.ordered_terms(one, language) for one in _CLAUSE_END.split(question)]
+        of_clauses = (definition_targets(one, frame_words) for one in terms)
         whole = question_targets(self.ordered_terms(question, language), frame_words)
-        return whole | dict.fromkeys(frozenset().union(*of_sentences), 1.0)
+        return whole | dict.fromkeys(frozenset().union(*of_clauses), 1.0)
 
     def _encoded(self, text: str, language: str) -> frozenset[int]:
         return frozenset(self.sparse.terms(text, language, query=True))

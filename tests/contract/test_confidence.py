@@ -121,10 +121,23 @@ def test_ask_prints_the_confidence(
     assert ("Nearest sections:" in told) is (confidence == "not_in_book")
 
 
-def test_an_abbreviation_is_understood_as_the_book_introduces_it(tmp_path: Path) -> None:
-    settings = offline_settings(tmp_path)
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    settings = offline_settings(tmp_path_factory.mktemp("sample"))
     ingest(settings, sample_request())
     with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
-        body = asked(client, "which things can go wrong in a rag pipeline")
+        yield client
+
+
+def test_an_abbreviation_is_understood_as_the_book_introduces_it(sample: httpx.Client) -> None:
+    body = asked(sample, "which things can go wrong in a rag pipeline")
     assert body["confidence"] == "answered"
     assert body["citations"][0]["heading_path"][-1] == "What goes wrong, and where"
+
+
+def test_a_section_about_the_subject_comes_before_a_listing_that_quotes_the_question(
+    sample: httpx.Client,
+) -> None:
+    body = asked(sample, "what does k1 do and what happens if I set it to zero?")
+    assert body["citations"][0]["heading_path"][-1] == "What k1 does"
+    assert "only presence counts" in body["answer"]

@@ -51,6 +51,7 @@ def test_words_that_the_book_lacks_are_no_part_of_the_term() -> None:
         ("What's the point of a cell?", True),
         ("whats a cell", True),
         ("What is a cell? The name tells me nothing.", True),
+        ("what does a cell do and how would a plant without water look?", True),
         ("Cells?? I never saw that word before, what is it", True),
         ("What is a cell wall?", True),  # half of the question
         ("How do cells divide?", True),

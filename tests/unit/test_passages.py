@@ -47,6 +47,22 @@ def test_a_listing_is_shown_in_a_fence_with_the_paragraph_that_leads_in_to_it() 
     assert shown.paragraph_ids == ("p-lead", "p-code")
 
 
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("How do we sort long tokens of owls?", "p-prose"),
+        ("Show code to sort long tokens", "p-code"),
+    ],
+)
+def test_a_listing_comes_first_only_if_the_question_asks_for_code(
+    question: str, first: str
+) -> None:
+    code = in_section("owls.sort(tokens, long)", "code", BlockKind.CODE)
+    text = "We sort tokens when the file is written, so that the work is done once, in the evening."
+    prose = in_section(text, "prose")
+    assert extracted(question, code, prose).passages[0].paragraph_ids[0] == first
+
+
 def test_a_short_paragraph_goes_on_with_the_next_of_its_section() -> None:
     first = passage("The mitochondrion makes ATP.", "p-1")
     second = passage("Making ATP takes sugar and oxygen.", "p-2")

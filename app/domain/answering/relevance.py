@@ -91,6 +91,9 @@ _OTHER_FORM = 0.5
 "tokenizer"."""
 
 
+_LISTING = 0.5
+"""Factor on the terms of a listing if the question asks for no code. Of the students' 113
+development questions one more shows the key facts with it."""
 _LONG = 120
 """Words of a paragraph of size 1."""
 _LEAD_IN_CHARS = 200
@@ -166,11 +169,13 @@ class Relevance:
         lead_in = question.terms(said_before)
         around = question.terms(passage.text) | lead_in
         around |= question.terms(" ".join(passage.heading_path))
-        retrieval, context = self._retrieval(at), self._weight(around)
+        unasked = passage.kind is BlockKind.CODE and BlockKind.CODE not in question.asked_kinds
+        evidence = _LISTING if unasked else 1.0
+        retrieval, context = self._retrieval(at), evidence * self._weight(around)
         for unit in units:
             features = Features(
                 retrieval=retrieval,
-                coverage=self._weight(question.terms(unit.text) | lead_in),
+                coverage=evidence * self._weight(question.terms(unit.text) | lead_in),
                 context=context,
                 similarity=self.similarities[at] if self.similarities else 0.0,
                 unit_similarity=self.cosines.get(self._compared(unit, said_before), 0.0),

@@ -92,9 +92,10 @@ def heading_targets(chunk: Chunk, terms_of: TermsOf) -> frozenset[tuple[int, ...
 
 
 def sentences(passage: Passage) -> list[str]:
-    """Split approximately into sentences; code is one sentence, a heading has none."""
-    if passage.kind is BlockKind.HEADING:
+    """Split approximately into sentences; headings and code have none.
+
+    A listing as one sentence would hold more of a question's words than any sentence of prose.
+    """
+    if passage.kind in (BlockKind.HEADING, BlockKind.CODE):
         return []
-    if passage.kind is BlockKind.CODE:
-        return [passage.text]
     return _SENTENCE_END.split(passage.text)
