@@ -112,8 +112,8 @@ def test_a_page_without_a_chapter_is_its_own_chapter() -> None:
     assert found == SearchFilter(books=(BookId("book"),), files=("b.md",))
 
 
-def test_the_readers_page_decides_between_near_equals_only() -> None:
-    a, b, c = (Hit(chunk, score) for chunk, score in zip(CHUNKS, (0.9, 0.85, 0.5), strict=False))
+def test_the_readers_page_counts_more_but_not_beside_what_is_far_better() -> None:
+    a, b, c = (Hit(chunk, score) for chunk, score in zip(CHUNKS, (0.9, 0.6, 0.25), strict=False))
     assert page_preferred([a, b, c], PLACE)[0].chunk is b.chunk
     on_c = page_preferred([a, b, c], replace(PLACE, file="c.md"))
     assert [hit.chunk for hit in on_c] == [a.chunk, b.chunk, c.chunk]

@@ -15,9 +15,10 @@ from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter, Turn
 from app.domain.terms import words
 
-ON_PAGE = 1.1
-"""Factor on the score of hits on the reader's page if no scope is set: it decides between hits with
-nearly equal scores."""
+ON_PAGE = 2.0
+"""Factor on the score of hits on the reader's page if no scope is set. Of 139 students' and table
+questions the key facts are shown for 105 on the page that has them, for 100 on any other page of
+the book; with 1.1 for 102 and 101, with 3 for 106 and 100."""
 
 
 class Scope(StrEnum):
@@ -64,7 +65,7 @@ def narrowed(
 
 
 def page_preferred(hits: Sequence[Hit], place: PageLocation) -> tuple[Hit, ...]:
-    """Sort the hits by score, with a small bonus for those on the reader's page."""
+    """Sort the hits by score, with a bonus for those on the reader's page."""
     weighed = [
         replace(hit, score=min(1.0, hit.score * ON_PAGE))
         if (hit.chunk.book, hit.chunk.file) == (place.book, place.file)
