@@ -140,9 +140,14 @@ def test_no_line_has_what_a_provider_said(served: World, status: int) -> None:
     assert served.double.key not in text
 
 
-def test_the_cause_of_a_5xx_stands_with_its_request_id(served: World) -> None:
-    served.double.fail(Fault(kind="drop"), Fault(kind="drop"), endpoint="chat")
-    failed = served.ask(question=UNSURE)
+def test_the_cause_of_a_5xx_stands_with_its_request_id(owl_home: Path, tmp_path: Path) -> None:
+    with world(owl_home, tmp_path, RAG_RERANKER="none") as served:
+        served.double.fail(Fault(kind="drop"), Fault(kind="drop"), endpoint="chat")
+        failed = served.ask(question=UNSURE)
+        assert_the_cause_is_logged(served, failed)
+
+
+def assert_the_cause_is_logged(served: World, failed: httpx.Response) -> None:
     assert failed.status_code == 503
     request_id = failed.json()["request_id"]
     line = only(served.lines_of(request_id), "http.request_failed", request_id)
