@@ -1,4 +1,4 @@
-"""Small files that prove their own content: the first line is the hash of the rest."""
+"""Small text files whose first line is the SHA-256 of the rest."""
 
 from __future__ import annotations
 
