@@ -12,6 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from app.adapters.reading.blocks import page_drafts
+from app.adapters.reading.boilerplate import without_boilerplate
 from app.adapters.reading.documents import PageDraft, PageInfo, build_document, draft_page
 from app.adapters.reading.images import resolve_images
 from app.adapters.reading.markdown.includes import Expanded, expand
@@ -80,6 +81,8 @@ def read_book(
     drafts = list(reading.pages(opened, files, advance))
     if not drafts:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
+    if isinstance(opened, SitePages):
+        drafts = reading.without_boilerplate(drafts)
     included = {name: files.text(name) for name in files.partials}
     for name, text in included.items():
         reading.warn_of_injections(text, name)
@@ -189,6 +192,14 @@ class _Reading:
         if empty:
             message = f"{counted(empty)} without text if scripts do not run"
             self._warnings.append(SourceWarning(message, empty[0], 0))
+
+    def without_boilerplate(self, drafts: Sequence[PageDraft]) -> list[PageDraft]:
+        """Leave out what stands around the content of most pages, with one warning."""
+        kept, count = without_boilerplate(drafts)
+        if count:
+            message = f"{count:,} blocks left out that most pages begin or end with"
+            self._warnings.append(SourceWarning(message, drafts[0].info.file, 0))
+        return kept
 
     def _built_page(self, info: PageInfo, html: bytes) -> PageDraft | None:
         root = parse(marked(html) if self._mark else html, info.file)
