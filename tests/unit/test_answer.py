@@ -28,11 +28,11 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
+from app.domain.indexed_book import BookList
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import Turn
 from app.services.answer_question import AnswerQuestion
 from app.services.generators import ExtractiveGenerator, TextDiscarded
-from app.services.ports import BookList
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
 LIGHT = passage(

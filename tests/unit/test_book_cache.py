@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import replace
 
+from app.domain.indexed_book import BookList, BookManifest
 from app.services.book_cache import BookCache
-from app.services.ports import BookList, BookManifest
 from tests.retrieval_fakes import make_manifest
 
 

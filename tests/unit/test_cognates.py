@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from app.domain.indexed_book import BookList, BookManifest
 from app.domain.retrieval.query import SearchMode, SearchQuery
 from app.services.cognates import MOST_BOOKS, FindCognates, cognates, folded
 from app.services.lexical import LexicalEncoder
-from app.services.ports import BookList, BookManifest
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 from tests.retrieval_fakes import (
