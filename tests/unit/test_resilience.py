@@ -128,6 +128,9 @@ def test_a_late_failure_does_not_prolong_the_pause(breaker: CircuitBreaker, cloc
     assert end_with(breaker)
 
 
+# --- time limits --------------------------------------------------------------------------------
+
+
 async def hang() -> None:
     await asyncio.Event().wait()
 
@@ -140,7 +143,9 @@ async def use(provider: ProviderCalls, work: Awaitable[None], seconds: float = S
         await work
 
 
-def test_a_provider_that_hangs_is_left_alone_after_a_few_calls(breaker: CircuitBreaker) -> None:
+async def test_a_provider_that_hangs_is_left_alone_after_a_few_calls(
+    breaker: CircuitBreaker,
+) -> None:
     provider, reached = free_calls(breaker), 0
 
     async def silence() -> None:
@@ -148,32 +153,28 @@ def test_a_provider_that_hangs_is_left_alone_after_a_few_calls(breaker: CircuitB
         reached += 1
         await hang()
 
-    async def scenario() -> None:
-        for _ in range(5):
-            work = silence()
-            with pytest.raises(errors.ProviderUnavailable):
-                await use(provider, work)
-            work.close()
-
-    asyncio.run(scenario())
+    for _ in range(5):
+        work = silence()
+        with pytest.raises(errors.ProviderUnavailable):
+            await use(provider, work)
+        work.close()
     assert reached == 3
 
 
-def test_a_spent_budget_does_not_open_the_circuit(tmp_path: Path, breaker: CircuitBreaker) -> None:
+async def test_a_spent_budget_does_not_open_the_circuit(
+    tmp_path: Path, breaker: CircuitBreaker
+) -> None:
     budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.0, None)
     provider = ProviderCalls(budget, Price(1.0), breaker)
 
-    async def scenario() -> None:
-        for _ in range(5):
-            with pytest.raises(errors.BudgetSpent):
-                async with provider.call(Units(1), LONG):
-                    pytest.fail("what the budget does not allow is not called")
-
-    asyncio.run(scenario())
+    for _ in range(5):
+        with pytest.raises(errors.BudgetSpent):
+            async with provider.call(Units(1), LONG):
+                pytest.fail("what the budget does not allow is not called")
     assert breaker.state == "closed"
 
 
-def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(
+async def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(
     breaker: CircuitBreaker,
 ) -> None:
     async def ingest(error: errors.ProviderError | None = None) -> None:
@@ -183,43 +184,43 @@ def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(
 
     for _ in range(5):
         with pytest.raises(errors.ProviderUnavailable):
-            asyncio.run(ingest(DEAD))
+            await ingest(DEAD)
     assert end_with(breaker, DEAD)
     for _ in range(2):
         end_with(breaker, DEAD)
     assert breaker.state == "open"
-    asyncio.run(ingest())
-
-
-# --- answers ------------------------------------------------------------------------------------
+    await ingest()
 
 
 @dataclass
-class Script:
-    """A model server that plays `steps`: text, a break of the connection, silence at a None."""
+class Script(httpx.AsyncByteStream):
+    """A model server's answer that plays `steps`: text, a break of the connection, silence at a None."""
 
     steps: Sequence[str | Exception | None] = ()
     calls: int = 0
     closed: int = 0
 
-    async def play(self) -> AsyncGenerator[bytes, None]:
+    async def __aiter__(self) -> AsyncGenerator[bytes, None]:
         self.calls += 1
-        try:
-            for step in self.steps:
-                if isinstance(step, Exception):
-                    raise step
-                if step is None:
-                    await hang()
-                else:
-                    yield step.encode()
-        finally:
-            self.closed += 1
+        for step in self.steps:
+            if isinstance(step, Exception):
+                raise step
+            if step is None:
+                await hang()
+            else:
+                yield step.encode()
 
-    def model(self, breaker: CircuitBreaker, seconds: float = LONG) -> OpenAIGenerator:
-        serve = httpx.MockTransport(lambda _: httpx.Response(200, content=self.play()))
+    async def aclose(self) -> None:
+        self.closed += 1
+
+    def answer(
+        self, breaker: CircuitBreaker, seconds: float = LONG
+    ) -> AsyncGenerator[GeneratorEvent, None]:
+        serve = httpx.MockTransport(lambda _: httpx.Response(200, stream=self))
         client = httpx.AsyncClient(transport=serve, base_url="http://model.example")
         calls = free_calls(breaker)
-        return OpenAIGenerator(client, calls, calls, "llama", seconds, chunk_seconds=LONG)
+        model = OpenAIGenerator(client, calls, calls, "llama", seconds, chunk_seconds=LONG)
+        return model.generate(generation_request("Why?"))
 
 
 TEXT = event("Because.")
@@ -232,8 +233,7 @@ async def ask(
 ) -> list[GeneratorEvent]:
     """Return the events of an answer, of which a reader takes `most`."""
     taken: list[GeneratorEvent] = []
-    answer = script.model(breaker, seconds).generate(generation_request("Why?"))
-    async with aclosing(answer) as events:
+    async with aclosing(script.answer(breaker, seconds)) as events:
         async for one in events:
             taken.append(one)
             if len(taken) == most:
@@ -241,41 +241,40 @@ async def ask(
     return taken
 
 
-def test_an_answer_that_came_to_its_end_is_a_success(breaker: CircuitBreaker) -> None:
+async def test_an_answer_that_came_to_its_end_is_a_success(breaker: CircuitBreaker) -> None:
     """Also when the reader of its events stops there, as the use case does."""
     script = Script([TEXT, END])
     for _ in range(3):
         for _ in range(2):
             end_with(breaker, DEAD)
-        assert len(asyncio.run(ask(breaker, script, most=2))) == 2
+        assert len(await ask(breaker, script, most=2)) == 2
     assert end_with(breaker)
     assert script.closed == 3
 
 
 @pytest.mark.parametrize("steps", [[None], [BREAK], [TEXT, BREAK]])
-def test_a_dead_model_is_left_alone_after_a_few_answers(
+async def test_a_dead_model_is_left_alone_after_a_few_answers(
     breaker: CircuitBreaker, steps: list[str | Exception | None]
 ) -> None:
     script = Script(steps)
     for _ in range(5):
         with pytest.raises(errors.ProviderUnavailable):
-            asyncio.run(ask(breaker, script, SHORT))
+            await ask(breaker, script, SHORT)
     assert (script.calls, script.closed) == (3, 3)
 
 
-def test_the_time_limit_is_for_the_first_event_only(breaker: CircuitBreaker) -> None:
-    async def scenario() -> None:
-        events = Script([TEXT, None]).model(breaker, SHORT).generate(generation_request("Why?"))
-        assert await anext(events) == GeneratedText("Because.")
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(10 * SHORT):
-                await anext(events)
-
-    asyncio.run(scenario())
+async def test_the_time_limit_is_for_the_first_event_only(breaker: CircuitBreaker) -> None:
+    events = Script([TEXT, None]).answer(breaker, SHORT)
+    assert await anext(events) == GeneratedText("Because.")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(10 * SHORT):
+            await anext(events)
 
 
-def test_a_reader_who_leaves_closes_the_answer_and_is_no_failure(breaker: CircuitBreaker) -> None:
+async def test_a_reader_who_leaves_closes_the_answer_and_is_no_failure(
+    breaker: CircuitBreaker,
+) -> None:
     script = Script([TEXT, TEXT, END])
     for _ in range(5):
-        assert len(asyncio.run(ask(breaker, script, most=1))) == 1
+        assert len(await ask(breaker, script, most=1)) == 1
     assert (script.calls, script.closed) == (5, 5)
