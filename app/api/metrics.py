@@ -32,7 +32,7 @@ from app.api.routes import problems
 from app.bootstrap.application import Application
 from app.domain.answer import Answer
 from app.domain.errors import StorageError
-from app.services.ports import BookManifest
+from app.domain.indexed_book import BookManifest
 from app.services.recording import Recording
 from app.services.resilience import BREAKER_STATES, CircuitBreaker
 

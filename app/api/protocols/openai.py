@@ -43,7 +43,7 @@ from app.domain.answer import (
 )
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, InputError
-from app.services.ports import BookManifest
+from app.domain.indexed_book import BookManifest
 
 
 class TextPart(BaseModel):
