@@ -255,7 +255,7 @@ def test_bounds_on_pages_and_bytes(
         fetch(server, tmp_path, limits=FetchLimits(pages=2))
     with pytest.raises(InputError, match="more than 300 bytes"):
         fetch(server, tmp_path / "b", limits=FetchLimits(size=300))
-    monkeypatch.setattr(module, "PAGE_BYTES", 1_000)
+    monkeypatch.setattr(module, "MAX_BYTES", 1_000)
     bomb = gzip.compress(page("x" * 100_000).encode())
     server.answers["/book/eyes.html"] = Answer(bomb, headers={"Content-Encoding": "gzip"})
     with pytest.raises(FileRefused, match=r"eyes\.html"):

@@ -186,7 +186,7 @@ class _Reading:
         for page in site.pages:
             try:
                 if isinstance(site, SitePages):
-                    draft = self._built_page(page, site.read(page))
+                    draft = self._built_page(page, files.data(page.file))
                     empty += [page.file] if draft is None else []
                 else:
                     draft = self._source_page(files, site, page)
