@@ -96,7 +96,7 @@ async def _read(request: IngestRequest, settings: Settings) -> Book:
 
 
 _BLOCK_FIELDS = "kind text file start end paragraph_id heading_path anchor url".split()
-_OPTIONAL_FIELDS = "level language title terms".split()
+_OPTIONAL_FIELDS = "level language terms".split()
 
 
 def _block(block: Block) -> dict[str, object]:

@@ -102,8 +102,6 @@ class Block:
     """1 to 6 for a heading, else 0."""
     language: str = ""
     """The programming language of a code block."""
-    title: str = ""
-    """A code block's title, an admonition's title, a figure's or listing's caption."""
     terms: tuple[str, ...] = ()
     """Terms that the author marks as defined here; the terms of a glossary entry."""
     parts: tuple[Part, ...] = ()

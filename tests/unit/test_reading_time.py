@@ -48,7 +48,7 @@ LONGER, LONG = 20, 26
 """Times the text of the long run, and the most times its steps."""
 BOUNDED = {
     "columns without cells", "definitions with open titles", "open directives",
-    "open MyST colon fences",
+    "open MyST colon fences", "nested tabs",
 }  # fmt: skip
 """Grows faster up to a bound, such as the deepest nesting."""
 

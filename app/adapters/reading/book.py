@@ -166,8 +166,9 @@ class _Reading:
         self._skip_refused = skip_refused
         self._mark = mark
         self._warnings: list[SourceWarning] = []
-        self._unknown: list[SourceWarning] = []
-        """Places that only the site's generator can resolve."""
+        self._unknown = 0
+        """Places that only the site's generator can resolve; `_first_unknown` is one of them."""
+        self._first_unknown: SourceWarning | None = None
 
     def pages(
         self, site: SitePages | SourceSite, files: SourceFiles, advance: Advance
@@ -220,7 +221,7 @@ class _Reading:
             insert if site.site is Site.MDBOOK else Expanded,
             jsx=page.file.endswith(".mdx"),
         )
-        self._unknown += [SourceWarning(what, page.file, line) for line, what in rendered.unknown]
+        self._note_unknown(rendered.unknown, source, page.file)
         info = replace(
             page,
             title=str(front.get("title") or page.title),
@@ -265,21 +266,29 @@ class _Reading:
             message = f"the text {meaning}: it may be meant for a language model"
             self._warnings.append(SourceWarning(message, file, line))
 
+    def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
+        self._unknown += len(unknown)
+        if unknown and self._first_unknown is None:
+            own = [one for one in unknown if one in source]  # not of an included file
+            first = min(own or unknown, key=source.find)
+            line = source.count("\n", 0, source.find(first)) + 1 if own else 0
+            self._first_unknown = SourceWarning(first[:80], file, line)
+
     def notes(self) -> list[SourceWarning]:
         """Return the warnings, with one for all places that need the built site."""
-        if not self._unknown:
+        if self._first_unknown is None:
             return self._warnings
-        first, count = self._unknown[0], len(self._unknown)
-        places = "1 place needs" if count == 1 else f"{count:,} places need"
-        shown = f"first: `{first.message[:80]}`"
+        first = self._first_unknown
+        places = "1 place needs" if self._unknown == 1 else f"{self._unknown:,} places need"
+        shown = f"first: `{first.message}`"
         message = f"{places} the built site ({shown}): build it and ingest its folder"
-        return [SourceWarning(message, first.file, first.line), *self._warnings]
+        return [replace(first, message=message), *self._warnings]
 
 
 def _unread(words: Counter[str], draft: PageDraft) -> tuple[str, ...]:
     """Return the words of a page's content that no block has."""
     for one in draft.drafts:
-        words.subtract(_WORD.findall(f"{one.title} {one.text}"))
+        words.subtract(_WORD.findall(one.text))
     return tuple((+words).elements())
 
 

@@ -131,7 +131,6 @@ def _blocks(page: PageDraft, paragraph_ids: Iterator[str]) -> Iterator[Block]:
             paragraph_id=next(paragraph_ids),
             level=draft.level,
             language=draft.language,
-            title=draft.title,
             terms=draft.terms[:_MOST_TERMS],
             parts=tuple(_parts(draft, span, exact=page.source is None)),
             author_id=_author_id(draft),
