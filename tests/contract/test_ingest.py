@@ -19,13 +19,13 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind, Book
 from app.domain.errors import BookError, IndexBusy, ProviderUnavailable
+from app.domain.indexed_book import BookManifest
 from app.domain.ledger import Ledger, LedgerParagraph
 from app.domain.ledger_renewal import renew
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.paragraphs import find_paragraph
 from app.services.phases import Advance, Phases
-from app.services.ports import BookManifest
 from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, page, prose, state_of
 from tests.serving import Silent
 from tests.unit.test_ledger import LONG, paragraph

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,40 +82,36 @@ def test_the_program_is_itself() -> None:
     assert program_fingerprint() == program_fingerprint.__wrapped__()
 
 
-def test_a_ledgers_revision_changes_when_it_does(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        ledgers = SqliteLedgers(tmp_path)
-        assert await ledgers.revision(BookId("lamps")) == ""
-        _, ledger = renew(Ledger(), [paragraph("one"), paragraph("two")])
-        await ledgers.save(BookId("lamps"), ledger)
-        first = await ledgers.revision(BookId("lamps"))
-        await ledgers.load(BookId("lamps"))
-        assert await ledgers.revision(BookId("lamps")) == first != ""
-        await ledgers.save(BookId("lamps"), renew(ledger, [paragraph("one")])[1])
-        assert await ledgers.revision(BookId("lamps")) != first
+async def test_a_ledgers_revision_changes_when_it_does(tmp_path: Path) -> None:
 
-    asyncio.run(scenario())
+    ledgers = SqliteLedgers(tmp_path)
+    assert await ledgers.revision(BookId("lamps")) == ""
+    _, ledger = renew(Ledger(), [paragraph("one"), paragraph("two")])
+    await ledgers.save(BookId("lamps"), ledger)
+    first = await ledgers.revision(BookId("lamps"))
+    await ledgers.load(BookId("lamps"))
+    assert await ledgers.revision(BookId("lamps")) == first != ""
+    await ledgers.save(BookId("lamps"), renew(ledger, [paragraph("one")])[1])
+    assert await ledgers.revision(BookId("lamps")) != first
 
 
-def test_a_memory_is_kept_by_book_and_may_be_lost(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        memory = FileLastRunStore(tmp_path / "runs")
-        assert await memory.recall(BookId("lamps")) == ""
-        await memory.remember(BookId("lamps"), "first")
-        await memory.remember(BookId("lamps"), "Lámparas\n")
-        await memory.remember(BookId("other"), "x")
-        assert await memory.recall(BookId("lamps")) == "Lámparas\n"
-        assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
-            "lamps.json",
-            "other.json",
-        ]
+async def test_a_memory_is_kept_by_book_and_may_be_lost(tmp_path: Path) -> None:
 
-    asyncio.run(scenario())
+    memory = FileLastRunStore(tmp_path / "runs")
+    assert await memory.recall(BookId("lamps")) == ""
+    await memory.remember(BookId("lamps"), "first")
+    await memory.remember(BookId("lamps"), "Lámparas\n")
+    await memory.remember(BookId("other"), "x")
+    assert await memory.recall(BookId("lamps")) == "Lámparas\n"
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
+        "lamps.json",
+        "other.json",
+    ]
 
 
-def test_a_memory_that_cannot_be_kept_is_no_error(
+async def test_a_memory_that_cannot_be_kept_is_no_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "runs").write_text("a file")
-    asyncio.run(FileLastRunStore(tmp_path / "runs").remember(BookId("lamps"), "x"))
+    await FileLastRunStore(tmp_path / "runs").remember(BookId("lamps"), "x")
     assert caplog.messages == ["ingest.not_remembered"]
