@@ -50,10 +50,6 @@ class PageDraft:
     drafts: Sequence[Draft]
     source: str | None
     """The Markdown source; None for a built page, whose source is the text of its blocks."""
-    unread: Sequence[str] = ()
-    """Words of the content that no block has."""
-    words: int = 0
-    """Number of words of the content."""
     html: str = ""
     """The page as it was rendered from Markdown."""
     shown: PageText | None = None
@@ -98,8 +94,6 @@ def build_document(page: PageDraft, position: int, ids: Iterator[str], language:
         tuple(_blocks(page, ids)),
         position,
         language,
-        unread=tuple(page.unread),
-        words=page.words,
         html=page.html,
         shown=page.shown,
         settings=dict(info.settings),

@@ -53,7 +53,7 @@ _FRAMES = {
 }  # fmt: skip
 """The start and the end of the element that a directive becomes, by its role."""
 _DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
-_DEPTH = 12
+_DEPTH = 8
 """Deepest nesting of directives."""
 _MARKERS = frozenset("!?=")
 _INDENTED = re.compile(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from posixpath import join, normpath
+from posixpath import join
 
 from app.adapters.reading.markdown.contents import summary_entries, yaml_entries
 from app.adapters.reading.source_files import SourceFiles, by_numbers, front_matter_of, page_names
@@ -22,17 +22,18 @@ from app.domain.reading_budget import read_toml
 
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 """A number before a name of Docusaurus's; not that of a version or date."""
+_SCRIPTS = "docusaurus.config.js docusaurus.config.ts docusaurus.config.mjs docusaurus.config.cjs"
 CONFIGS: dict[Site, tuple[str, ...]] = {
     Site.DOCUSAURUS: tuple(
-        f"{folder}docusaurus.config.{suffix}"
-        for folder in ("", "website/")
-        for suffix in ("js", "ts", "mjs", "cjs")
-    ) + ("sidebars.json", "website/sidebars.json"),
+        join(folder, name)
+        for folder in ("", "website")
+        for name in (*_SCRIPTS.split(), "sidebars.json")
+    ),
     Site.MDBOOK: ("book.toml",),
     Site.MKDOCS: ("mkdocs.yml", "mkdocs.yaml"),
     Site.MYST: ("myst.yml", "_toc.yml"),
     Site.PLAIN: ("chapters/en/_toctree.yml", "_toctree.yml", "en/_toctree.yml", "SUMMARY.md"),
-}  # fmt: skip
+}
 """Files by which a generator is recognised, in this order."""
 
 
