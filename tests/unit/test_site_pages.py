@@ -149,13 +149,19 @@ def test_sections_that_are_links_only_where_they_are_closed_keep_their_place(
     ]
 
 
-def test_chapters_in_folders_named_like_versions_are_no_editions(tmp_path: Path) -> None:
-    menu = f"<nav><ul>{item('Eyes', '/1.1/text.html')}{item('Ears', '/1.2/text.html')}</ul></nav>"
-    pages = {
-        f"{name}/text.html": page(menu, canonical(f"{name}/text.html", "https://owls.example/"))
-        for name in ("1.1", "1.2")
-    }
-    assert files(only(write_site(tmp_path, pages), "")) == ["1.1/text.html", "1.2/text.html"]
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["1.1/text.html", "1.2/text.html"],
+        ["eyes.html", "ears.html", "dev/lobes.html", "dev/tufts.html"],
+    ],
+)
+def test_chapters_in_folders_named_like_versions_are_no_editions(
+    tmp_path: Path, names: list[str]
+) -> None:
+    menu = f"<nav><ul>{''.join(item(name, f'/{name}') for name in names)}</ul></nav>"
+    pages = {name: page(menu, canonical(name, "https://owls.example/")) for name in names}
+    assert files(only(write_site(tmp_path, pages), "")) == names
 
 
 def test_a_site_without_navigation_is_read_as_its_links_lead(tmp_path: Path) -> None:
