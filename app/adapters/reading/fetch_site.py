@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 
 import httpx
 
-from app.adapters.reading.fetch_record import FetchRecord, Stored, file_for
+from app.adapters.reading.fetch_record import FetchRecord, file_for
 from app.adapters.reading.page_facts import read_facts
 from app.adapters.reading.polite_requests import (
     AGENT,
@@ -162,10 +162,7 @@ class _Crawl:
 
     async def _get(self, url: str) -> Answer:
         """Ask for a page only if it has changed."""
-        page = self.record.known.get(self._file(url))
-        named = {"If-None-Match": page.etag, "If-Modified-Since": page.modified} if page else {}
-        headers = {name: value for name, value in named.items() if value}
-        return await self.requests.get(url, MAX_BYTES, headers)
+        return await self.requests.get(url, MAX_BYTES, self.record.known.get(self._file(url)))
 
     async def _page(self, url: str) -> Iterable[str]:
         """Fetch a page; return the addresses that it links."""
@@ -177,18 +174,16 @@ class _Crawl:
         try:
             return self._store(await self._get(url))
         except (PageFailed, OSError) as error:
-            if page := self.record.known.get(file):  # the server may have it again tomorrow
-                self.record.keep(page)
+            if file in self.record.known:  # the server may have it again tomorrow
+                self.record.keep(file, self.record.known[file])
             return self._leave_out(str(error), url)
 
     def _store(self, answer: Answer) -> Iterable[str]:
         file = self._file(answer.url)
-        page = self.record.known.get(file)
-        if page and answer.status == httpx.codes.NOT_MODIFIED:
-            self.record.keep(page)
+        if answer.status == httpx.codes.NOT_MODIFIED and file in self.record.known:
+            self.record.keep(file, self.record.known[file])
         elif answer.is_html:
-            etag, modified = (answer.headers.get(one, "") for one in ("etag", "last-modified"))
-            self.record.keep(Stored(file, etag, modified), answer.body)
+            self.record.keep(file, answer.validators, answer.body)
         elif self._file(answer.target):
             self._add([answer.target])
             return ()

@@ -54,6 +54,12 @@ class Answer:
         return joined(self.url, self.headers.get("location", "")) if is_redirect else ""
 
     @property
+    def validators(self) -> dict[str, str]:
+        """The headers that ask for the page only if it has changed."""
+        said = {"If-None-Match": "etag", "If-Modified-Since": "last-modified"}
+        return {name: self.headers[one] for name, one in said.items() if one in self.headers}
+
+    @property
     def fault(self) -> str:
         """Why it is no page."""
         if self.target:
