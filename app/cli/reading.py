@@ -47,7 +47,7 @@ async def source_request(
         source, settings, allow_private=allow_private, progress=_said_from_time_to_time()
     )
     for reason, urls in site.left_out.items():
-        remark(f"not fetched: {len(urls):,} that {reason}, first {urls[0]}")
+        remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
     return IngestRequest(
         folder=site.folder,
         book=book_at(source),
