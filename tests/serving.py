@@ -11,7 +11,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from app.api.server import server
+import uvicorn
+
+from app.api.server import configured
 from app.bootstrap.application import Application, application
 from app.domain.answer import AnswerMode, Usage
 from app.domain.retrieval.query import Turn
@@ -64,7 +66,7 @@ def serving(
     # asyncio turns Nagle's delay off only where the protocol is named.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
-    served = server(app, settings)
+    served = uvicorn.Server(configured(app, settings))
     thread = threading.Thread(target=served.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

@@ -41,6 +41,7 @@ from app.domain.errors import (
     QuestionError,
 )
 from app.domain.generated_text.splitter import UNIT_CHARS
+from app.domain.indexed_book import BookList
 from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
 from app.services.chapter_requests import Clarification, ConsultChapters
@@ -52,7 +53,6 @@ from app.services.generators import (
     Generator,
     GeneratorEvent,
 )
-from app.services.ports import BookList
 from app.services.question_log import QuestionLog
 from app.services.quote_links import LinkQuotes
 from app.services.recording import Recording, current, stage

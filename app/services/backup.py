@@ -13,9 +13,10 @@ from typing import BinaryIO, Protocol
 
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexUnreadable, RagError, StorageError
+from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.ledger import Ledger
 from app.services.phases import Advance, Phases
-from app.services.ports import BookManifest, BookStore, IndexPoint, LedgerStore
+from app.services.ports import BookStore, LedgerStore
 
 _ATTEMPTS = 5
 """Attempts to read a book that is replaced while it is read."""

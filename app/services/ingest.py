@@ -23,6 +23,7 @@ from app.domain.errors import (
     ProviderError,
 )
 from app.domain.identity import keep_ids
+from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.retrieval.query import Vector
 from app.services.chunk_vectors import embed_keys, token_counts
 from app.services.ingest_plan import (
@@ -37,13 +38,16 @@ from app.services.ingest_plan import (
 from app.services.lexical import chunk_vector
 from app.services.phases import Advance, Phases
 from app.services.ports import (
-    BookManifest,
     BookStore,
     ContextEmbedder,
     Embedder,
     EmbeddingCache,
     GenerationWriter,
+<<<<<<< HEAD
     IndexPoint,
+=======
+    LastRunStore,
+>>>>>>> main
     LedgerStore,
     SparseEncoder,
 )

@@ -13,8 +13,8 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.cost import Cost
 from app.domain.document import BlockKind, Book, Site
 from app.domain.edition import ONLY, Edition
+from app.domain.indexed_book import BookManifest
 from app.domain.ledger import Ledger
-from app.services.ports import BookManifest
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.errors import AnswerNotFound, InputError, StorageError
+from app.domain.indexed_book import BookList
 from app.domain.logged_answer import (
     MAX_REASON_CHARS,
     Feedback,
@@ -23,7 +24,6 @@ from app.domain.logged_answer import (
     source_paragraphs,
 )
 from app.domain.personal_data import without_personal_data
-from app.services.ports import BookList
 from app.services.recording import Recording
 
 _log = logging.getLogger(__name__)

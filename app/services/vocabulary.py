@@ -13,10 +13,11 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from app.domain.book_id import BookId
+from app.domain.indexed_book import BookList, BookManifest
 from app.domain.languages import clearly_another_language
 from app.services.book_cache import BookCache
 from app.services.lexical import LexicalEncoder
-from app.services.ports import BookList, BookManifest, VectorIndex
+from app.services.ports import VectorIndex
 from app.services.term_upper_bounds import TermUpperBounds
 
 SHORTEST = 5

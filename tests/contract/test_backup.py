@@ -29,12 +29,13 @@ from app.bootstrap.application import Application, application
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, InputError, StorageError
+from app.domain.indexed_book import IndexPoint, Snapshot
 from app.domain.ledger import Entry, Ledger, LedgerParagraph
 from app.domain.retrieval.query import SparseVector
 from app.services.backup import BackedUp, BackUp, Restore, Restored
 from app.services.ingest import IngestRequest
 from app.services.phases import Phases
-from app.services.ports import BookStore, IndexPoint, Snapshot
+from app.services.ports import BookStore
 from app.settings import Settings
 from tests.command_line import Run
 from tests.index_points import points, publish

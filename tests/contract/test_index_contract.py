@@ -22,9 +22,10 @@ from app.domain.errors import (
     InputError,
     StorageError,
 )
+from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector
 from app.services.paragraphs import CiteParagraph, ReadParagraph, find_paragraph
-from app.services.ports import BookStore, IndexPoint
+from app.services.ports import BookStore
 from tests.index_points import (
     DIMENSION,
     chunk,

@@ -19,13 +19,13 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind, Book
 from app.domain.errors import IndexBusy, ProviderUnavailable
+from app.domain.indexed_book import BookManifest
 from app.domain.ledger import Ledger, LedgerParagraph
 from app.domain.ledger_renewal import renew
 from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.paragraphs import find_paragraph
 from app.services.phases import Advance, Phases
-from app.services.ports import BookManifest
 from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose, state_of
 from tests.serving import Silent
 from tests.unit.test_ledger import LONG, paragraph
@@ -321,3 +321,14 @@ def test_giving_ids_twice_gives_the_same_ids_and_the_same_ledger(
     for one in history:
         ids, ledger = renew(ledger, one)
         assert renew(ledger, one) == (ids, ledger)
+
+
+async def test_a_ledgers_revision_changes_when_it_does(bench: Bench) -> None:
+    ledgers, book = bench.app.ledgers, BookId(BOOK)
+    assert await ledgers.revision(book) == ""
+    _, ledger = renew(Ledger(), [paragraph("one"), paragraph("two")])
+    await ledgers.save(book, ledger)
+    first = await ledgers.revision(book)
+    assert await ledgers.revision(book) == first != ""
+    await ledgers.save(book, renew(ledger, [paragraph("one")])[1])
+    assert await ledgers.revision(book) != first

@@ -234,17 +234,6 @@ def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(
     context.close()
 
 
-def test_the_description_of_the_api_needs_no_other_server(page: Page, site: str) -> None:
-    asked: list[str] = []
-    refused: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: refused.append(message.text))
-    page.goto(f"{site}/v1/docs")
-    expect(page.get_by_text("/v1/chat", exact=True).first).to_be_visible()
-    assert [url for url in asked if not url.startswith((site, "data:"))] == []
-    assert [text for text in refused if "Content Security Policy" in text] == []
-
-
 def test_a_question_under_way_is_asked_again_on_the_next_page(opened: Page, site: str) -> None:
     text = "Owls hunt. They listen."
     url = f"{site}/pages/small-book-of-search/05-evaluation.html"

@@ -28,11 +28,11 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
+from app.domain.indexed_book import BookList
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import Turn
 from app.services.answer_question import AnswerQuestion
 from app.services.generators import ExtractiveGenerator, TextDiscarded
-from app.services.ports import BookList
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
 LIGHT = passage(
@@ -85,7 +85,7 @@ def test_events_come_in_order_and_add_up_to_the_answer(
     assert sorted(cited, key=lambda one: one.start) == list(last.answer.citations)
 
 
-def test_the_books_of_the_index_are_looked_up_once_for_a_question() -> None:
+async def test_the_books_of_the_index_are_looked_up_once_for_a_question() -> None:
     world = World((LIGHT,))
     real, asked = world.index.books, []
 
@@ -94,15 +94,15 @@ def test_the_books_of_the_index_are_looked_up_once_for_a_question() -> None:
         return await real()
 
     world.index.books = books  # type: ignore[method-assign]  # counts the calls
-    answer = asyncio.run(world.answering().answer(AskRequest(QUESTION)))
+    answer = await world.answering().answer(AskRequest(QUESTION))
     assert (answer.mode, bool(answer.citations), asked) == (AnswerMode.EXTRACTIVE, True, ["books"])
 
 
-def test_follow_up_is_searched_together_with_the_question_before_it() -> None:
+async def test_follow_up_is_searched_together_with_the_question_before_it() -> None:
     world = World((LIGHT, LEAVES))
     history = (Turn("user", "What is photosynthesis?"), Turn("assistant", "A process."))
     request = AskRequest("And in chloroplasts?", history=history)
-    answer = asyncio.run(world.answering().answer(request))
+    answer = await world.answering().answer(request)
     (asked, *_) = world.retriever.texts
     assert asked.question == "What is photosynthesis?\nAnd in chloroplasts?"
     assert "It takes place in chloroplasts." in answer.answer
@@ -164,10 +164,10 @@ def test_a_multilingual_model_answers_a_question_that_shares_no_word_with_the_bo
     assert without.refused
 
 
-def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:
+async def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:
     history = (Turn("user", "Who won the hockey championship?"), Turn("assistant", "Nobody."))
     request = AskRequest("Show the light energy that photosynthesis turns", history=history)
-    assert not asyncio.run(World((LIGHT,)).answering().answer(request)).refused
+    assert not (await World((LIGHT,)).answering().answer(request)).refused
 
 
 def test_nothing_found_is_a_refusal_without_citations() -> None:
@@ -376,7 +376,7 @@ def test_a_refused_key_is_an_error_of_the_log_too(caplog: pytest.LogCaptureFixtu
     assert (record.levelname, record.__dict__["reason"]) == ("ERROR", "set CO_API_KEY")
 
 
-def test_reader_who_leaves_stops_the_generator_at_once() -> None:
+async def test_reader_who_leaves_stops_the_generator_at_once() -> None:
     generator = FakeGenerator(["Plants ", "turn ", "light."])
 
     async def leave() -> None:
@@ -386,7 +386,7 @@ def test_reader_who_leaves_stops_the_generator_at_once() -> None:
                 if isinstance(event, TextDelta):
                     return
 
-    asyncio.run(leave())
+    await leave()
     assert generator.closed
 
 

@@ -136,12 +136,12 @@ def test_a_question_of_one_letter_terms_alone_keeps_its_score() -> None:
     assert counted_score(1.5, letters, letters, known, dict.fromkeys(letters, 2.0)) == 1.5
 
 
-def test_citations_with_page_numbers_do_not_answer_what_a_p_value_is() -> None:
+async def test_citations_with_page_numbers_do_not_answer_what_a_p_value_is() -> None:
     listed = passage("Smith, p. 12. Jones, p. 40. Brown, p. 7. Weber, p. 90.", "p-listed")
     telling = passage("A p value is a measure of surprise.", "p-telling")
     asked = AskRequest(P_VALUE)
-    with_list = asyncio.run(World((listed,)).answering().answerability(asked))
-    with_text = asyncio.run(World((telling,)).answering().answerability(asked))
+    with_list = await World((listed,)).answering().answerability(asked)
+    with_text = await World((telling,)).answering().answerability(asked)
     assert with_list < ANSWER_THRESHOLD < with_text
 
 
@@ -240,10 +240,10 @@ def test_of_a_question_the_words_that_tell_are_left(
         ("광합성이란 무엇입니까", "It is written in another language (English)"),
     ],
 )
-def test_refused_in_another_language_than_the_books_the_reader_is_told_which_it_is(
+async def test_refused_in_another_language_than_the_books_the_reader_is_told_which_it_is(
     question: str, refusal: str
 ) -> None:
-    found = asyncio.run(World((CHUNK.passages[0],)).answering().answer(AskRequest(question)))
+    found = await World((CHUNK.passages[0],)).answering().answer(AskRequest(question))
     assert found.refused
     assert refusal in found.answer
     assert other_language("en", "en") == ""
@@ -273,9 +273,9 @@ def test_the_language_of_a_question_is_told_by_its_words_or_its_script(
     assert language_of_question(tuple(words(question)), book) == language
 
 
-def test_a_term_that_languages_share_is_answered_though_the_question_is_in_another() -> None:
+async def test_a_term_that_languages_share_is_answered_though_the_question_is_in_another() -> None:
     book = World((passage("The mitosis divides a nucleus."), passage("Owls hunt.", "p-owls")))
-    found = asyncio.run(book.answering().answer(AskRequest("¿Qué es la mitosis?")))
+    found = await book.answering().answer(AskRequest("¿Qué es la mitosis?"))
     assert found.answer == "The mitosis divides a nucleus."
 
 
@@ -299,9 +299,9 @@ def test_of_a_last_turn_that_is_too_long_the_beginning_is_kept() -> None:
     assert turn.content == "abcd " * 10
 
 
-def test_what_the_book_defines_is_answered_however_unlike_the_question_it_is() -> None:
+async def test_what_the_book_defines_is_answered_however_unlike_the_question_it_is() -> None:
     term = passage("Of all of these the lignum is the stiffest.", terms=("lignum",))
     others = [passage(f"Owls hunt {n} mice at night.", f"p-{n}") for n in range(20)]
     strict = World((term, *others)).answering(refusal_threshold=0.99)
-    assert not asyncio.run(strict.answer(AskRequest("What is a lignum?"))).refused
-    assert asyncio.run(strict.answer(AskRequest("Where is a lignum?"))).refused
+    assert not (await strict.answer(AskRequest("What is a lignum?"))).refused
+    assert (await strict.answer(AskRequest("Where is a lignum?"))).refused

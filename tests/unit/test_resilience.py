@@ -140,7 +140,9 @@ async def use(provider: ProviderCalls, work: Awaitable[None], seconds: float = S
         await work
 
 
-def test_a_provider_that_hangs_is_left_alone_after_a_few_calls(breaker: CircuitBreaker) -> None:
+async def test_a_provider_that_hangs_is_left_alone_after_a_few_calls(
+    breaker: CircuitBreaker,
+) -> None:
     provider, reached = free_calls(breaker), 0
 
     async def silence() -> None:
@@ -148,32 +150,28 @@ def test_a_provider_that_hangs_is_left_alone_after_a_few_calls(breaker: CircuitB
         reached += 1
         await hang()
 
-    async def scenario() -> None:
-        for _ in range(5):
-            work = silence()
-            with pytest.raises(errors.ProviderUnavailable):
-                await use(provider, work)
-            work.close()
-
-    asyncio.run(scenario())
+    for _ in range(5):
+        work = silence()
+        with pytest.raises(errors.ProviderUnavailable):
+            await use(provider, work)
+        work.close()
     assert reached == 3
 
 
-def test_a_spent_budget_does_not_open_the_circuit(tmp_path: Path, breaker: CircuitBreaker) -> None:
+async def test_a_spent_budget_does_not_open_the_circuit(
+    tmp_path: Path, breaker: CircuitBreaker
+) -> None:
     budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.0, None)
     provider = ProviderCalls(budget, Price(1.0), breaker)
 
-    async def scenario() -> None:
-        for _ in range(5):
-            with pytest.raises(errors.BudgetSpent):
-                async with provider.call(Units(1), LONG):
-                    pytest.fail("what the budget does not allow is not called")
-
-    asyncio.run(scenario())
+    for _ in range(5):
+        with pytest.raises(errors.BudgetSpent):
+            async with provider.call(Units(1), LONG):
+                pytest.fail("what the budget does not allow is not called")
     assert breaker.state == "closed"
 
 
-def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(
+async def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(
     breaker: CircuitBreaker,
 ) -> None:
     async def ingest(error: errors.ProviderError | None = None) -> None:
@@ -183,12 +181,12 @@ def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(
 
     for _ in range(5):
         with pytest.raises(errors.ProviderUnavailable):
-            asyncio.run(ingest(DEAD))
+            await ingest(DEAD)
     assert end_with(breaker, DEAD)
     for _ in range(2):
         end_with(breaker, DEAD)
     assert breaker.state == "open"
-    asyncio.run(ingest())
+    await ingest()
 
 
 @dataclass
@@ -230,45 +228,45 @@ async def ask(
     return taken
 
 
-def test_an_answer_in_time_is_passed_on_as_it_is(breaker: CircuitBreaker) -> None:
+async def test_an_answer_in_time_is_passed_on_as_it_is(breaker: CircuitBreaker) -> None:
     script = Script([TEXT, END])
-    assert asyncio.run(ask(breaker, script)) == [TEXT, END]
+    assert await ask(breaker, script) == [TEXT, END]
     assert script.closed == 1
 
 
-def test_an_answer_that_came_to_its_end_is_a_success(breaker: CircuitBreaker) -> None:
+async def test_an_answer_that_came_to_its_end_is_a_success(breaker: CircuitBreaker) -> None:
     """Also when the reader of its events stops there, as the use case does."""
     for _ in range(3):
         for _ in range(2):
             end_with(breaker, DEAD)
-        assert asyncio.run(ask(breaker, Script([TEXT, END]), most=2))
+        assert await ask(breaker, Script([TEXT, END]), most=2)
     assert end_with(breaker)
 
 
 @pytest.mark.parametrize("steps", [[None], [DEAD], [TEXT, DEAD]])
-def test_a_dead_model_is_left_alone_after_a_few_answers(
+async def test_a_dead_model_is_left_alone_after_a_few_answers(
     breaker: CircuitBreaker, steps: list[GeneratorEvent | Exception | None]
 ) -> None:
     script = Script(steps)
     for _ in range(5):
         with pytest.raises(errors.ProviderUnavailable):
-            asyncio.run(ask(breaker, script, SHORT))
+            await ask(breaker, script, SHORT)
     assert (script.calls, script.closed) == (3, 3)
 
 
-def test_the_time_limit_is_for_the_first_event_only(breaker: CircuitBreaker) -> None:
-    async def scenario() -> None:
-        events = free_calls(breaker).answer(Script([TEXT, None]).play(), Units(), SHORT)
-        assert await anext(events) == TEXT
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(10 * SHORT):
-                await anext(events)
+async def test_the_time_limit_is_for_the_first_event_only(breaker: CircuitBreaker) -> None:
 
-    asyncio.run(scenario())
+    events = free_calls(breaker).answer(Script([TEXT, None]).play(), Units(), SHORT)
+    assert await anext(events) == TEXT
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(10 * SHORT):
+            await anext(events)
 
 
-def test_a_reader_who_leaves_closes_the_answer_and_is_no_failure(breaker: CircuitBreaker) -> None:
+async def test_a_reader_who_leaves_closes_the_answer_and_is_no_failure(
+    breaker: CircuitBreaker,
+) -> None:
     script = Script([TEXT, TEXT, END])
     for _ in range(5):
-        assert asyncio.run(ask(breaker, script, most=1)) == [TEXT]
+        assert await ask(breaker, script, most=1) == [TEXT]
     assert (script.calls, script.closed) == (5, 5)

@@ -29,10 +29,10 @@ from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.payload import from_payload, to_payload
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, RagError, StorageError
+from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.ledger import Ledger, from_lines, to_lines
 from app.domain.retrieval.query import SparseVector
 from app.services.phases import Advance
-from app.services.ports import BookManifest, IndexPoint
 
 _FORMAT = 2
 _CONTENTS = "contents.json"

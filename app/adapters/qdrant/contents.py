@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.domain.errors import IndexUnreadable
-from app.services.ports import IndexPoint
+from app.domain.indexed_book import IndexPoint
 
 
 def checksum(point: IndexPoint) -> str:

@@ -32,8 +32,8 @@ from app.adapters.qdrant.payload import check_dimension
 from app.domain.book_id import BookId, is_book_id
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, InputError, StorageError
+from app.domain.indexed_book import BookList, BookManifest, Damage, IndexPoint, Snapshot
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
-from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
 from app.services.threads import in_thread
 
 _Found = TypeVar("_Found")

@@ -26,7 +26,7 @@ from app.adapters.qdrant.edge_manifest import FILE, StoredManifest
 from app.adapters.qdrant.sealed_text import read_sealed, sync_folder, write_sealed
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
-from app.services.ports import BookManifest
+from app.domain.indexed_book import BookManifest
 
 _Found = TypeVar("_Found")
 

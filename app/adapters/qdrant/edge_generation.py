@@ -25,8 +25,8 @@ from app.adapters.qdrant.edge_shard import (
 )
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import IndexUnreadable
+from app.domain.indexed_book import BookManifest
 from app.domain.retrieval.query import SearchFilter
-from app.services.ports import BookManifest
 
 _CACHED_CHUNKS = 2_000
 """Chunks cached for each open generation, about 15 MB."""

@@ -11,7 +11,7 @@ from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.sealed_text import read_sealed, write_sealed
 from app.adapters.qdrant.sparse_files import digest
 from app.domain.errors import IndexUnreadable
-from app.services.ports import BookManifest
+from app.domain.indexed_book import BookManifest
 
 FILE = "manifest"
 SHARD = "shard"

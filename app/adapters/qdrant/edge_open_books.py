@@ -14,7 +14,7 @@ from app.adapters.qdrant.edge_shard import storage_errors
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, StorageError
-from app.services.ports import BookManifest, Damage
+from app.domain.indexed_book import BookManifest, Damage
 
 _log = logging.getLogger(__name__)
 

@@ -27,8 +27,8 @@ from app.adapters.qdrant.payload import (
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import RagError, StorageError
+from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import IndexPoint
 
 EXACT_UP_TO_KB = 256_000
 """KB. Up to this size (250,000 vectors x 256 dimensions, 62,000 x 1,024) the search is exhaustive:

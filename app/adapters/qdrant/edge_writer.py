@@ -27,7 +27,7 @@ from app.adapters.qdrant.edge_shard import (
 from app.adapters.qdrant.payload import check_count, check_dimension
 from app.adapters.qdrant.sparse_files import size_on_disk
 from app.domain.errors import StorageError
-from app.services.ports import BookManifest, IndexPoint
+from app.domain.indexed_book import BookManifest, IndexPoint
 from app.services.threads import in_thread
 
 _log = logging.getLogger(__name__)

@@ -35,8 +35,8 @@ from app.adapters.qdrant.server_writer import BookStorage, ServerWriter
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
+from app.domain.indexed_book import BookList, BookManifest, Damage, IndexPoint, Snapshot
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
-from app.services.ports import BookList, BookManifest, Damage, IndexPoint, Snapshot
 
 
 class ServerIndex:

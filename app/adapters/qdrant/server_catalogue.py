@@ -19,7 +19,7 @@ from app.adapters.qdrant.server_errors import check_version
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
-from app.services.ports import BookList, BookManifest, Damage
+from app.domain.indexed_book import BookList, BookManifest, Damage
 
 _RECHECK_SECONDS = 0.5
 """Minimum time between two requests for a book's record, or for all records."""

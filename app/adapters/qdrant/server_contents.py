@@ -19,7 +19,7 @@ from app.adapters.qdrant.server_records import GenerationRecord, Records
 from app.adapters.qdrant.server_schema import GENERATION_FIELD, PAGE, SEARCHES, Schema, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, StorageError
-from app.services.ports import IndexPoint
+from app.domain.indexed_book import IndexPoint
 
 SAMPLE = 8
 """Points of a generation that are read in a comparison."""

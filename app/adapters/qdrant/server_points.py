@@ -28,8 +28,8 @@ from app.adapters.qdrant.server_schema import (
     search_params,
 )
 from app.domain.book_id import BookId
+from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-from app.services.ports import IndexPoint
 
 CHECKSUM_FIELD = "checksum"
 """Payload field with the `checksum` of the point."""

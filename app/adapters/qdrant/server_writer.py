@@ -21,7 +21,7 @@ from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Rec
 from app.adapters.qdrant.server_schema import BATCH, GENERATION_FIELD, Schema, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, RagError, StorageError
-from app.services.ports import BookManifest, IndexPoint
+from app.domain.indexed_book import BookManifest, IndexPoint
 
 _log = logging.getLogger(__name__)
 

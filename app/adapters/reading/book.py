@@ -42,6 +42,10 @@ _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
 _SAMPLE = 1_000
 """Paragraphs from which the language is detected."""
+_OUTPUT_FOLDERS = frozenset(
+    "_build _site book build dist docs html out output public site www".split()
+)
+"""Folders of this name hold a book and do not name it: two books would have one id."""
 _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
 _FOLDERS = 1_000
@@ -73,7 +77,7 @@ def read_book(
     with `skip_refused` that page is left out with a warning instead.
     """
     folder = _existing(folder)
-    own_id = edition.id_of(book_id or book_id_of(_name_of(folder)))
+    own_id = edition.id_of(book_id or book_id_of(book_name(folder)))
     reading = _Reading(skip_refused, mark=mark)
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
     opened = _open(folder, files, site, base_url, edition, skip_refused=skip_refused)
@@ -155,8 +159,13 @@ def _existing(folder: Path) -> Path:
     return folder.resolve() if folder.is_symlink() and folder.is_file() else folder
 
 
-def _name_of(folder: Path) -> str:
-    return folder.stem if folder.is_file() else folder.resolve().name
+def book_name(folder: Path) -> str:
+    """Name a book by its file or folder; by the folder above one that generators write into."""
+    if folder.is_file():
+        return folder.stem
+    path = folder.resolve()
+    names = [one.name for one in (path, *path.parents) if one.name.lower() not in _OUTPUT_FOLDERS]
+    return names[0] or path.name
 
 
 class _Reading:
@@ -177,7 +186,7 @@ class _Reading:
         for page in site.pages:
             try:
                 if isinstance(site, SitePages):
-                    draft = self._built_page(page, site.read(page))
+                    draft = self._built_page(page, files.data(page.file))
                     empty += [page.file] if draft is None else []
                 else:
                     draft = self._source_page(files, site, page)

@@ -21,7 +21,7 @@ from app.adapters.reading.source_files import (
     front_matter_of,
     page_names,
 )
-from app.adapters.reading.table_of_contents import Entry, Listed, TableOfContents
+from app.adapters.reading.table_of_contents import Entry, Listed, listed_pages
 from app.adapters.reading.yaml_files import read_yaml, well_formed_value
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
@@ -169,9 +169,7 @@ def _listed(files: SourceFiles, facts: _Facts, found: Sequence[str]) -> list[Lis
         if name is None and "://" not in entry.target:
             files.refuse(entry.target, "listed in the contents, but no page that can be read")
         entries.append(entry._replace(target=name or ""))
-    contents = TableOfContents()
-    contents.add(tuple(entries), str)
-    return list(contents.pages())
+    return listed_pages({"": entries})
 
 
 def _page(facts: _Facts, listed: Listed, base: str) -> PageInfo:
