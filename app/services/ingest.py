@@ -43,11 +43,6 @@ from app.services.ports import (
     Embedder,
     EmbeddingCache,
     GenerationWriter,
-<<<<<<< HEAD
-    IndexPoint,
-=======
-    LastRunStore,
->>>>>>> main
     LedgerStore,
     SparseEncoder,
 )
