@@ -24,6 +24,7 @@ from app.domain.answering.exercises import Solutions
 from app.domain.answering.notices import (
     HINT,
     UNCERTAIN,
+    do_not_mention,
     in_language,
     other_language,
     refusal_text,
@@ -134,8 +135,12 @@ class WrittenAnswer:
             return in_language(HINT, analysis.asked_in) + "\n\n"
         if self.read.confidence is not Confidence.UNCERTAIN:
             return ""
-        hint = other_language(analysis.asked_in, analysis.features.language)
-        return f"{in_language(UNCERTAIN, analysis.asked_in)} {hint}".rstrip() + "\n\n"
+        hints = (
+            in_language(UNCERTAIN, analysis.asked_in),
+            do_not_mention(self.read.unmentioned),
+            other_language(analysis.asked_in, analysis.features.language),
+        )
+        return " ".join(filter(None, hints)) + "\n\n"
 
     def _end(self, end: GeneratedEnd) -> Iterator[AnswerEvent]:
         builder, usage = self.builder, self.usage or end.usage
