@@ -1,7 +1,6 @@
-"""The web application. `textbook-rag serve` runs it in `app.api.server`.
+"""The web application. `textbook-rag serve` runs it as `app.api.server` configures it.
 
-Another ASGI server may run it (`uvicorn --factory app.main:create_app --no-proxy-headers`). That
-server must then limit connections and end streams at shutdown.
+Another ASGI server may run it too, such as `uvicorn --factory app.main:create_app`.
 
 `python -m app.main` prints the OpenAPI description, which is stored in
 `specs/001-textbook-rag/contracts/openapi.json`.
@@ -11,21 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
 from app.api import admin_pages, admin_routes, feedback, limits, metrics, problems, routes, security
-from app.api.asking import Shutdown
 from app.api.book_pages import BOOK_PAGE_ROUTES
-from app.api.docs import docs_routes
 from app.api.events import DeltaEvent, SourcesEvent, StartEvent
 from app.api.limits import Capacity, FairQueue, RateLimit
 from app.api.pages import HOME_ROUTES
@@ -36,14 +34,13 @@ from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.key_store import site_keys
 from app.bootstrap.logs import logging_to
-from app.domain.errors import ConfigError
 from app.services.ingest_jobs import IngestJobs
 from app.settings import Settings, read_settings
 
-if TYPE_CHECKING:
-    from app.bootstrap.traces import Traces
+_log = logging.getLogger(__name__)
 
-_TRACES_GO_TO = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+EXIT_SECONDS = 5.0
+"""Time from the end of running answers to the end of the process."""
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
 
 _DESCRIPTION = """\
@@ -63,69 +60,57 @@ def create_app(
     settings: Settings | None = None,
     *,
     open_application: OpenApplication = application,
-    traced: Traces | None = None,
 ) -> FastAPI:
     """Return the ASGI application; its clients are opened when it starts, not before.
 
     ConfigError if the settings are invalid.
     """
     settings = settings or read_settings()
-    traced = traced or _traces()
     app = FastAPI(
         title="textbook-rag",
         version=metadata.version("textbook-rag"),
         description=_DESCRIPTION,
         openapi_tags=_TAGS,
-        docs_url=None,  # `docs_routes` serves the page and its files
+        docs_url=None,  # its page would load scripts from a CDN
         redoc_url=None,
         openapi_url="/v1/openapi.json",
-        lifespan=partial(_lifespan, settings, open_application, traced),
+        lifespan=partial(_lifespan, settings, open_application),
         # Starlette's slash redirects repeat the request's Host header, which a client may forge.
         redirect_slashes=False,
     )
     problems.install(app)
     app.state.keys = site_keys(settings)
     app.state.metrics = metrics.Metrics()
-    security.install(app, settings, app.state.keys, app.state.metrics, traced)
+    security.install(app, settings, app.state.keys, app.state.metrics)
     app.include_router(routes.router)
     mount.protocols(app)
     for router in (metrics.router, feedback.router, admin_pages.router, admin_routes.router):
         app.include_router(router)
-    app.router.routes.extend([*docs_routes(), *widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
+    app.router.routes.extend([*widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
     _extend_description(app)
     return app
 
 
-def _traces() -> Traces | None:
-    """Return None if OpenTelemetry's variables name no address. ConfigError without the extra."""
-    if not any(name in os.environ for name in _TRACES_GO_TO):
-        return None
-    try:
-        from app.bootstrap.traces import exported  # noqa: PLC0415
-    except ImportError:
-        message = f"{_TRACES_GO_TO[0]} needs an extra: pip install 'textbook-rag[traces]'"
-        raise ConfigError(message) from None
-    return exported()
-
-
 @asynccontextmanager
 async def _lifespan(
-    settings: Settings, open_application: OpenApplication, traced: Traces | None, app: FastAPI
+    settings: Settings, open_application: OpenApplication, app: FastAPI
 ) -> AsyncIterator[None]:
     with logging_to(sys.stderr, settings, server=True):
         async with open_application(settings) as rag:
             app.state.application = rag
             _set_state(app, settings)
+            _log.info("serve.started", extra={"pid": os.getpid()})
             try:
                 yield
             finally:
+                # uvicorn has cancelled what still runs: it sends its last event or its error.
+                if running := app.state.metrics.running:
+                    await asyncio.wait(running, timeout=EXIT_SECONDS)
                 await app.state.ingest_jobs.close()
-                if traced:
-                    await asyncio.to_thread(traced.close)
+                _log.info("serve.stopped")
 
 
 def _set_state(app: FastAPI, settings: Settings) -> None:
-    app.state.shutdown = Shutdown()
     app.state.rate_limit = RateLimit(settings.questions_per_minute)
     app.state.ingest_jobs = IngestJobs()
     app.state.pseudonyms = Pseudonyms()

@@ -24,12 +24,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import chain, repeat
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
 from app.domain.prompts import NO_ANSWER
+from tests.local_http import Handler, Server, running
 
 Json = dict[str, Any]
 CitationOrder = Literal["after", "interleaved", "before"]
@@ -128,11 +128,9 @@ class CohereDouble:
 
     def __enter__(self) -> Self:
         handler = type("Handler", (_Handler,), {"double": self})
-        self._server = _Server(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
-        )
-        self._thread.start()
+        self._serving = running(_Server(("127.0.0.1", 0), handler))
+        self._server = self._serving.__enter__()
+        self.url = self._server.url
         return self
 
     def __exit__(
@@ -142,14 +140,7 @@ class CohereDouble:
         trace: TracebackType | None,
     ) -> None:
         self.release.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        host, port = self._server.server_address[:2]
-        return f"http://{host!s}:{port}"
+        self._serving.__exit__(kind, error, trace)
 
     def fail(self, *faults: Fault, endpoint: str) -> None:
         """Queue faults: each befalls one request to the endpoint, in order."""
@@ -171,8 +162,7 @@ class CohereDouble:
 
     def settle(self) -> None:
         """Wait for requests of clients that are gone: they may have been sent but not read yet."""
-        host, port = self._server.server_address[:2]
-        probe = http.client.HTTPConnection(str(host), port)
+        probe = http.client.HTTPConnection("127.0.0.1", self._server.server_port)
         # Connections are accepted in their order: once this one is answered, all before it were.
         probe.request("POST", "/v2/probe", "{}")
         probe.getresponse().read()
@@ -211,12 +201,9 @@ class CohereDouble:
         return tokens
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-
-    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
-        super().__init__(address, handler)
+class _Server(Server):
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self.calm = threading.Condition()
         self.open = 0
         """Connections accepted and not closed yet."""
@@ -234,9 +221,6 @@ class _Server(ThreadingHTTPServer):
                 self.open -= 1
                 self.calm.notify_all()
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that leave are part of the tests; no tracebacks."""
-
 
 class _Refusal(Exception):
     def __init__(self, status: int, message: str) -> None:
@@ -245,17 +229,13 @@ class _Refusal(Exception):
         self.message = message
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     double: ClassVar[CohereDouble]
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep the tests' output clean."""
-
-    def do_POST(self) -> None:
+    def post(self) -> None:
         endpoint = self.path.removeprefix("/v2/")
-        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        raw = self.body()
         if endpoint not in {"embed", "chat", "rerank"}:
             self._json(404, {"id": "double", "message": f"no such endpoint: {self.path}"})
             return
@@ -278,7 +258,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._error(fault.status, fault.message, fault.retry_after)
                 return
             if fault.kind == "body":
-                self._send(200, "text/html", fault.body.encode())
+                self.respond(200, {"Content-Type": "text/html"}, fault.body.encode())
                 return
             if fault.kind == "stall":
                 self.double.release.wait(30)
@@ -344,18 +324,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._json(status, {"id": "double", "message": message}, retry_after)
 
     def _json(self, status: int, body: Json, retry_after: str | None = None) -> None:
-        self._send(status, "application/json", json.dumps(body).encode(), retry_after)
-
-    def _send(
-        self, status: int, content_type: str, data: bytes, retry_after: str | None = None
-    ) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(data)))
-        if retry_after is not None:
-            self.send_header("Retry-After", retry_after)
-        self.end_headers()
-        self.wfile.write(data)
+        when = {} if retry_after is None else {"Retry-After": retry_after}
+        headers = {"Content-Type": "application/json", **when}
+        self.respond(status, headers, json.dumps(body).encode())
 
 
 @lru_cache(maxsize=20_000)

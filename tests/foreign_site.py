@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 from tests.browsing import BOOK
+from tests.local_http import Handler, local_server
 
 
 def tag(server: str, attributes: str = "defer", path: str = "/widget.js") -> str:
@@ -37,25 +36,12 @@ class ForeignSite:
 def foreign_site() -> Iterator[ForeignSite]:
     site = ForeignSite()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = site.html().encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            if site.policy:
-                self.send_header("Content-Security-Policy", site.policy)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    class Page(Handler):
+        def get(self) -> None:
+            policy = {"Content-Security-Policy": site.policy} if site.policy else {}
+            headers = {"Content-Type": "text/html; charset=utf-8", **policy}
+            self.respond(200, headers, site.html().encode())
 
-        def log_message(self, *_: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    site.address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with local_server(Page) as server:
+        site.address = server.url
         yield site
-    finally:
-        server.shutdown()
-        thread.join()

@@ -15,8 +15,9 @@ from pathlib import Path
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.retrieval.query import SparseVector, Vector
-from app.services.ports import BookManifest, BookStore, IndexPoint
+from app.services.ports import BookStore
 
 DIMENSION = 8
 KINDS = ("paragraph", "code", "table")

@@ -11,12 +11,12 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from app.domain.prompts import NO_ANSWER, REWRITE_QUESTION
 from tests.cohere_double import SENTENCE, stand_alone, words
+from tests.local_http import Handler, local_server
 
 
 def event(text: str = "", finish_reason: str | None = None) -> str:
@@ -78,11 +78,8 @@ class OpenAIDouble:
         self.left = threading.Event()
         self.disconnected = threading.Event()
         handler = type("Handler", (_Handler,), {"double": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        serve: Callable[[float], None] = self._server.serve_forever
-        self._thread = threading.Thread(target=serve, args=(0.01,), daemon=True)
-        self._thread.start()
+        self._serving = local_server(handler)
+        self.url = f"{self._serving.__enter__().url}/v1"
         return self
 
     def __exit__(
@@ -92,31 +89,18 @@ class OpenAIDouble:
         trace: TracebackType | None,
     ) -> None:
         self.left.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        self._serving.__exit__(kind, error, trace)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     double: ClassVar[OpenAIDouble]
-    disable_nagle_algorithm = True
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep the tests' output clean."""
-
-    def do_GET(self) -> None:
+    def get(self) -> None:
         """The list of models."""
-        self.send_response(self.double.status)
-        self.end_headers()
-        self.wfile.write(json.dumps({"data": self.double.models}).encode())
+        self.respond(self.double.status, {}, json.dumps({"data": self.double.models}).encode())
 
-    def do_POST(self) -> None:
-        length = int(self.headers["Content-Length"])
-        body = json.loads(self.rfile.read(length))
+    def post(self) -> None:
+        body = json.loads(self.body())
         self.double.requests.append({"path": self.path, **body})
         self.double.headers.append(dict(self.headers))
         if self.double.stall:

@@ -14,21 +14,14 @@ from app.adapters.vectors import inner_products
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.indexed_book import BookList, BookManifest, Damage
 from app.domain.languages import STOP_WORDS
 from app.domain.links import page_key
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.analyse_question import AnalyseQuestion
 from app.services.feature_reranker import FeatureReranker
 from app.services.lexical import LexicalEncoder
-from app.services.ports import (
-    BookList,
-    BookManifest,
-    Damage,
-    Embedder,
-    Reranker,
-    SparseEncoder,
-    VectorIndex,
-)
+from app.services.ports import Embedder, Reranker, SparseEncoder, VectorIndex
 from app.services.retrieve import Retrieve
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds

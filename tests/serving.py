@@ -11,12 +11,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from app.api.server import server
+import uvicorn
+
+from app.api.server import configured
 from app.bootstrap.application import Application, application
-from app.domain.answer import AnswerMode, Usage
+from app.domain.answer import Usage
+from app.domain.generated_text.events import GeneratedEnd, GeneratedText, GeneratorEvent
 from app.domain.retrieval.query import Turn
 from app.main import OpenApplication, create_app
-from app.services.generators import GeneratedEnd, GeneratedText, GenerationRequest, GeneratorEvent
+from app.services.generators import GenerationRequest
 from app.services.ingest import IngestRequest
 from app.services.phases import Phases
 from app.settings import Settings
@@ -64,7 +67,7 @@ def serving(
     # asyncio turns Nagle's delay off only where the protocol is named.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
-    served = server(app, settings)
+    served = uvicorn.Server(configured(app, settings))
     thread = threading.Thread(target=served.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -99,10 +102,6 @@ class ScriptedGenerator:
         # Fresh ones: an answer of before may still be on its way out.
         self.hanging, self.cancelled = threading.Event(), threading.Event()
         self.histories.clear()
-
-    @property
-    def mode(self) -> AnswerMode:
-        return AnswerMode.GENERATED
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         self.histories.append(request.history)

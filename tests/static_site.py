@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
+
+from tests.local_http import local_server
 
 
 @contextmanager
@@ -30,12 +31,5 @@ def static_site(folder: Path, port: int = 0, policy: str = "") -> Iterator[str]:
                 f"{found}.html" if not page.exists() and Path(f"{found}.html").exists() else found
             )
 
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, *_: object) -> None: ...  # browsers leave in mid-response
-
-    server = Server(("127.0.0.1", port), partial(Quiet, directory=str(folder)))
-    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
+    with local_server(partial(Quiet, directory=str(folder)), port=port) as server:
+        yield server.url

@@ -6,9 +6,9 @@ Used by the routes of `/v1/chat` and by the other protocols.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Iterable
+from collections.abc import AsyncGenerator, Coroutine, Iterable
 from contextlib import aclosing
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
@@ -43,35 +43,6 @@ RESTART_SECONDS = 5.0
 T = TypeVar("T")
 
 
-class Shutdown:
-    """Ends the work of open requests when the server stops."""
-
-    def __init__(self) -> None:
-        self._time: float | None = None
-        self._limits: set[asyncio.Timeout] = set()
-
-    def begin(self) -> None:
-        """End all calls of `unless_begun`, also later ones, with ShuttingDown."""
-        self._time = asyncio.get_running_loop().time()
-        for limit in self._limits:
-            limit.reschedule(self._time)
-
-    async def unless_begun(self, work: Awaitable[T]) -> T:
-        """Return the result of `work`. Raises ShuttingDown if `begin` is called first."""
-        limit = asyncio.timeout_at(self._time)
-        self._limits.add(limit)
-        try:
-            async with limit:
-                return await work
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            message = "the server ended before the answer did"
-            raise ShuttingDown(message, RESTART_SECONDS) from None
-        finally:
-            self._limits.discard(limit)
-
-
 class EventStream(EventStreamResponse):
     """The response to a streamed question. However it ends, the answer ends with it."""
 
@@ -80,9 +51,8 @@ class EventStream(EventStreamResponse):
         first: AnswerEvent,
         rest: AsyncGenerator[AnswerEvent, None],
         event_format: EventFormat,
-        shutdown: Shutdown,
     ) -> None:
-        frames = _frames(first, rest, event_format, shutdown)
+        frames = _frames(first, rest, event_format)
         super().__init__(frames, event_format.headers)
         self._answer = rest
 
@@ -95,14 +65,15 @@ async def _frames(
     first: AnswerEvent,
     rest: AsyncGenerator[AnswerEvent, None],
     event_format: EventFormat,
-    shutdown: Shutdown,
 ) -> AsyncGenerator[bytes, None]:
-    """Encode the events. An error becomes the last one."""
+    """Encode the events. An error becomes the last one, also that the server stops."""
     event: AnswerEvent | None = first
     try:
         while event is not None:
             yield b"".join(event_format.frames(event))
-            event = await shutdown.unless_begun(anext(rest, None))
+            event = await anext(rest, None)
+    except asyncio.CancelledError:
+        yield b"".join(event_format.frames(error_event(_stopped())))
     except Exception as error:  # noqa: BLE001 - sent to the reader
         report(error)
         yield b"".join(event_format.frames(error_event(error)))
@@ -169,7 +140,7 @@ async def streamed(body: ChatRequest, request: Request, event_format: EventForma
     events = answer_events(body, request)
     limited = stream_with_deadline(events, ANSWER_SECONDS, "the answer")
     first = await while_connected(request, first_of(limited, request))
-    return EventStream(first, limited, event_format, request.app.state.shutdown)
+    return EventStream(first, limited, event_format)
 
 
 async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) -> AnswerEvent:
@@ -181,24 +152,30 @@ async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) 
         return await anext(events)
 
 
-async def while_connected(request: Request, work: Awaitable[T]) -> T:
+async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """Return the result of the work, which is cancelled if the client leaves or the server stops.
 
     The request's body must have been read, so that the next message is the disconnect.
     ClientDisconnect, ShuttingDown.
     """
-    shutdown: Shutdown = request.app.state.shutdown
-    task = asyncio.ensure_future(shutdown.unless_begun(work))
+    task = asyncio.create_task(work)
     watcher = asyncio.create_task(_disconnected(request.receive))
     try:
         await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
         raise ClientDisconnect
+    except asyncio.CancelledError:
+        raise _stopped() from None
     finally:
         for each in (task, watcher):
             each.cancel()
         await asyncio.gather(task, watcher, return_exceptions=True)
+
+
+def _stopped() -> ShuttingDown:
+    """The error of an answer that the server's stop interrupted: uvicorn cancels its task."""
+    return ShuttingDown("the server ended before the answer did", RESTART_SECONDS)
 
 
 async def _disconnected(receive: Receive) -> None:

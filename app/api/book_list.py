@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 from app.api.responses import Body
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
-from app.services.ports import BookManifest
+from app.domain.indexed_book import BookManifest
 
 QUARANTINED = "Ids of books whose index is damaged: they are left out until they are repaired."
 

@@ -21,8 +21,8 @@ from app.settings import Settings
 
 API_PREFIX = "/v1/"
 FEEDBACK = "/v1/feedback"
-WITHOUT_KEY = ("/v1/docs/", "/v1/openapi.json/")
-"""Paths below the prefix that need no key: they describe the API and have no data of books."""
+DESCRIPTION = "/v1/openapi.json"
+"""Needs no key: it describes the API and has no data of books."""
 _FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"})
 _PREFIXES = tuple(f"{kind}_" for kind in KeyKind)
 LONGEST_KEY = 200
@@ -48,7 +48,7 @@ def require_key(request: Request, keys: SqliteSiteKeys, *, open_to_all: bool) ->
     valid.
     """
     path = request.scope["path"]
-    if not path.startswith(API_PREFIX) or f"{path}/".startswith(WITHOUT_KEY):
+    if not path.startswith(API_PREFIX) or path == DESCRIPTION:
         return
     scheme, key = _sent(request)
     if not scheme and path == FEEDBACK:

@@ -54,11 +54,6 @@ def trusted_proxies(setting: str) -> list[str]:
     return entries
 
 
-def is_one_of(address: str, networks: list[str]) -> bool:
-    parsed = _parsed(address)
-    return parsed is not None and any(parsed in ip_network(one) for one in networks)
-
-
 MAX_BUCKETS = 20_000
 """Maximum number of stored buckets. The least recently used ones are dropped; a dropped bucket
 counts as full."""

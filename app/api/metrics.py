@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -31,7 +32,7 @@ from app.api.routes import problems
 from app.bootstrap.application import Application
 from app.domain.answer import Answer
 from app.domain.errors import StorageError
-from app.services.ports import BookManifest
+from app.domain.indexed_book import BookManifest
 from app.services.recording import Recording
 from app.services.resilience import BREAKER_STATES, CircuitBreaker
 
@@ -43,6 +44,8 @@ class Metrics:
     """The metrics of one process. Label values are names from this program, never from readers."""
 
     def __init__(self) -> None:
+        self.running: set[asyncio.Task[None]] = set()
+        """The tasks of requests that have not ended."""
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         space, registry = "textbook_rag", self.registry
@@ -66,6 +69,17 @@ class Metrics:
         if name not in self._gauges:
             self._gauges[name] = self._new_gauge(name, text, tuple(labels))
         return self._gauges[name].labels(**labels) if labels else self._gauges[name]
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Note that the request of this task runs."""
+        task = asyncio.current_task()
+        if task:
+            self.running.add(task)
+        try:
+            yield
+        finally:
+            self.running.discard(task)
 
     def count(self, route: str, status: int, record: Recording) -> None:
         """Count a request that has ended."""

@@ -197,7 +197,7 @@ def problem_response(
 
 
 _DETAILS = {
-    "Not Found": "there is nothing at this address: see /v1/docs for the API",
+    "Not Found": "there is nothing at this address: see /v1/openapi.json for the API",
     "Method Not Allowed": "this address does not take the method: see the header `Allow`",
 }
 """Details that replace the framework's, which only repeat the title."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -14,9 +14,6 @@ from app.api.metrics import Metrics
 from app.api.problems import CLIENT_CLOSED_REQUEST, error_response
 from app.domain.errors import Overloaded, TooManyRequests
 from app.services.recording import Recording, recording
-
-if TYPE_CHECKING:
-    from app.bootstrap.traces import Traces
 
 _log = logging.getLogger(__name__)
 
@@ -31,10 +28,9 @@ class RecordedRequests:
     It converts errors of the middleware inside it, and unexpected ones, to problem responses.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, traces: Traces | None) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
-        self._traces = traces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -50,11 +46,11 @@ class RecordedRequests:
                 MutableHeaders(scope=message)["X-Request-ID"] = request_id
             await send(message)
 
-        with recording(request_id) as record:
+        with recording(request_id) as record, self._metrics.run():
             try:
                 await self._app(scope, receive, send_with_id)
-            except ClientDisconnect:
-                pass
+            except (ClientDisconnect, asyncio.CancelledError):
+                pass  # the client left, or the server stopped
             except Exception as error:
                 response = error_response(error, scope["path"])
                 if status != CLIENT_CLOSED_REQUEST:
@@ -64,8 +60,6 @@ class RecordedRequests:
                 # The path's template, such as `/cite/{paragraph_id}`; "" if no route matched.
                 method, route = scope["method"], getattr(scope.get("route"), "path", "")
                 self._metrics.count(route, status, record)
-                if self._traces:
-                    self._traces.add(method, route, status, Headers(scope=scope), record)
                 _log_request(method, route, status, record)
 
 

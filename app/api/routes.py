@@ -54,7 +54,7 @@ data: {"answer": "A document is ...", "mode": "extractive", "citations": [...], 
 """
 
 
-_OF_EVERY_ROUTE = (400, 408, 413, 429, 431, 500)
+_OF_EVERY_ROUTE = (400, 413, 429, 500)
 """Problems of requests that are refused before routing, and of unexpected errors."""
 
 

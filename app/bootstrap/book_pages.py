@@ -38,12 +38,12 @@ def address_of(book: BookId) -> str:
 
 def own_address(request: IngestRequest) -> str:
     """Return the path of the pages that `serve` will show; "" if the book has its own site."""
-    from app.adapters.reading.book import book_id_of, detected_site  # noqa: PLC0415 - see above
+    from app.adapters.reading.book import book_id_of, book_name, detected_site  # noqa: PLC0415 - see above
 
     folder = request.folder
     if not folder.is_dir() or detected_site(folder, request.site)[0] != Site.PLAIN:
         return ""
-    name = request.book or book_id_of(folder.resolve().name)
+    name = request.book or book_id_of(book_name(folder))
     return address_of(request.edition.id_of(name))
 
 

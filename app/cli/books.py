@@ -20,7 +20,8 @@ from app.cli.printing import remark, searched_place
 from app.cli.running import command, group
 from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, BookNotFound
-from app.services.ports import BookManifest, VectorIndex
+from app.domain.indexed_book import BookManifest
+from app.services.ports import VectorIndex
 from app.services.verify import Verified
 from app.settings import Settings
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
-from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +20,6 @@ from app.cli.options import Port
 from app.cli.printing import remark
 from app.cli.progress import phases
 from app.cli.running import command, group, open_application
-from app.cli.workers import end_with_parent, require_server, run_workers
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
@@ -38,11 +35,9 @@ commands = group()
 async def serve(settings: Settings, port: Port = None) -> int:
     """Serve the API and a page that lists the books, as the settings say (see .env.example)."""
     settings = _on(port, settings)
-    require_server(settings)
     with _listener(settings) as listener:
         if settings.workers > 1:
-            say_where(settings)
-            return run_workers(settings, listener, serve_as_worker)
+            return _serve_in_workers(settings, listener)
         await _serve(settings, listener)
         return 0
 
@@ -51,9 +46,25 @@ def _on(port: int | None, settings: Settings) -> Settings:
     return settings.model_copy(update={"port": port}) if port else settings
 
 
-def serve_as_worker(settings: Settings, listener: socket.socket) -> None:
-    """Serve connections of a socket that all workers share; called by `run_workers`."""
-    asyncio.run(_serve(settings, listener))
+def _serve_in_workers(settings: Settings, listener: socket.socket) -> int:
+    """Run processes that share the socket; each opens its own application. ConfigError."""
+    # These imports take half a second, so only these commands pay for them.
+    from uvicorn.config import STARTUP_FAILURE  # noqa: PLC0415
+    from uvicorn.supervisors import Multiprocess  # noqa: PLC0415
+
+    from app.api.server import configured  # noqa: PLC0415
+
+    if not settings.qdrant_url:
+        message = (
+            f"{settings.workers} workers need a Qdrant server: with the embedded index each would "
+            "load every book into its own memory; set QDRANT_URL, or leave RAG_WORKERS at 1"
+        )
+        raise ConfigError(message)
+    os.environ.update(settings.as_environment())  # from which each worker reads its settings
+    say_where(settings)
+    supervisor = Multiprocess(configured("app.main:create_app", settings), [listener])
+    supervisor.run()
+    return int(any(one.exitcode == STARTUP_FAILURE for one in supervisor.processes))
 
 
 @command(commands, server=True)
@@ -87,7 +98,9 @@ async def mcp(settings: Settings) -> None:
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
     # These imports take half a second, so only these commands pay for them.
-    from app.api.server import server  # noqa: PLC0415
+    import uvicorn  # noqa: PLC0415
+
+    from app.api.server import configured  # noqa: PLC0415
     from app.main import create_app  # noqa: PLC0415
 
     async with open_application(settings) as rag:
@@ -107,11 +120,8 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             # Until the model is available, answers are extractive.
             _log.warning("serve.model_does_not_answer", extra={"reason": fault})
         web = create_app(settings, open_application=opened)
-        serving = server(web, settings)
-        end_with_parent(partial(setattr, serving, "should_exit", True))
-        if settings.workers == 1:
-            say_where(settings)
-        await serving.serve(sockets=[listener])
+        say_where(settings)
+        await uvicorn.Server(configured(web, settings)).serve(sockets=[listener])
 
 
 def say_where(settings: Settings) -> None:

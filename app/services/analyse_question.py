@@ -21,6 +21,7 @@ from app.domain.errors import (
     ProviderError,
     QuestionError,
 )
+from app.domain.indexed_book import BookList, BookManifest
 from app.domain.languages import language_of_words
 from app.domain.retrieval.query import SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
@@ -29,7 +30,7 @@ from app.domain.search_text import SearchText, search_text
 from app.domain.terms import words
 from app.services.cognates import FindCognates
 from app.services.lexical import LexicalEncoder
-from app.services.ports import BookList, BookManifest, Embedder, QuestionRewriter
+from app.services.ports import Embedder, QuestionRewriter
 from app.services.provider_failures import degraded_by, require_vector
 from app.services.recording import stage
 from app.services.similarity import SimilarityEncoder

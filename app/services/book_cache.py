@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
-from app.services.ports import BookManifest
+from app.domain.indexed_book import BookManifest
 
 _Made = TypeVar("_Made")
 _Key: TypeAlias = tuple[str, str, int, str]

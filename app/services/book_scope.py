@@ -10,8 +10,9 @@ from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
 from app.domain.edition import edition_at
 from app.domain.errors import NO_BOOKS, BookNotFound, StorageError
+from app.domain.indexed_book import BookList, BookManifest
 from app.domain.retrieval.query import SearchFilter
-from app.services.ports import BookList, BookManifest, VectorIndex
+from app.services.ports import VectorIndex
 from app.services.recording import failed_step
 
 _Found = TypeVar("_Found")

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound
+from app.domain.indexed_book import BookManifest
 from app.domain.links import page_key
 from app.domain.llms_text import ChapterList, contents_of, full_text, page_text, short_text
 from app.domain.retrieval.query import SearchFilter
 from app.domain.urls import encoded_path
 from app.services.book_cache import BookCache
-from app.services.ports import BookManifest, VectorIndex
+from app.services.ports import VectorIndex
 
 _CACHED = 8
 """Books in each cache; a large one takes a few MB."""

@@ -37,6 +37,7 @@ from app.domain.answering.question_analysis import QuestionAnalysis, analyse
 from app.domain.answering.request import AskRequest, PageLocation
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
+from app.domain.indexed_book import BookManifest
 from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
@@ -46,7 +47,7 @@ from app.services.book_cache import BookCache
 from app.services.book_scope import BookScope
 from app.services.consultation import Consultation, ConsultBook
 from app.services.page_glossary import LookUpTerms
-from app.services.ports import BookManifest, VectorIndex
+from app.services.ports import VectorIndex
 from app.services.retrieve import RetrievalResult
 
 QUIZ_QUESTIONS = 5

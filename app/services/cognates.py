@@ -16,9 +16,9 @@ from typing import TypeAlias
 from rapidfuzz import process
 from rapidfuzz.distance import JaroWinkler
 
+from app.domain.indexed_book import BookManifest
 from app.domain.languages import LANGUAGES
 from app.services.book_cache import BookCache
-from app.services.ports import BookManifest
 from app.services.vocabulary import BookVocabulary, KnownWords, plain_words
 
 LEAST_SIMILARITY = 0.86

@@ -18,11 +18,12 @@ from app.domain.glossary import (
     in_glossary,
     with_references,
 )
+from app.domain.indexed_book import BookManifest
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
 from app.services.book_scope import in_first_book
-from app.services.ports import BookManifest, VectorIndex
+from app.services.ports import VectorIndex
 
 _CACHED_BOOKS = 50
 _CACHED_PAGES = 10_000

@@ -10,10 +10,11 @@ from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
+from app.domain.indexed_book import BookList
 from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
-from app.services.ports import BookList, VectorIndex
+from app.services.ports import VectorIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.indexed_book import BookManifest
 from app.domain.links import TEXT_DIRECTIVE, page_key
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import Hit, SearchFilter
 from app.services.book_scope import in_first_book
 from app.services.lexical import LexicalEncoder
-from app.services.ports import BookManifest, VectorIndex
+from app.services.ports import VectorIndex
 
 
 @dataclass(frozen=True, slots=True)

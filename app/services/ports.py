@@ -5,21 +5,12 @@ Every method raises only errors of `app.domain.errors`.
 
 from __future__ import annotations
 
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
+from app.domain.indexed_book import BookList, BookManifest, Damage, IndexPoint, Snapshot
 from app.domain.ledger import Ledger, Located
 from app.domain.retrieval.query import (
     Candidates,
@@ -107,18 +98,6 @@ class LedgerStore(Protocol):
         ...
 
 
-class LastRunStore(Protocol):
-    """Input and report of each book's last ingest. It only saves time, so it may be lost."""
-
-    async def recall(self, book: BookId) -> str:
-        """Return "" if nothing is stored."""
-        ...
-
-    async def remember(self, book: BookId, text: str) -> None:
-        """Store the text; a failure is ignored."""
-        ...
-
-
 class SparseEncoder(Protocol):
     """Encodes text as BM25 term weights; the index multiplies in the inverse document frequency."""
 
@@ -132,135 +111,6 @@ class SparseEncoder(Protocol):
         With `query`, those that `encode_query` counts.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class BookManifest:
-    """Description of a generation of a book, stored in the index."""
-
-    book: BookId
-    title: str
-    book_version: str
-    model: str
-    """The embedder's `space`."""
-    dimension: int
-    strategy: str
-    site: str
-    base_url: str
-    language: str
-    fingerprint: str
-    """Hash of everything that determines chunks and vectors; if it is equal, an ingest changes
-    nothing."""
-    chunks: int
-    tokens: int
-    files: int
-    created_at: str
-    """ISO 8601, UTC."""
-    generation: int = 0
-    """Set by the index at publication; counts from 1."""
-    size_bytes: int = 0
-    """Size on this machine's disk; 0 for a book on a server."""
-    version: str = ""
-    """The edition's version as the site names it; "" in a book with one version."""
-    locale: str = ""
-    """The edition's locale; "" in a book with one locale."""
-
-
-class BookList(Mapping[BookId, BookManifest]):
-    """The readable books of an index, by id in ascending order. It never changes.
-
-    An index returns the same list until one of its books changes. So the cost of a question about
-    one book does not grow with the number of books.
-    """
-
-    def __init__(self, manifests: Iterable[BookManifest] = ()) -> None:
-        self._known = {one.book: one for one in sorted(manifests, key=lambda one: one.book)}
-
-    def __getitem__(self, book: BookId) -> BookManifest:
-        return self._known[book]
-
-    def __iter__(self) -> Iterator[BookId]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def named(self, books: Collection[BookId] = ()) -> Sequence[BookManifest]:
-        """Return these books, or all, in the order of ids; missing ones are left out."""
-        if not books:
-            return self._all
-        return [self._known[book] for book in sorted({*books}) if book in self._known]
-
-    def only(self, books: Collection[BookId]) -> BookList:
-        """Return the list of these books, without missing ones; this list if none is named."""
-        return BookList(self.named(books)) if books else self
-
-    @cached_property
-    def generations(self) -> str:
-        """A cache key that changes with each new generation of a book."""
-        # A removed book starts again with generation 1, so the number alone is not enough.
-        return "/".join(f"{one.book}@{one.fingerprint}.{one.generation}" for one in self._all)
-
-    @cached_property
-    def by_language(self) -> Mapping[str, tuple[BookId, ...]]:
-        """The books of each language, starting with that of the first book."""
-        languages = dict.fromkeys(one.language for one in self._all)
-        return {
-            language: tuple(one.book for one in self._all if one.language == language)
-            for language in languages
-        }
-
-    @property
-    def language(self) -> str:
-        """The language of the first book."""
-        return self._all[0].language
-
-    @cached_property
-    def defaults(self) -> Sequence[BookId]:
-        """The default editions."""
-        return [book for book in self._known if book == book.name]
-
-    @cached_property
-    def with_editions(self) -> Mapping[BookId, Sequence[BookManifest]]:
-        """The editions, the default one among them, of each book that has several."""
-        names = {one.name for one in self._known if one != one.name}
-        return {name: [one for one in self._all if one.book.name == name] for name in sorted(names)}
-
-    @cached_property
-    def _all(self) -> Sequence[BookManifest]:
-        return tuple(self._known.values())
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """Damage of a book's index."""
-
-    reason: str
-    """For the operator; it may name files."""
-    answers: bool = False
-    """Whether the previous generation answers instead; otherwise the book is left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexPoint:
-    """A chunk as it is stored."""
-
-    chunk: Chunk
-    dense: Vector
-    sparse: SparseVector
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """One published generation of a book; it stays readable when a newer one is published."""
-
-    manifest: BookManifest
-    pages: AsyncIterator[list[IndexPoint]]
-    """All points in pages, in reading order; dense vectors as stored: scaled to length 1.
-
-    On a server, pages lack points if the generation was replaced twice while it was read: compare
-    their number with the manifest's.
-    """
 
 
 class GenerationWriter(Protocol):
@@ -290,12 +140,6 @@ class VectorIndex(Protocol):
 
     async def damaged(self) -> Mapping[BookId, Damage]:
         """Return the damaged books known so far."""
-        ...
-
-    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
-        """Return chunk id to paragraph ids for the current generation. BookNotFound if there is
-        none.
-        """
         ...
 
     async def search(
@@ -358,26 +202,18 @@ class BookStore(VectorIndex, Protocol):
         """Check every book and record the damage. StorageError if the index is unavailable."""
         ...
 
-    async def manifest(self, book: BookId) -> BookManifest | None:
-        """Return the manifest of the current generation. IndexUnreadable if it is damaged or of
-        another version.
-        """
-        ...
-
-    async def faults(self, book: BookId, *, full: bool = False) -> list[str]:
-        """Return the faults of the current generation, one line each.
+    async def faults(
+        self, book: BookId, *, previous: bool = False, full: bool = False
+    ) -> list[str]:
+        """Return the faults of the current or the previous generation, one line each.
 
         What is stored is compared with what was published. A server only counts the points and
         reads a sample of them, unless `full`. BookNotFound if there is no such book.
         """
         ...
 
-    async def faults_before(self, book: BookId, *, full: bool = False) -> list[str] | None:
-        """Return the faults of the previous generation; None if there is none."""
-        ...
-
     async def repair(self, book: BookId) -> BookManifest:
-        """Switch readers to the newest generation without faults.
+        """Keep only generations without faults; readers see the newest of them.
 
         StorageError if there is none, BookNotFound if there is no such book, IndexBusy while it is
         being written.

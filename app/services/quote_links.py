@@ -12,11 +12,12 @@ from app.domain.answer import AnswerEvent, Citation, CitationFound, Finished
 from app.domain.answering.verification import QUOTE_CONTEXT
 from app.domain.document import BlockKind
 from app.domain.errors import RagError
+from app.domain.indexed_book import BookList, BookManifest
 from app.domain.page_text import PageText, leads_to
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
-from app.services.ports import BookList, BookManifest, VectorIndex
+from app.services.ports import VectorIndex
 
 _CACHED_PAGES = 300
 """Pages in the cache, about 10 MB."""

@@ -17,12 +17,13 @@ from app.domain.answering.figures import (
 from app.domain.answering.passages import MAX_PASSAGES
 from app.domain.book_id import BookId
 from app.domain.errors import RagError
+from app.domain.indexed_book import BookManifest
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
 from app.domain.urls import origin_of
 from app.services.book_cache import BookCache
 from app.services.consultation import Consultation
-from app.services.ports import BookManifest, VectorIndex
+from app.services.ports import VectorIndex
 
 _CACHED_PAGES = 1_000
 """Pages in the cache; of most it has nothing."""

@@ -12,7 +12,8 @@ from math import log
 
 from cachetools import LRUCache
 
-from app.services.ports import BookList, VectorIndex
+from app.domain.indexed_book import BookList
+from app.services.ports import VectorIndex
 
 _CACHED_TERMS = 50_000
 """Terms in the cache, a few MB."""

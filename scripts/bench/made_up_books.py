@@ -25,9 +25,9 @@ from app.bootstrap.books import chunk_book, read_source
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Site
+from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.retrieval.query import SparseVector
 from app.services.ingest_plan import IngestRequest
-from app.services.ports import BookManifest, IndexPoint
 
 _BOOKS = (
     ("openstax-biology", Site.PLAIN),

@@ -15,8 +15,8 @@ import app.domain.errors as errors
 from app.api.problems import error_event, status_of
 from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
 from app.api.security import MAX_BODY_BYTES
+from app.domain.generated_text.events import GeneratedCitation
 from app.main import openapi_json
-from app.services.generators import GeneratedCitation
 from tests.conftest import ROOT
 from tests.owl_server import BOOK, ORIGIN, QUESTION, UNSURE, assert_problem
 from tests.serving import ScriptedGenerator, offline_settings, serving
@@ -268,7 +268,7 @@ def test_a_fault_of_the_body_is_named_once_with_what_to_do(client: httpx.Client)
     assert [one["field"] for one in problem["errors"]] == ["body.question", "body.boook"]
     plain = client.post("/v1/chat", content="hi", headers={"Content-Type": "text/plain"}).json()
     assert plain["detail"].endswith("send one with `Content-Type: application/json`")
-    assert "see /v1/docs" in client.get("/nowhere").json()["detail"]
+    assert "see /v1/openapi.json" in client.get("/nowhere").json()["detail"]
     wrong = client.put("/v1/chat")
     assert "header `Allow`" in wrong.json()["detail"]
     assert wrong.headers["Allow"] == "POST"
@@ -338,7 +338,9 @@ def test_answers_are_not_stored(client: httpx.Client) -> None:
         assert response.headers["cache-control"] == "no-store"
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/v1/nothing", "/v1/docs", "/widget/widget.js"])
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/v1/nothing", "/v1/openapi.json", "/widget/widget.js"]
+)
 def test_every_response_carries_the_security_headers(client: httpx.Client, path: str) -> None:
     headers = client.get(path).headers
     assert headers["x-content-type-options"] == "nosniff"
@@ -390,7 +392,7 @@ def test_the_contract_describes_problems_and_events() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert contract["info"]["version"] == project["version"]
     routes = [route for path in contract["paths"].values() for route in path.values()]
-    for status in ("400", "408", "413", "429", "431", "500"):
+    for status in ("400", "413", "429", "500"):
         assert all(status in route["responses"] for route in routes), status
     chat = contract["paths"]["/v1/chat"]["post"]
     assert set(chat["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}

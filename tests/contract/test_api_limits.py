@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from starlette.types import Message, Receive, Scope, Send
 
 from app.api.limits import ANSWER, MAX_BUCKETS, FairQueue, RateLimit, site
-from app.api.metrics import Metrics
-from app.api.request_log import RecordedRequests
-from app.api.security import BodyLimit, SecurityHeaders
 from app.domain.errors import Overloaded
 from tests.owl_server import QUESTION, assert_problem, events_of
 from tests.serving import ScriptedGenerator, offline_settings, serving
@@ -73,35 +68,6 @@ def test_clients_beyond_the_memory_are_forgotten_oldest_first() -> None:
 )
 def test_a_client_is_an_address_or_an_ipv6_site(one: str, other: str, same: bool) -> None:
     assert (site(one) == site(other)) == same
-
-
-def test_a_body_that_does_not_come_is_not_waited_for() -> None:
-    """As a client that holds its connection open would have it."""
-    sent: list[Message] = []
-
-    async def receive() -> Message:
-        if sent:
-            return {"type": "http.disconnect"}
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    async def unreached(scope: Scope, receive: Receive, send: Send) -> None:
-        raise AssertionError
-
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/v1/search",
-        "headers": [(b"content-length", b"100")],
-    }
-    limited = RecordedRequests(BodyLimit(unreached, seconds=0.01), Metrics(), traces=None)
-    asyncio.run(limited(scope, receive, send))
-    assert sent[0]["status"] == 408
-    assert (b"connection", b"close") in sent[0]["headers"]
-    assert json.loads(sent[1]["body"])["code"] == "request_timeout"
 
 
 @pytest.fixture(scope="module")
@@ -194,27 +160,3 @@ async def test_the_place_of_a_request_that_is_cancelled_goes_to_the_next() -> No
     given.cancel()  # it has the place, but did not run since
     await last
     assert (served, queue.held) == (["d"], 0)
-
-
-@pytest.mark.parametrize(("reads", "closes"), [(True, False), (False, True)])
-def test_the_connection_of_an_unread_body_is_announced_to_close(
-    *, reads: bool, closes: bool
-) -> None:
-    """Else the client loses the next request that it sends there."""
-    sent: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"{}", "more_body": False}
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    async def answering(_scope: Scope, receive: Receive, send: Send) -> None:
-        if reads:
-            await receive()
-        await send({"type": "http.response.start", "status": 401, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
-
-    scope = {"type": "http", "path": "/", "headers": [(b"content-length", b"2")]}
-    asyncio.run(SecurityHeaders(answering)(scope, receive, send))
-    assert ((b"connection", b"close") in sent[0]["headers"]) is closes

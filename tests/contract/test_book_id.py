@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from app.adapters.reading.book import book_id_of
+from app.adapters.reading.book import book_id_of, book_name
 from app.cli import main
 from app.domain.book_id import BookId
 from app.domain.document import Site
@@ -135,6 +135,14 @@ def test_the_command_line_refuses_it_in_one_line(
 )
 def test_a_folders_name_becomes_an_id(name: str, expected: str) -> None:
     assert book_id_of(name) == expected
+
+
+@pytest.mark.parametrize("built", ["beets/html", "beets/_build/html", "beets/docs", "beets"])
+def test_a_folder_that_a_generator_writes_into_does_not_name_the_book(
+    tmp_path: Path, built: str
+) -> None:
+    (tmp_path / built).mkdir(parents=True)
+    assert book_name(tmp_path / built) == "beets"
 
 
 def test_folders_whose_names_lose_letters_stay_apart() -> None:

@@ -8,9 +8,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ from app.adapters.reading.public_transport import AddressRefused, is_public
 from app.adapters.reading.site_pages import open_site_folder
 from app.domain.errors import FileRefused, InputError, ProviderUnavailable
 from tests.built_pages import links, page
+from tests.local_http import Handler, local_server
 
 OWLS = {
     "/book/": page(
@@ -78,8 +77,8 @@ def serving() -> Iterator[Server]:
     site = Server({})
     site.set(OWLS)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Page(Handler):
+        def get(self) -> None:
             answer = site.answer(self.path)
             body = answer.body.encode() if isinstance(answer.body, str) else answer.body
             etag = f'"{hash(body)}"'
@@ -87,29 +86,13 @@ def serving() -> Iterator[Server]:
             status = 304 if is_known else answer.status
             site.requests.append((self.path, status))
             site.agents.add(self.headers["User-Agent"])
-            self.send_response(status)
             sent = {"Content-Type": "text/html", "ETag": etag, **answer.headers}
             sent["Content-Length"] = "0" if is_known else str(len(body) + 10 * answer.cut)
-            for name, value in sent.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if not is_known:
-                self.wfile.write(body)
+            self.respond(status, sent, b"" if is_known else body)
 
-        def log_message(self, *_: object) -> None: ...
-
-    class Http(ThreadingHTTPServer):
-        def handle_error(self, *_: object) -> None: ...  # a client that was killed
-
-    http = Http(("127.0.0.1", 0), Handler)
-    site.address = f"http://127.0.0.1:{http.server_address[1]}"
-    thread = Thread(target=http.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with local_server(Page) as http:
+        site.address = http.url
         yield site
-    finally:
-        http.shutdown()
-        thread.join()
 
 
 class Sleeps(list[float]):
@@ -272,7 +255,7 @@ def test_bounds_on_pages_and_bytes(
         fetch(server, tmp_path, limits=FetchLimits(pages=2))
     with pytest.raises(InputError, match="more than 300 bytes"):
         fetch(server, tmp_path / "b", limits=FetchLimits(size=300))
-    monkeypatch.setattr(module, "PAGE_BYTES", 1_000)
+    monkeypatch.setattr(module, "MAX_BYTES", 1_000)
     bomb = gzip.compress(page("x" * 100_000).encode())
     server.answers["/book/eyes.html"] = Answer(bomb, headers={"Content-Encoding": "gzip"})
     with pytest.raises(FileRefused, match=r"eyes\.html"):

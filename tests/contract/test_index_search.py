@@ -14,8 +14,9 @@ from app.domain.errors import (
     BookNotFound,
     IndexMismatch,
 )
+from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector
-from app.services.ports import BookStore, IndexPoint
+from app.services.ports import BookStore
 from tests.index_points import (
     DIMENSION,
     chunk,

@@ -258,7 +258,7 @@ def test_a_call_ends_when_its_client_leaves(
 
 
 def test_a_call_ends_when_the_server_stops(owl_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.api.server.SHUTDOWN_SECONDS", 0.2)
+    monkeypatch.setattr("app.api.server.SHUTDOWN_SECONDS", 1)
     generator = ScriptedGenerator()
     generator.play("The flight makes ", hangs=True)
     call = {"name": "ask_book", "arguments": {"question": QUESTION}}

@@ -13,7 +13,7 @@ import pytest
 from starlette.types import Message
 
 import app.domain.errors as errors
-from app.api.asking import EventStream, Shutdown
+from app.api.asking import EventStream
 from app.api.events import ChatEvents
 from app.api.problems import ErrorEvent
 from app.domain.answer import AnswerEvent, AnswerMode, Started, TextDelta
@@ -134,7 +134,7 @@ async def read(
             sent(part)
 
     first = Started(AnswerMode.GENERATED, ())
-    response = EventStream(first, rest, ChatEvents(), Shutdown())
+    response = EventStream(first, rest, ChatEvents())
     await response({"type": "http", "method": "POST"}, receive, send)
     return parts
 

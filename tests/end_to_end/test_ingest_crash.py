@@ -25,9 +25,9 @@ from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import chunk_book, read_source
 from app.domain.book_id import BookId
+from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import SearchFilter
 from app.services.ingest import IngestRequest
-from app.services.ports import IndexPoint
 from tests.cohere_double import CohereDouble
 from tests.conftest import ROOT
 from tests.ingesting import BOOK, URL, edit, make_book

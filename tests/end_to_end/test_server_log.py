@@ -105,7 +105,6 @@ def test_every_line_is_json_with_time_level_event_and_request(alone: World) -> N
     assert [line["event"] for line in lines if not line["request_id"]] == [
         "serve.starting",
         "serve.started",
-        "serve.stopping",
         "serve.stopped",
     ]
     assert only(lines, "http.refused", refused.headers["x-request-id"])["status"] == 404

@@ -76,7 +76,7 @@ def test_the_demo_serves_the_sample_book_with_its_widget(program: Path, tmp_path
     try:
         address = f"http://127.0.0.1:{port}"
         await_server(demo, f"{address}/readyz")
-        for path in ("/", "/widget.js", "/v1/docs", "/v1/books"):
+        for path in ("/", "/widget.js", "/v1/openapi.json", "/v1/books"):
             with urllib.request.urlopen(f"{address}{path}") as response:
                 assert response.status == 200
     finally:

@@ -13,6 +13,7 @@ from app.domain.answering.answerability import (
     REFUSAL_THRESHOLD,
     Support,
     answerability,
+    defined_share,
     share_of_bounds,
 )
 from app.domain.answering.notices import other_language, refusal_text
@@ -20,6 +21,7 @@ from app.domain.answering.question_analysis import bare_question
 from app.domain.answering.request import AskRequest, recent
 from app.domain.book_id import BookId
 from app.domain.languages import guess_language, language_of_question
+from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
 from app.domain.terms import words
 from app.services.lexical import LexicalEncoder
@@ -73,6 +75,17 @@ def test_only_the_rarest_terms_of_a_long_question_count() -> None:
     assert share_of_bounds(30.0, rare | common) == share_of_bounds(30.0, rare) == 0.75
 
 
+@pytest.mark.parametrize(
+    ("question", "share"),
+    [("What is the night owl?", 1.0), ("A night owl sleeps?", 2 / 3), ("Why night?", 0.0)],
+)
+def test_a_term_counts_as_defined_where_all_of_it_is_asked_for(question: str, share: float) -> None:
+    defining = chunk([passage("A night owl hunts.", terms=("night owl", "hunt"))])
+    known = chunk_terms(defining, SPARSE.terms)
+    bounds = dict.fromkeys(SPARSE.terms(question, "en"), 2.0)
+    assert defined_share(known, bounds) == pytest.approx(share)
+
+
 def test_a_larger_book_scores_the_same_evidence_the_same() -> None:
     hunts = passage("Owls hunt at night.", "p-hunts")
     others = [passage(f"Chapter {at} tells of ships.", f"p-{at}") for at in range(40)]
@@ -83,6 +96,7 @@ def test_a_larger_book_scores_the_same_evidence_the_same() -> None:
     assert large >= small - 0.05
 
 
+SPARSE = FakeSparse()
 LEXICAL = LexicalEncoder(FakeSparse())
 
 
@@ -168,10 +182,10 @@ def test_of_a_question_the_words_that_tell_are_left(
         ("광합성이란 무엇입니까", "It is written in another language (English)"),
     ],
 )
-def test_refused_in_another_language_than_the_books_the_reader_is_told_which_it_is(
+async def test_refused_in_another_language_than_the_books_the_reader_is_told_which_it_is(
     question: str, refusal: str
 ) -> None:
-    found = asyncio.run(World((CHUNK.passages[0],)).answering().answer(AskRequest(question)))
+    found = await World((CHUNK.passages[0],)).answering().answer(AskRequest(question))
     assert found.refused
     assert refusal in found.answer
     assert other_language("en", "en") == ""
@@ -201,9 +215,9 @@ def test_the_language_of_a_question_is_told_by_its_words_or_its_script(
     assert language_of_question(tuple(words(question)), book) == language
 
 
-def test_a_term_that_languages_share_is_answered_though_the_question_is_in_another() -> None:
+async def test_a_term_that_languages_share_is_answered_though_the_question_is_in_another() -> None:
     book = World((passage("The mitosis divides a nucleus."), passage("Owls hunt.", "p-owls")))
-    found = asyncio.run(book.answering().answer(AskRequest("¿Qué es la mitosis?")))
+    found = await book.answering().answer(AskRequest("¿Qué es la mitosis?"))
     assert found.answer == "The mitosis divides a nucleus."
 
 

@@ -3,8 +3,8 @@
 import asyncio
 from dataclasses import replace
 
+from app.domain.indexed_book import BookList, BookManifest
 from app.services.book_cache import BookCache
-from app.services.ports import BookList, BookManifest
 from tests.retrieval_fakes import make_manifest
 
 
@@ -24,16 +24,14 @@ class Counting:
         return await self.cache.get(manifest, make, part)
 
 
-def test_a_book_that_was_removed_and_indexed_again_is_read_anew() -> None:
-    async def scenario() -> None:
-        counting, before = Counting(), make_manifest()
-        again = replace(before, fingerprint="another")
-        assert again.generation == before.generation
-        assert await counting.read(before) != await counting.read(again)
-        later = replace(again, generation=2)
-        assert await counting.read(later) == "another 2 "
+async def test_a_book_that_was_removed_and_indexed_again_is_read_anew() -> None:
 
-    asyncio.run(scenario())
+    counting, before = Counting(), make_manifest()
+    again = replace(before, fingerprint="another")
+    assert again.generation == before.generation
+    assert await counting.read(before) != await counting.read(again)
+    later = replace(again, generation=2)
+    assert await counting.read(later) == "another 2 "
 
 
 def test_a_list_of_books_has_another_key_when_a_book_is_removed_and_chunked_otherwise() -> None:
@@ -42,19 +40,17 @@ def test_a_list_of_books_has_another_key_when_a_book_is_removed_and_chunked_othe
     assert BookList([before]).generations != BookList([again]).generations
 
 
-def test_two_questions_at_the_same_time_make_it_once_and_each_part_apart() -> None:
-    async def scenario() -> None:
-        counting, manifest = Counting(), make_manifest()
-        asked = [counting.read(manifest, part) for part in ("a", "b", "a", "b")]
-        first, second, *same = await asyncio.gather(*asked)
-        assert first != second
-        assert same == [first, second]
-        assert counting.made == 2
+async def test_two_questions_at_the_same_time_make_it_once_and_each_part_apart() -> None:
 
-    asyncio.run(scenario())
+    counting, manifest = Counting(), make_manifest()
+    asked = [counting.read(manifest, part) for part in ("a", "b", "a", "b")]
+    first, second, *same = await asyncio.gather(*asked)
+    assert first != second
+    assert same == [first, second]
+    assert counting.made == 2
 
 
-def test_a_book_that_takes_long_does_not_delay_another_one() -> None:
+async def test_a_book_that_takes_long_does_not_delay_another_one() -> None:
     async def scenario() -> None:
         cache: BookCache[str] = BookCache(9)
         read = asyncio.Event()
@@ -72,4 +68,4 @@ def test_a_book_that_takes_long_does_not_delay_another_one() -> None:
         read.set()
         assert await waiting == "large"
 
-    asyncio.run(scenario())
+    await scenario()

@@ -9,17 +9,19 @@ from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 
+from app.adapters.providers.openai_chat import OpenAIGenerator
 from app.adapters.sqlite.spending import SqliteSpending
-from app.domain.answer import Usage
 from app.domain.cost import Price, Units
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.services.budget import Budget
-from app.services.generators import GeneratedEnd, GeneratedText, GeneratorEvent
 from app.services.provider_calls import ProviderCalls
 from app.services.recording import recording
 from app.services.resilience import CircuitBreaker
+from tests.answer_fakes import generation_request
+from tests.openai_double import event
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SEARCH = Units(searches=1)
@@ -58,92 +60,90 @@ async def calls(provider: ProviderCalls, times: int) -> int:
     return made
 
 
-def spent(limit: Budget) -> float:
-    return asyncio.run(limit.spent()).day
+async def spent(limit: Budget) -> float:
+    return (await limit.spent()).day
 
 
-def test_no_call_begins_once_the_day_is_spent(tmp_path: Path) -> None:
-    assert asyncio.run(calls(paid_from(budget(tmp_path, 3.0)), 10)) == 3
+async def test_no_call_begins_once_the_day_is_spent(tmp_path: Path) -> None:
+    assert await calls(paid_from(budget(tmp_path, 3.0)), 10) == 3
 
 
-def test_what_was_spent_outlasts_a_restart(tmp_path: Path) -> None:
-    assert asyncio.run(calls(paid_from(budget(tmp_path, 3.0)), 2)) == 2
-    assert asyncio.run(calls(paid_from(budget(tmp_path, 3.0)), 2)) == 1
+async def test_what_was_spent_outlasts_a_restart(tmp_path: Path) -> None:
+    assert await calls(paid_from(budget(tmp_path, 3.0)), 2) == 2
+    assert await calls(paid_from(budget(tmp_path, 3.0)), 2) == 1
 
 
-def test_the_month_holds_over_its_days(tmp_path: Path) -> None:
+async def test_the_month_holds_over_its_days(tmp_path: Path) -> None:
     store = SqliteSpending(tmp_path / "spending.sqlite")
 
     async def spend() -> None:
         await store.add(datetime(2026, 10, 31, tzinfo=UTC).date(), 50.0)
         await store.add(datetime(2026, 11, 1, tzinfo=UTC).date(), 9.0)
 
-    asyncio.run(spend())
-    assert asyncio.run(calls(paid_from(budget(tmp_path, 5.0, 10.0)), 3)) == 1
+    await spend()
+    assert await calls(paid_from(budget(tmp_path, 5.0, 10.0)), 3) == 1
 
 
 @pytest.mark.parametrize(("billed", "dollars"), [(4, 4.0), (0, 0.0), (None, 1.0)])
-def test_the_bill_replaces_the_estimate(tmp_path: Path, billed: int | None, dollars: float) -> None:
+async def test_the_bill_replaces_the_estimate(
+    tmp_path: Path, billed: int | None, dollars: float
+) -> None:
     limit = budget(tmp_path, 10.0)
     with recording() as record:
-        asyncio.run(search(paid_from(limit), billed))
-    assert spent(limit) == record.usd == pytest.approx(dollars)
+        await search(paid_from(limit), billed)
+    assert await spent(limit) == record.usd == pytest.approx(dollars)
     assert record.units == Units(searches=billed or 0)
 
 
 @pytest.mark.parametrize(("billed", "dollars"), [(None, 0.0), (2, 2.0)])
-def test_a_call_that_fails_costs_what_was_billed(
+async def test_a_call_that_fails_costs_what_was_billed(
     tmp_path: Path, billed: int | None, dollars: float
 ) -> None:
     limit, error = budget(tmp_path, 10.0), ProviderUnavailable("no answer")
     with pytest.raises(ProviderUnavailable):
-        asyncio.run(search(paid_from(limit), billed, error))
-    assert spent(limit) == dollars
+        await search(paid_from(limit), billed, error)
+    assert await spent(limit) == dollars
 
 
-def test_a_cancelled_call_costs_its_estimate(tmp_path: Path) -> None:
+async def test_a_cancelled_call_costs_its_estimate(tmp_path: Path) -> None:
     limit = budget(tmp_path, 10.0)
-
-    async def leave() -> None:
-        await limit.spent()  # the file is open
+    await limit.spent()  # the file is open
+    with pytest.raises(ProviderUnavailable):
         async with paid_from(limit).call(SEARCH, seconds=0.1):
             await asyncio.Event().wait()
-
-    with pytest.raises(ProviderUnavailable):
-        asyncio.run(leave())
-    assert spent(limit) == 1.0
+    assert await spent(limit) == 1.0
 
 
 @pytest.mark.parametrize(
     ("day", "month", "hours"), [(0.0, None, 12), (None, 0.0, 12 + 8 * 24), (9.0, 0.0, 12 + 8 * 24)]
 )
-def test_the_error_says_until_when(
+async def test_the_error_says_until_when(
     tmp_path: Path, day: float | None, month: float | None, hours: float
 ) -> None:
     with pytest.raises(BudgetSpent) as caught:
-        asyncio.run(search(paid_from(budget(tmp_path, day, month))))
+        await search(paid_from(budget(tmp_path, day, month)))
     assert caught.value.retry_after == hours * 3_600
 
 
-def test_a_model_without_a_price_is_not_stopped(tmp_path: Path) -> None:
+async def test_a_model_without_a_price_is_not_stopped(tmp_path: Path) -> None:
     free = ProviderCalls(budget(tmp_path, 0.0), Price(), CircuitBreaker("the provider"))
-    assert asyncio.run(calls(free, 1)) == 1
+    assert await calls(free, 1) == 1
 
 
-def test_one_line_a_day_from_80_percent_on(
+async def test_one_line_a_day_from_80_percent_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     provider = paid_from(budget(tmp_path, 10.0))
     for _ in range(12):
-        asyncio.run(calls(provider, 1))
+        await calls(provider, 1)
     events = [(record.message, record.levelname) for record in caplog.records]
     assert events == [("budget.near", "WARNING"), ("budget.spent", "ERROR")]
     assert vars(caplog.records[0])["spent_day"] == pytest.approx(8.0)
     assert vars(caplog.records[0])["RAG_BUDGET_DAY"] == 10.0
 
 
-def test_leaving_twice_does_not_stop_the_charge(tmp_path: Path) -> None:
+async def test_leaving_twice_does_not_stop_the_charge(tmp_path: Path) -> None:
     limit, begun = budget(tmp_path, 10.0), asyncio.Event()
 
     async def leave() -> None:
@@ -151,70 +151,53 @@ def test_leaving_twice_does_not_stop_the_charge(tmp_path: Path) -> None:
             begun.set()
             await asyncio.Event().wait()
 
-    async def scenario() -> None:
-        task = asyncio.create_task(leave())
-        await begun.wait()
-        while not task.done():
-            task.cancel()
-            await asyncio.sleep(0)
-        assert task.cancelled()
-
-    asyncio.run(scenario())
-    assert spent(limit) == 1.0
+    task = asyncio.create_task(leave())
+    await begun.wait()
+    while not task.done():
+        task.cancel()
+        await asyncio.sleep(0)
+    assert task.cancelled()
+    assert await spent(limit) == 1.0
 
 
 @pytest.mark.parametrize("day", [1.0, None])
-def test_money_that_cannot_be_counted_stops_calls_below_a_ceiling_only(
+async def test_money_that_cannot_be_counted_stops_calls_below_a_ceiling_only(
     tmp_path: Path, day: float | None
 ) -> None:
     (tmp_path / "spending.sqlite").mkdir()
-    made = asyncio.run(calls(paid_from(budget(tmp_path, day)), 1))
+    made = await calls(paid_from(budget(tmp_path, day)), 1)
     assert made == (0 if day else 1)
 
 
-async def written(usage: Usage) -> AsyncGenerator[GeneratorEvent, None]:
-    """Two words, then the end with this usage."""
-    yield GeneratedText("two")
-    yield GeneratedText("words")
-    yield GeneratedEnd(usage, "COMPLETE")
+async def _body(text: str) -> AsyncGenerator[bytes, None]:
+    yield text.encode()
 
 
-async def answer(provider: ProviderCalls, usage: Usage, events: int) -> None:
-    """Read so many events, then leave."""
-    estimate = Units(500, 1_000)
-    async with aclosing(provider.answer(written(usage), estimate, seconds=10.0)) as stream:
-        for _ in range(events):
-            await anext(stream)
+async def answer(provider: ProviderCalls, usage: str, events: int) -> None:
+    """Read so many of three events, then leave."""
+    body = "".join(map(event, ("two", "words"))) + event(finish_reason="stop") + usage
+    serve = httpx.MockTransport(lambda _: httpx.Response(200, content=_body(body)))
+    async with httpx.AsyncClient(transport=serve, base_url="http://model.example") as client:
+        model = OpenAIGenerator(client, provider, provider, "llama")
+        async with aclosing(model.generate(generation_request("word " * 400))) as stream:
+            for _ in range(events):
+                await anext(stream)
+
+
+MILLION = 'data: {"choices":[],"usage":{"prompt_tokens":1000000,"completion_tokens":0}}\n\n'
+BROKEN = "data: {\n\n"
+ESTIMATE = (500 + 500) * 2 / 1e6 + 1_000 * 8 / 1e6
 
 
 @pytest.mark.parametrize(
     ("events", "usage", "dollars"),
-    [
-        (3, Usage(1_000_000, 0), 2.0),
-        (3, Usage(), 0.009),
-        (1, Usage(1_000_000, 0), 0.009),
-    ],
-    ids=["read to its end", "no usage reported", "left before its end"],
+    [(3, MILLION, 2.0), (3, "", ESTIMATE), (1, MILLION, ESTIMATE), (3, BROKEN, ESTIMATE)],
+    ids=["read to its end", "no usage reported", "left before its end", "broken off"],
 )
-def test_an_answer_costs_what_its_end_reports_or_else_the_estimate(
-    tmp_path: Path, events: int, usage: Usage, dollars: float
+async def test_an_answer_costs_what_its_end_reports_or_else_the_estimate(
+    tmp_path: Path, events: int, usage: str, dollars: float
 ) -> None:
     limit = budget(tmp_path, 10.0)
-    asyncio.run(answer(paid_from(limit), usage, events))
-    assert spent(limit) == pytest.approx(dollars)
-
-
-def test_an_answer_that_breaks_off_costs_its_estimate(tmp_path: Path) -> None:
-    async def broken() -> AsyncGenerator[GeneratorEvent, None]:
-        yield GeneratedText("two")
-        message = "the connection broke"
-        raise ProviderUnavailable(message)
-
-    async def read() -> None:
-        async for _ in paid_from(limit).answer(broken(), Units(500, 1_000), seconds=10.0):
-            pass
-
-    limit = budget(tmp_path, 10.0)
-    with pytest.raises(ProviderUnavailable):
-        asyncio.run(read())
-    assert spent(limit) == pytest.approx(0.009)
+    with suppress(ProviderUnavailable):
+        await answer(paid_from(limit), usage, events)
+    assert await spent(limit) == pytest.approx(dollars)

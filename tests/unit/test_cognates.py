@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from app.domain.indexed_book import BookList, BookManifest
 from app.domain.retrieval.query import SearchMode, SearchQuery
 from app.services.cognates import MOST_BOOKS, FindCognates, cognates, folded
 from app.services.lexical import LexicalEncoder
-from app.services.ports import BookList, BookManifest
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 from tests.retrieval_fakes import (
@@ -99,24 +99,24 @@ def test_a_question_in_another_language_finds_the_book_s_own_words() -> None:
     assert found.hits[0].chunk.text_content == "innate immunity"
 
 
-def test_a_question_in_the_book_s_language_is_searched_as_it_is() -> None:
+async def test_a_question_in_the_book_s_language_is_searched_as_it_is() -> None:
     index = FakeIndex([make_chunk("stacks grow", index=0), make_chunk("innate immunity", index=1)])
     plain = retrieving(FakeEmbedder(), FakeSparse(), index)
     within = replace(plain.analysis, cognates=finder(index))
-    asked = asyncio.run(within.of_query(SearchQuery("What is innat and how does it work?"), BOOKS))
+    asked = await within.of_query(SearchQuery("What is innat and how does it work?"), BOOKS)
     assert asked.texts.lexical == "What is innat and how does it work?"
-    asked = asyncio.run(within.of_query(SearchQuery(QUESTION), BOOKS))
+    asked = await within.of_query(SearchQuery(QUESTION), BOOKS)
     assert (asked.texts.question, asked.texts.lexical) == (QUESTION, f"{QUESTION} innate")
 
 
 @pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.SPARSE])
-def test_a_multilingual_embedder_is_asked_instead_of_words(mode: SearchMode) -> None:
+async def test_a_multilingual_embedder_is_asked_instead_of_words(mode: SearchMode) -> None:
     index = FakeIndex([make_chunk("innate immunity")])
     plain = retrieving(FakeEmbedder(), FakeSparse(), index)
     within = replace(plain.analysis, cognates=finder(index), multilingual=True)
-    asked = asyncio.run(within.of_query(SearchQuery(QUESTION, mode=mode), BOOKS))
+    asked = await within.of_query(SearchQuery(QUESTION, mode=mode), BOOKS)
     by_vectors = mode is SearchMode.HYBRID
     assert (asked.query.mode is SearchMode.DENSE) is by_vectors
     assert asked.texts.lexical == (QUESTION if by_vectors else f"{QUESTION} innate")
     same_language = SearchQuery("What is innate and how does it work?", mode=mode)
-    assert asyncio.run(within.of_query(same_language, BOOKS)).query.mode is mode
+    assert (await within.of_query(same_language, BOOKS)).query.mode is mode

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from app.domain.answering.conversation import about_the_book, resumed
@@ -55,17 +53,17 @@ def test_small_talk_and_clarifications_are_no_part_of_the_conversation() -> None
 LIGHT = passage("Photosynthesis turns light energy into chemical energy.", "p-light")
 
 
-def test_a_follow_up_after_a_clarification_keeps_its_topic() -> None:
+async def test_a_follow_up_after_a_clarification_keeps_its_topic() -> None:
     world = World((LIGHT,))
     history = turns("What is photosynthesis?", "A process.", "summarise the chapter", CLARIFICATION)
-    asyncio.run(world.answering().answer(AskRequest("And what is its energy?", history=history)))
+    await world.answering().answer(AskRequest("And what is its energy?", history=history))
     assert [turn.content for turn in world.retriever.asked[0].history] == [
         "What is photosynthesis?",
         "A process.",
     ]
 
 
-def test_yes_is_answered_as_the_question_that_was_proposed() -> None:
+async def test_yes_is_answered_as_the_question_that_was_proposed() -> None:
     history = turns("fotosynthesis", "Did you mean photosynthesis?")
-    answer = asyncio.run(World((LIGHT,)).answering().answer(AskRequest("yes", history=history)))
+    answer = await World((LIGHT,)).answering().answer(AskRequest("yes", history=history))
     assert LIGHT.text in answer.answer

@@ -71,9 +71,9 @@ def test_hidden_only_the_paragraphs_to_read_are_named() -> None:
     ],
     ids=["alone", "among exercises", "among what is of no use"],
 )
-def test_what_is_to_be_read_explains_and_sets_no_task(others: tuple[Passage, ...]) -> None:
+async def test_what_is_to_be_read_explains_and_sets_no_task(others: tuple[Passage, ...]) -> None:
     use_case = World((*others, EXERCISE, LIGHT)).answering(refusal_threshold=0.0)
-    answer = asyncio.run(use_case.answer(AskRequest(TASK, solutions=Solutions.HIDE)))
+    answer = await use_case.answer(AskRequest(TASK, solutions=Solutions.HIDE))
     assert [one.paragraph_id for one in answer.sources] == ["p-light"]
 
 
@@ -100,13 +100,13 @@ def test_the_solution_is_quoted_when_it_is_asked_for() -> None:
     assert "p-solution" in {one.paragraph_id for one in answer.citations}
 
 
-def test_a_generator_sees_solutions_only_when_they_are_to_be_shown() -> None:
+async def test_a_generator_sees_solutions_only_when_they_are_to_be_shown() -> None:
     seen = []
     for solutions in (Solutions.HINT, Solutions.SHOW):
         generator = FakeGenerator(["Leaves need light."])
         use_case = World((LIGHT, EXERCISE, SOLUTION)).answering(generator, refusal_threshold=0.0)
         request = AskRequest("What do leaves need?", solutions=solutions)
-        asyncio.run(use_case.answer(request))
+        await use_case.answer(request)
         seen.append({one.passage.paragraph_id for one in generator.contexts[0]})
     assert seen == [{"p-light", "p-task"}, {"p-light", "p-task", "p-solution"}]
 
@@ -145,10 +145,10 @@ def test_a_choice_is_known_by_its_question_alone() -> None:
     assert asked_exercise(terms(question), [Hit(chunk((choice,)), 1.0)], terms) == "p-choice"
 
 
-def test_the_solution_is_found_by_its_place_and_not_by_its_words() -> None:
+async def test_the_solution_is_found_by_its_place_and_not_by_its_words() -> None:
     terse = passage("Solution\n\nB", "p-terse", BlockKind.SOLUTION)
     other = passage(TASK, "p-other", BlockKind.SOLUTION)
     use_case = World((other, EXERCISE, terse, LIGHT)).answering()
-    answer = asyncio.run(use_case.answer(AskRequest(TASK, solutions=Solutions.SHOW)))
+    answer = await use_case.answer(AskRequest(TASK, solutions=Solutions.SHOW))
     assert (answer.answer, [one.paragraph_id for one in answer.citations]) == ("B", ["p-terse"])
     assert (answer.citations[0].quote, answer.exercise) == ("B", "p-task")

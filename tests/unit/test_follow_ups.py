@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
 
@@ -165,16 +164,16 @@ def test_they_are_asked_in_the_readers_language_about_the_books_words() -> None:
     assert "¿Qué significa «Chlorophyll»?" in found
 
 
-def test_an_answer_ends_with_them_and_a_refusal_does_not() -> None:
+async def test_an_answer_ends_with_them_and_a_refusal_does_not() -> None:
     use_case = World((LIGHT,)).answering()
-    answer = asyncio.run(use_case.answer(AskRequest("What does photosynthesis turn light into?")))
+    answer = await use_case.answer(AskRequest("What does photosynthesis turn light into?"))
     assert not answer.refused
     assert 'What does "Chlorophyll" mean?' in answer.follow_ups
-    refusal = asyncio.run(use_case.answer(AskRequest("Who won the hockey cup in Ottawa?")))
+    refusal = await use_case.answer(AskRequest("Who won the hockey cup in Ottawa?"))
     assert (refusal.refused, refusal.follow_ups) == (True, ())
 
 
-def test_what_was_found_on_other_pages_comes_after_what_stands_near_the_citations() -> None:
+async def test_what_was_found_on_other_pages_comes_after_what_stands_near_the_citations() -> None:
     world = World((LIGHT,))
     other = passage(
         "A stoma is a pore that lets in light, gas and energy.",
@@ -185,12 +184,12 @@ def test_what_was_found_on_other_pages_comes_after_what_stands_near_the_citation
     elsewhere = replace(chunk([other], "c-2"), file="other.md")
     world.index.stored = [elsewhere, *world.index.stored]
     asked = AskRequest("What does photosynthesis turn light energy into?")
-    answer = asyncio.run(world.answering().answer(asked))
+    answer = await world.answering().answer(asked)
     assert {one.file for one in answer.citations} == {"page.md"}
     assert answer.follow_ups[:2] == ('What does "Chlorophyll" mean?', 'What does "stoma" mean?')
 
 
-def test_there_are_at_most_three() -> None:
+async def test_there_are_at_most_three() -> None:
     text = "Alpha beta gamma delta epsilon."
     many = passage(
         text,
@@ -199,5 +198,5 @@ def test_there_are_at_most_three() -> None:
         heading_path=("Greek",),
     )
     assert len(suggested("What is rain?", many)) == 5
-    answer = asyncio.run(World((many,)).answering().answer(AskRequest("Alpha beta?")))
+    answer = await World((many,)).answering().answer(AskRequest("Alpha beta?"))
     assert len(answer.follow_ups) == 3

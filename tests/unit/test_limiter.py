@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.cohere.limiter import RateLimiter
 from app.domain.cost import RateLimits
+from app.services.rate_limiter import RateLimiter
 from tests.cohere_world import InstantClock
 from tests.virtual_clock import VirtualClock
 
@@ -63,52 +63,43 @@ def test_a_call_waits_only_while_the_last_minute_has_no_room_for_it(
             assert sum(window) + wanted[position][0] > 50
 
 
-def test_a_call_above_a_whole_minutes_limit_goes_alone_instead_of_never() -> None:
+async def test_a_call_above_a_whole_minutes_limit_goes_alone_instead_of_never() -> None:
     clock = VirtualClock()
     limiter = RateLimiter(RateLimits(tokens_per_minute=10), clock=clock.now, sleep=clock.sleep)
-    sent = asyncio.run(send_all(limiter, clock, [(1, 5), (1, 99), (1, 5)]))
+    sent = await send_all(limiter, clock, [(1, 5), (1, 99), (1, 5)])
     assert [at for _, at in sent] == [1_000.0, 1_061.5, 1_123.0]
 
 
-def test_those_who_wait_wait_for_the_end_of_a_pause_too() -> None:
+async def test_those_who_wait_wait_for_the_end_of_a_pause_too() -> None:
     clock = VirtualClock()
     limiter = RateLimiter(RateLimits(calls_per_minute=1), clock=clock.now, sleep=clock.sleep)
 
-    async def run() -> None:
-        waiting = asyncio.create_task(send_all(limiter, clock, [(1, 0), (1, 0), (1, 0)]))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        limiter.pause(100)
-        limiter.pause(30)  # shorter than the one that holds already
-        assert [at for _, at in await waiting] == [1_000.0, 1_100.0, 1_161.5]
-
-    asyncio.run(run())
+    waiting = asyncio.create_task(send_all(limiter, clock, [(1, 0), (1, 0), (1, 0)]))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    limiter.pause(100)
+    limiter.pause(30)  # shorter than the one that holds already
+    assert [at for _, at in await waiting] == [1_000.0, 1_100.0, 1_161.5]
 
 
-def test_one_who_gives_up_leaves_the_place_to_the_next() -> None:
+async def test_one_who_gives_up_leaves_the_place_to_the_next() -> None:
     clock = VirtualClock()
     limiter = RateLimiter(RateLimits(calls_per_minute=1), clock=clock.now, sleep=clock.sleep)
 
-    async def run() -> None:
-        await limiter.acquire()
-        leaving = asyncio.create_task(limiter.acquire())
-        await asyncio.sleep(0)
-        leaving.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await leaving
-        assert (await limiter.acquire()).time == 1_061.5
-
-    asyncio.run(run())
+    await limiter.acquire()
+    leaving = asyncio.create_task(limiter.acquire())
+    await asyncio.sleep(0)
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    assert (await limiter.acquire()).time == 1_061.5
 
 
-def test_the_bill_replaces_the_estimate() -> None:
+async def test_the_bill_replaces_the_estimate() -> None:
     clock = InstantClock()
     limiter = RateLimiter(RateLimits(tokens_per_minute=100), clock=clock.now, sleep=clock.sleep)
 
-    async def run() -> None:
-        slot = await limiter.acquire(tokens=100)
-        slot.tokens = 40
-        await limiter.acquire(tokens=60)
-        assert clock.now() == 0.0
-
-    asyncio.run(run())
+    slot = await limiter.acquire(tokens=100)
+    slot.tokens = 40
+    await limiter.acquire(tokens=60)
+    assert clock.now() == 0.0

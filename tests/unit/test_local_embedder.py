@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 import subprocess
@@ -39,7 +38,7 @@ def embedder() -> LocalEmbedder:
     return LocalEmbedder.load()
 
 
-def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) -> None:
+async def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) -> None:
     root_handlers = list(logging.root.handlers)
     from wordllama.inference import WordLlamaInference  # noqa: PLC0415 - it configures logging
 
@@ -49,44 +48,41 @@ def test_vectors_are_those_of_the_package_itself(embedder: LocalEmbedder) -> Non
         load_file(folder / local_embedder._WEIGHTS)["embedding.weight"],
         Tokenizer.from_file(str(folder / local_embedder._TOKENIZER)),
     )
-    ours = asyncio.run(embedder.embed_documents(TEXTS))
+    ours = await embedder.embed_documents(TEXTS)
     assert np.allclose(np.array(ours), package.embed(TEXTS, norm=True), atol=1e-6)
 
 
-def test_vectors_are_float32_of_length_1(embedder: LocalEmbedder) -> None:
-    for vector in asyncio.run(embedder.embed_documents(TEXTS)):
+async def test_vectors_are_float32_of_length_1(embedder: LocalEmbedder) -> None:
+    for vector in await embedder.embed_documents(TEXTS):
         assert vector.typecode == "f"
         assert len(vector) == embedder.dimension == 256
         assert math.hypot(*vector) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_a_text_has_the_same_bytes_alone_in_company_and_as_a_question(
+async def test_a_text_has_the_same_bytes_alone_in_company_and_as_a_question(
     embedder: LocalEmbedder,
 ) -> None:
-    together = asyncio.run(embedder.embed_documents(TEXTS))
+    together = await embedder.embed_documents(TEXTS)
     for text, vector in zip(TEXTS, together, strict=True):
-        assert asyncio.run(embedder.embed_documents([text]))[0].tobytes() == vector.tobytes()
-        assert asyncio.run(embedder.embed_query(text)).tobytes() == vector.tobytes()
+        assert (await embedder.embed_documents([text]))[0].tobytes() == vector.tobytes()
+        assert (await embedder.embed_query(text)).tobytes() == vector.tobytes()
 
 
-def test_batches_cover_all_texts_in_order(
+async def test_batches_cover_all_texts_in_order(
     embedder: LocalEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_embedder, "_BATCH", 2)
 
-    async def run() -> None:
-        starts, vectors = [], []
-        async for start, batch in embedder.embed_batches(TEXTS):
-            starts.append(start)
-            vectors.extend(batch)
-        assert starts == list(range(0, len(TEXTS), 2))
-        assert vectors == await embedder.embed_documents(TEXTS)
-
-    asyncio.run(run())
+    starts, vectors = [], []
+    async for start, batch in embedder.embed_batches(TEXTS):
+        starts.append(start)
+        vectors.extend(batch)
+    assert starts == list(range(0, len(TEXTS), 2))
+    assert vectors == await embedder.embed_documents(TEXTS)
 
 
-def test_a_text_without_a_token_has_the_zero_vector(embedder: LocalEmbedder) -> None:
-    (vector,) = asyncio.run(embedder.embed_documents([""]))
+async def test_a_text_without_a_token_has_the_zero_vector(embedder: LocalEmbedder) -> None:
+    (vector,) = await embedder.embed_documents([""])
     assert vector.tolist() == [0.0] * 256
 
 

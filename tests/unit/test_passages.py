@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -203,10 +202,10 @@ def test_passages_are_few_short_and_marked_where_the_answer_is(
     assert found.text == "\n\n".join(one.text for one in found.passages)
 
 
-def test_the_answer_in_json_has_its_passages_and_permanent_links() -> None:
+async def test_the_answer_in_json_has_its_passages_and_permanent_links() -> None:
     text = f"The mitochondrion makes ATP from sugar. {FILLER}"
     use_case = World((passage(text.rstrip(), "p-1"),)).answering(refusal_threshold=0.0)
-    answer = asyncio.run(use_case.answer(AskRequest("What makes ATP from sugar?")))
+    answer = await use_case.answer(AskRequest("What makes ATP from sugar?"))
     body = AnswerBody.model_validate(answer)
     (shown,) = body.passages
     assert (shown.paragraph_ids, shown.text) == (["p-1"], text.rstrip())

@@ -19,8 +19,8 @@ from app.domain.answering.request import (
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import QuestionError
+from app.domain.indexed_book import BookList
 from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.ports import BookList
 from tests.answer_fakes import FakeGenerator, SpyRetriever, answering_over
 from tests.retrieval_fakes import (
     FakeEmbedder,

@@ -46,14 +46,9 @@ def steps(work: Callable[[], object]) -> int:
 
 LONGER, LONG = 20, 26
 """Times the text of the long run, and the most times its steps."""
-BOUNDED = {
-    "columns without cells", "definitions with open titles", "open directives",
-    "open MyST colon fences",
-}  # fmt: skip
-"""Grows faster up to a bound, such as the deepest nesting."""
 
 
-@pytest.mark.parametrize("name", sorted(PATTERNS.keys() - BOUNDED))
+@pytest.mark.parametrize("name", PATTERNS)
 def test_twice_the_text_takes_twice_the_steps(name: str) -> None:
     texts = [PATTERNS[name](size) for size in (SIZE, 2 * SIZE)]
     for site in Site:
@@ -62,7 +57,7 @@ def test_twice_the_text_takes_twice_the_steps(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", sorted(PATTERNS.keys() - BOUNDED))
+@pytest.mark.parametrize("name", PATTERNS)
 def test_twenty_times_the_text_takes_little_over_twenty_times_the_steps(name: str) -> None:
     """So a step that grows is seen though it is a fiftieth of the others in the shorter text."""
     texts = [PATTERNS[name](size) for size in (SIZE, LONGER * SIZE)]

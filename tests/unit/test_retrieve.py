@@ -19,6 +19,7 @@ from app.domain.errors import (
     ProviderError,
     ProviderUnavailable,
 )
+from app.domain.indexed_book import BookList
 from app.domain.retrieval.query import (
     SearchFilter,
     SearchMode,
@@ -28,7 +29,7 @@ from app.domain.retrieval.query import (
 )
 from app.services.analyse_question import MOST_TERMS
 from app.services.feature_reranker import DEPTH
-from app.services.ports import BookList, QuestionRewriter, Reranker
+from app.services.ports import QuestionRewriter, Reranker
 from app.services.retrieve import RetrievalResult, Retrieve
 from tests.retrieval_fakes import (
     FakeEmbedder,

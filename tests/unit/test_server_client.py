@@ -172,16 +172,14 @@ def test_addresses_are_separated_by_commas_and_get_a_scheme() -> None:
 
 
 @pytest.mark.parametrize(("scheme", "logged"), [("http", ["index.key_unencrypted"]), ("https", [])])
-def test_a_key_that_is_sent_unencrypted_is_logged_once(
+async def test_a_key_that_is_sent_unencrypted_is_logged_once(
     scheme: str,
     logged: list[str],
     caplog: pytest.LogCaptureFixture,
     recwarn: pytest.WarningsRecorder,
 ) -> None:
-    async def connect() -> None:
-        await server_client(f"{scheme}://qdrant.example:6333", "a-secret-key").close()
 
-    asyncio.run(connect())
+    await server_client(f"{scheme}://qdrant.example:6333", "a-secret-key").close()
     assert [one.message for one in caplog.records] == logged
     assert not [one for one in recwarn if "insecure" in str(one.message)]
     assert "a-secret-key" not in caplog.text

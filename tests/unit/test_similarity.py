@@ -35,15 +35,13 @@ def test_what_is_in_one_language_is_not_alike_for_that() -> None:
     assert told - foreign > told_before - foreign_before + 0.15
 
 
-def test_nothing_is_taken_from_texts_in_the_models_own_language() -> None:
-    async def compared() -> None:
-        vectors = SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
-        embedder = await local_embedder()
-        asked = await embedder.embed_query("What is it?")
-        assert await vectors.question("What is it?", "en") == asked
-        assert await vectors.texts(["That."], "en") == await embedder.embed_documents(["That."])
+async def test_nothing_is_taken_from_texts_in_the_models_own_language() -> None:
 
-    asyncio.run(compared())
+    vectors = SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
+    embedder = await local_embedder()
+    asked = await embedder.embed_query("What is it?")
+    assert await vectors.question("What is it?", "en") == asked
+    assert await vectors.texts(["That."], "en") == await embedder.embed_documents(["That."])
 
 
 def test_in_a_language_that_is_not_known_likeness_counts_less() -> None:

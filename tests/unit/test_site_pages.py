@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading import site_pages
+from app.adapters.reading import tree
 from app.adapters.reading.book import read_book
-from app.adapters.reading.site_pages import UNLISTED, SitePages, open_site_folder
+from app.adapters.reading.site_pages import (
+    FURNITURE,
+    NO_TEXT,
+    REPEATED,
+    UNLISTED,
+    SitePages,
+    open_site_folder,
+)
 from app.domain.edition import Edition
 from app.domain.errors import FileRefused, InputError
 from tests.built_pages import BASE, canonical, docusaurus_page, item, links, page, write_site
@@ -25,10 +32,15 @@ def files(site: SitePages) -> list[str]:
     return [one.file for one in site.pages]
 
 
+def prose(subject: str) -> str:
+    return f"All that is known of {subject} is told here."
+
+
 def mdbook_page(after: str = "", title: str = "Owls") -> str:
     next_link = f'<a rel="next prefetch" class="nav-chapters next" href="{after}">Next</a>'
     return page(
-        f'<main>Text</main><iframe src="toc.html"></iframe>{next_link if after else ""}'
+        f'<main><p>{prose(title)}</p></main><iframe src="toc.html"></iframe>'
+        f"{next_link if after else ''}"
         '<div id="mdbook-content"></div>',
         title=f"{title} - The Owl Book",
     )
@@ -50,7 +62,7 @@ MDBOOK_TOC = page(
 @pytest.fixture
 def mdbook(tmp_path: Path) -> Path:
     pages = {
-        "index.html": mdbook_page("b.html"),
+        "index.html": mdbook_page("b.html", "Preface"),
         "preface.html": mdbook_page("b.html", "Preface"),
         "b.html": mdbook_page("a.html", "Eyes"),
         "a.html": mdbook_page("c.html", "Pupils"),
@@ -73,10 +85,10 @@ def test_an_mdbook_is_read_in_the_order_of_its_contents_with_its_numbers(mdbook:
     ]
     assert site.title == "The Owl Book"
     assert site.left_out == {
-        "error page": ["404.html"],
-        "print page": ["print.html"],
+        FURNITURE: ["404.html"],
+        NO_TEXT: ["index.html"],
+        UNLISTED: ["print.html"],
         "noindex": ["toc.html"],
-        UNLISTED: ["index.html"],
     }
 
 
@@ -137,26 +149,19 @@ def test_sections_that_are_links_only_where_they_are_closed_keep_their_place(
     ]
 
 
-def test_chapters_in_folders_named_like_versions_are_no_editions(tmp_path: Path) -> None:
-    menu = f"<nav><ul>{item('Eyes', '/1.1/text.html')}{item('Ears', '/1.2/text.html')}</ul></nav>"
-    pages = {
-        f"{name}/text.html": page(menu, canonical(f"{name}/text.html", "https://owls.example/"))
-        for name in ("1.1", "1.2")
-    }
-    assert files(only(write_site(tmp_path, pages), "")) == ["1.1/text.html", "1.2/text.html"]
-
-
-def test_a_translation_that_only_hreflang_names_is_an_edition(tmp_path: Path) -> None:
-    other = f'<link rel="alternate" hreflang="de" href="{BASE}deutsch/">'
-    pages = {
-        "index.html": page(links("deutsch/"), f"{canonical('')}{other}"),
-        "deutsch/index.html": page("<p>Eulen</p>", canonical("deutsch/"), lang="de"),
-    }
-    found = open_site_folder(write_site(tmp_path, pages))
-    assert [(one.edition.locale, one.base_url) for one in found] == [
-        ("en", BASE.rstrip("/")),
-        ("de", f"{BASE}deutsch"),
-    ]
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["1.1/text.html", "1.2/text.html"],
+        ["eyes.html", "ears.html", "dev/lobes.html", "dev/tufts.html"],
+    ],
+)
+def test_chapters_in_folders_named_like_versions_are_no_editions(
+    tmp_path: Path, names: list[str]
+) -> None:
+    menu = f"<nav><ul>{''.join(item(name, f'/{name}') for name in names)}</ul></nav>"
+    pages = {name: page(menu, canonical(name, "https://owls.example/")) for name in names}
+    assert files(only(write_site(tmp_path, pages), "")) == names
 
 
 def test_a_site_without_navigation_is_read_as_its_links_lead(tmp_path: Path) -> None:
@@ -172,7 +177,7 @@ def test_a_site_without_navigation_is_read_as_its_links_lead(tmp_path: Path) -> 
     site = only(write_site(tmp_path, pages))
     assert files(site) == ["index.html", "z.html", "m/index.html", "a.html", "alone.html"]
     assert [one.url for one in site.pages[:3]] == [BASE, f"{BASE}z.html", f"{BASE}m/"]
-    assert site.left_out == {"search page": ["search.html"]}
+    assert site.left_out == {FURNITURE: ["search.html"]}
 
 
 def test_next_links_alone_give_the_order(tmp_path: Path) -> None:
@@ -183,19 +188,72 @@ def test_next_links_alone_give_the_order(tmp_path: Path) -> None:
     assert files(only(write_site(tmp_path, pages))) == ["index.html", "c.html", "b.html"]
 
 
-def test_the_page_before_the_first_of_the_contents_opens_the_book(tmp_path: Path) -> None:
-    """Sphinx lists no root page; a page that no other leads on to is not one."""
+def sphinx_page(body: str, head: str = "") -> str:
+    return page(body, head).replace("<html", '<html data-content_root="./"')
 
-    def sphinx(head: str) -> str:
-        menu = f'<div class="sidebar-tree"><ul>{item("Eyes", "eyes.html")}</ul></div>'
-        return page(menu, head).replace("<html", '<html data-content_root="./"')
 
-    onward = sphinx('<link rel="next" href="eyes.html">')
-    eyes = sphinx('<link rel="prev" href="index.html">')
-    pages = {"index.html": onward, "eyes.html": eyes, "draft.html": onward}
+@pytest.mark.parametrize("text", [prose("owls"), ""])
+def test_a_home_page_with_text_of_its_own_opens_the_book(tmp_path: Path, text: str) -> None:
+    """Sphinx, VitePress and Starlight do not list it; another page must be listed."""
+    menu = f'<div class="sidebar-tree"><ul>{item("Eyes", "eyes.html")}</ul></div>'
+    body = f'<div class="documentwrapper"><div class="body"><p>{text}</p></div></div>{menu}'
+    pages = dict.fromkeys(("index.html", "eyes.html", "draft.html"), sphinx_page(body))
+    pages["eyes.html"] = sphinx_page(body.replace(text, prose("eyes")) if text else body)
+    pages["draft.html"] = sphinx_page(body.replace(text, prose("wings")) if text else body)
     site = only(write_site(tmp_path, pages))
-    assert files(site) == ["index.html", "eyes.html"]
-    assert site.left_out == {UNLISTED: ["draft.html"]}
+    assert files(site) == ["index.html", "eyes.html"][not text :]
+    left_out = {UNLISTED: ["draft.html"], **({} if text else {NO_TEXT: ["index.html"]})}
+    assert site.left_out == left_out
+
+
+def test_the_contents_in_the_home_page_give_order_and_chapters(tmp_path: Path) -> None:
+    """As in Sphinx without a sidebar and in DocBook; deeper pages follow by their next links."""
+    below = f"<ul>{item('Pupils', 'z/pupils.html')}{item('A section', 'z/index.html#section')}</ul>"
+    listed = f"{item('2. Eyes', 'z/index.html').replace('</li>', below)}{item('Ears', 'a.html')}"
+    text = f"<p>{prose('owls')}</p>"
+    pages = {
+        "index.html": sphinx_page(f'{text}<div class="toctree-wrapper"><ul>{listed}</ul></div>'),
+        "z/index.html": sphinx_page('<div class="toctree-wrapper"><a href="iris.html">1</a></div>'),
+        "z/pupils.html": sphinx_page("", '<link rel="next" href="iris.html">'),
+        "z/iris.html": sphinx_page("", '<link rel="next" href="../a.html">'),
+        "a.html": sphinx_page(""),
+    }
+    site = only(write_site(tmp_path, pages))
+    assert [(one.file, one.chapter, one.chapter_number) for one in site.pages] == [
+        ("index.html", "", 0),
+        ("z/index.html", "Eyes", 2),
+        ("z/pupils.html", "Eyes", 2),
+        ("z/iris.html", "Eyes", 2),
+        ("a.html", "Ears", 0),
+    ]
+
+
+def test_a_page_of_the_whole_book_is_left_out_even_if_it_is_listed(tmp_path: Path) -> None:
+    """Two listed pages that differ little both stay."""
+    texts = {name: [prose(f"{name} {at}") for at in range(12)] for name in ("eyes", "ears", "beak")}
+    texts["all"] = [*texts["eyes"], *texts["ears"], *texts["beak"]]
+    texts["beaks"] = [*texts["beak"][1:], prose("beaks")]
+    menu = "".join(item(name, f"{name}.html") for name in ("all", *texts))
+    pages = {
+        f"{name}.html": page(
+            f"<nav><ul>{menu}</ul></nav><main>{''.join(f'<p>{one}</p>' for one in own)}</main>"
+        )
+        for name, own in texts.items()
+    }
+    site = only(write_site(tmp_path, pages))
+    assert files(site) == [f"{name}.html" for name in ("eyes", "ears", "beak", "beaks")]
+    assert site.left_out == {REPEATED: ["all.html"]}
+
+
+def test_links_from_the_root_lead_to_pages_without_a_base_url(tmp_path: Path) -> None:
+    """A sidebar of absolute links gives one order, whether or not the address is told."""
+    menu = f"<nav><ul>{item('Eyes', '/book/z')}{item('Ears', '/book/a/')}</ul></nav>"
+    pages = {f"{name}/index.html": page(menu) for name in ("a", "z")}
+    folder = write_site(tmp_path, pages)
+    for base_url in ("", BASE, "https://mirror.example/"):
+        assert files(only(folder, base_url)) == ["z/index.html", "a/index.html"]
+        url = only(folder, base_url).pages[0].url
+        assert url == f"{base_url or '/'}z"
 
 
 def test_copies_redirects_and_pages_hidden_from_robots_are_left_out(tmp_path: Path) -> None:
@@ -267,7 +325,7 @@ def test_addresses_are_percent_encoded_and_found_again(tmp_path: Path) -> None:
 def test_a_page_that_is_too_large_is_refused_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(site_pages, "PAGE_BYTES", 1_000)
+    monkeypatch.setattr(tree, "MAX_BYTES", 1_000)
     folder = write_site(tmp_path, {"index.html": page(), "big.html": page("x" * 1_001)})
     with pytest.raises(FileRefused, match=r"big\.html"):
         open_site_folder(folder, BASE)
@@ -296,12 +354,11 @@ def test_a_single_page_is_a_site_at_its_canonical_or_given_address(tmp_path: Pat
 def test_what_is_left_out_is_named_and_first_what_an_owner_may_miss(tmp_path: Path) -> None:
     menu = f'<div class="sidebar-tree"><ul>{item("Eyes", "eyes.html")}</ul></div>'
     names = ("_modules/owls.html", "a.html", "eyes.html", "genindex.html", "search.html")
-    pages = dict.fromkeys(names, page(menu).replace("<html", '<html data-content_root="./"'))
-    assert [*only(write_site(tmp_path, pages)).left_out.items()] == [
+    assert [
+        *only(write_site(tmp_path, dict.fromkeys(names, sphinx_page(menu)))).left_out.items()
+    ] == [
         (UNLISTED, ["a.html"]),
-        ("source listing", ["_modules/owls.html"]),
-        ("tag or index page", ["genindex.html"]),
-        ("search page", ["search.html"]),
+        (FURNITURE, ["_modules/owls.html", "genindex.html", "search.html"]),
     ]
 
 
@@ -324,8 +381,11 @@ def test_a_small_site_that_docusaurus_built() -> None:
         ("docs/nests", "Life"),
     ]
     assert default.title == "The Owl Book"
-    unlisted = ["index.html", "docs/unlisted/index.html"]
-    assert default.left_out[UNLISTED] == unlisted
+    assert default.left_out == {
+        UNLISTED: ["docs/unlisted/index.html"],
+        NO_TEXT: ["index.html"],
+        FURNITURE: ["404.html"],
+    }
     assert default.edition == Edition("1.0", "en", ("", ""))
     assert following.edition == Edition("next", "en", ("next", ""))
     assert following.base_url == "https://owls.example/book/docs/next"
@@ -358,7 +418,7 @@ RECORDED = {
     ),
     "jupyter-book": ("sphinx-book-theme", [("intro.html", "The Owl Book", 0), *SENSES[1:]]),
     "honkit": ("gitbook", SENSES),
-    "latexml": ("latexml", [SENSES[0], ("Ch1.html", "Eyes", 1), ("Ch2.html", "Ears", 2)]),
+    "latexml": ("latexml", [("Ch1.html", "Eyes", 1), ("Ch2.html", "Ears", 2)]),
     "pretext": ("pretext", [("eyes.html", "Eyes", 1), ("ears.html", "Ears", 2)]),
 }
 

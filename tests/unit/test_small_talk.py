@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from app.domain.answer import AnswerMode
@@ -17,9 +15,9 @@ from tests.answer_fakes import World, passage
 @pytest.mark.parametrize(
     "said", ["hi", "Hello there!", "Thanks a lot", "ok thanks", "¡Hola!", "Vielen Dank", "merci"]
 )
-def test_small_talk_is_answered_without_a_search(said: str) -> None:
+async def test_small_talk_is_answered_without_a_search(said: str) -> None:
     world = World((passage("Owls say hello to each other.", "p-1"),))
-    answer = asyncio.run(world.answering().answer(AskRequest(said)))
+    answer = await world.answering().answer(AskRequest(said))
     assert (answer.mode, answer.refused) == (AnswerMode.SMALL_TALK, False)
     assert answer.answer
     assert (answer.citations, answer.sources, world.retriever.asked) == ((), (), [])

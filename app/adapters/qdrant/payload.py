@@ -16,9 +16,9 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Figure
 from app.domain.errors import IndexMismatch, IndexUnreadable, InputError, StorageError
+from app.domain.indexed_book import IndexPoint
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter, SparseVector
-from app.services.ports import IndexPoint
 
 DENSE = "dense"
 SPARSE = "bm25"

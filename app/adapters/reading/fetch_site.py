@@ -29,7 +29,8 @@ from app.adapters.reading.polite_requests import (
 )
 from app.adapters.reading.public_transport import AddressRefused, PublicTransport
 from app.adapters.reading.site_addresses import SITEMAP_BYTES, sitemap_urls
-from app.adapters.reading.site_pages import PAGE_BYTES, PAGE_SUFFIXES
+from app.adapters.reading.site_pages import PAGE_SUFFIXES
+from app.adapters.reading.tree import MAX_BYTES
 from app.domain.errors import InputError
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
 
@@ -72,7 +73,7 @@ async def fetch_site(
     folder must belong to this address.
 
     InputError if the address is not http(s), not public, not allowed by robots.txt or has no page.
-    FileRefused for a page of more than `PAGE_BYTES`. ProviderUnavailable if the server fails.
+    FileRefused for a page of more than `MAX_BYTES`. ProviderUnavailable if the server fails.
     """
     async with httpx.AsyncClient(
         transport=None if allow_private else PublicTransport(),
@@ -100,7 +101,7 @@ async def _home(requests: PoliteRequests, record: FetchRecord, address: str) -> 
             message = f"{url}: the site's robots.txt does not allow {AGENT} to read it"
             raise InputError(message)
         file = _file(url, _root(url))
-        answer = await requests.get(url, PAGE_BYTES, _validators(record.known.get(file)))
+        answer = await requests.get(url, MAX_BYTES, _validators(record.known.get(file)))
         if not answer.target:
             if answer.is_html or answer.status == httpx.codes.NOT_MODIFIED:
                 return answer
@@ -212,7 +213,7 @@ class _Crawl:
         if not self.requests.may_fetch(url):
             return self._leave_out("disallowed by robots.txt", url)
         try:
-            answer = await self.requests.get(url, PAGE_BYTES, _validators(page))
+            answer = await self.requests.get(url, MAX_BYTES, _validators(page))
             return self._store(answer, file)
         except AddressRefused:
             return self._leave_out("not at a public address", url)

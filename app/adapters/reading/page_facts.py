@@ -17,9 +17,11 @@ from app.adapters.reading.tree import parse
 
 _REFRESH = re.compile(r"\s*\d*\s*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.I)
 _NUMBER = re.compile(r"(\d{1,4}(?:\.\d{1,4})*)\.\s+(?=\S)")
-_LISTS = ("ul", "ol")
+_LISTS = ("ul", "ol", "dl")
 _FALLBACK = "//nav | //*[@role='navigation'] | //aside"
 _FURNITURE = ("footer", "header", "main", "article")
+_WORDS = 6
+"""Words of a paragraph that is more than a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,22 @@ class PageFacts:
     """False if the theme says that it is not a page of the book."""
     version: str
     next: str
-    previous: str
-    alternates: tuple[tuple[str, str], ...]
-    """Language tag and address of the page's translations."""
     navigation: tuple[Entry, ...]
+    contents: tuple[Entry, ...]
+    """The table of contents in its text."""
     links: tuple[str, ...]
     """Links and frames in the order of the page, without those of the navigation."""
+    text: int
+    """Hash of its text; 0 if it has none."""
+    paragraphs: frozenset[int]
+    """Hashes of its paragraphs and listings, without those of a few words."""
+
+    @property
+    def all_links(self) -> Iterator[str]:
+        """Yield the pages that it leads to, those of its navigation first."""
+        yield from (entry.target for entry in self.navigation)
+        yield self.next
+        yield from self.links
 
 
 @lru_cache(1 << 16)
@@ -75,31 +87,30 @@ def read_facts(data: bytes, file: str) -> PageFacts:
     folder = posixpath.dirname(file)
     folder = resolved(base, folder) if base and "://" not in base else folder
     metas = {_meta_name(one): one.get("content") or "" for one in root.iter("meta")}
-    rels = [(_tokens(one, "rel"), one) for one in root.iter("link")]
     theme = theme_of(root)
-    navigation = tuple(_navigation(root, theme, file, folder))
     refresh = _REFRESH.match(metas.get("refresh", ""))
     versions = theme.select("version", root)
+    content = theme.content(root)
+    navigation = tuple(_navigation(root, theme, file, folder))
+    whole = "" if content is None else _text(content)
+    texts = [] if content is None else [_text(one) for one in content.iter("p", "pre")]
     return PageFacts(
         file,
         theme,
         " ".join((root.findtext(".//head/title") or "").split()),
         (metas.get("og:site_name") or metas.get("book:title", "")).strip(),
         (root.get("lang") or root.get("xml:lang") or "").strip(),
-        _first(folder, (one for rel, one in rels if "canonical" in rel)),
+        _first(folder, root.xpath("//link[@rel='canonical']")),
         resolved(refresh[1], folder) if refresh else "",
         not {"noindex", "none"} & set(re.split(r"[\s,]+", metas.get("robots", "").lower())),
         not theme.select("no_page", root),
         versions[0].get("content", "") if versions else "",
-        _first(folder, (*(one for rel, one in rels if "next" in rel), *theme.select("next", root))),
-        _first(folder, (one for rel, one in rels if {"prev", "previous"} & {*rel})),
-        tuple(
-            (one.get("hreflang", ""), resolved(one.get("href", ""), folder))
-            for rel, one in rels
-            if "alternate" in rel and one.get("hreflang")
-        ),
+        _first(folder, theme.select("next", root)),
         navigation,
-        _links(root, folder, {entry.target for entry in navigation}),
+        tuple(_entries_of(theme.select("contents", root), theme, file, folder)),
+        tuple(_links(root, folder, {"", *(entry.target for entry in navigation)})),
+        hash(whole),
+        frozenset(hash(text) for text in texts if text.count(" ") >= _WORDS - 1),
     )
 
 
@@ -107,24 +118,23 @@ def _meta_name(meta: HtmlElement) -> str:
     return (meta.get("name") or meta.get("property") or meta.get("http-equiv") or "").lower()
 
 
-def _tokens(element: HtmlElement, name: str) -> list[str]:
-    return (element.get(name) or "").lower().split()
+def _text(element: HtmlElement) -> str:
+    return " ".join(str(element.text_content()).split())
 
 
-def _classes(link: HtmlElement) -> list[str]:
+def _classes(link: HtmlElement) -> set[str]:
     """Return the classes of a link and of the list item around it."""
-    return [name for one in (link, *link.xpath("parent::li")) for name in _tokens(one, "class")]
+    around = (link, *link.xpath("parent::li"))
+    return {name for one in around for name in (one.get("class") or "").lower().split()}
 
 
 def _menus(root: HtmlElement, theme: Theme) -> list[HtmlElement]:
-    """Return the elements that hold the table of contents, none of them inside another.
+    """Return the elements that hold the table of contents.
 
     Of an unknown theme it is the navigation with the most links beside the text.
     """
     if "navigation" in theme.selectors:
-        found = theme.select("navigation", root)
-        inner = set(found)
-        return [one for one in found if inner.isdisjoint(one.iterancestors())]
+        return theme.select("navigation", root)
     beside = [
         one for one in root.xpath(_FALLBACK) if next(one.iterancestors(*_FURNITURE), None) is None
     ]
@@ -133,8 +143,7 @@ def _menus(root: HtmlElement, theme: Theme) -> list[HtmlElement]:
 
 
 def _navigation(root: HtmlElement, theme: Theme, file: str, folder: str) -> list[Entry]:
-    menus = _menus(root, theme)
-    entries = [entry for menu in menus for entry in _entries(menu, theme, file, folder)]
+    entries = _entries_of(_menus(root, theme), theme, file, folder)
     tabs = [link for bar in theme.select("tabs", root) for link in bar.iter("a")]
     if not tabs:
         return entries
@@ -142,10 +151,17 @@ def _navigation(root: HtmlElement, theme: Theme, file: str, folder: str) -> list
     found: list[Entry] = []
     for link in tabs:
         found += [one._replace(depth=0) for one in _entries(link, theme, file, folder)]
-        if {"current", "active"} & set(_classes(link)):
+        if {"current", "active"} & _classes(link):
             found += below
             below = []
     return [*found, *below]
+
+
+def _entries_of(menus: list[HtmlElement], theme: Theme, file: str, folder: str) -> list[Entry]:
+    """Return the entries of these elements, without those inside another."""
+    inner = set(menus)
+    outer = [one for one in menus if inner.isdisjoint(one.iterancestors())]
+    return [entry for menu in outer for entry in _entries(menu, theme, file, folder)]
 
 
 def _entries(menu: HtmlElement, theme: Theme, file: str, folder: str) -> Iterator[Entry]:
@@ -176,10 +192,10 @@ def _target(link: HtmlElement, file: str, folder: str) -> str:
 
 def _numbered(element: HtmlElement, numbers: set[HtmlElement]) -> tuple[str, str]:
     """Return the number and the title that an entry shows."""
-    text = " ".join((element.text_content() if len(element) else element.text or "").split())
+    text = _text(element)
     shown = next((one for one in element.iter() if one in numbers), None) if numbers else None
     if shown is not None:
-        number = " ".join(shown.text_content().split())
+        number = _text(shown)
         return number.rstrip("."), text.removeprefix(number).strip()
     found = _NUMBER.match(text)
     return (found[1], text[found.end() :]) if found else ("", text)
@@ -190,10 +206,7 @@ def _first(folder: str, links: Iterable[HtmlElement]) -> str:
     return next(filter(None, (resolved(one.get("href") or "", folder) for one in links)), "")
 
 
-def _links(root: HtmlElement, folder: str, known: set[str]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for element in root.iter("a", "iframe", "frame"):
-        target = resolved(element.get("href") or element.get("src") or "", folder)
-        if target and target not in known:
-            found[target] = None
-    return tuple(found)
+def _links(root: HtmlElement, folder: str, known: set[str]) -> dict[str, None]:
+    elements = root.iter("a", "iframe", "frame")
+    found = (resolved(one.get("href") or one.get("src") or "", folder) for one in elements)
+    return {target: None for target in found if target not in known}

@@ -6,9 +6,9 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -16,7 +16,6 @@ from app.adapters.reading.page_facts import PageFacts
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
 
 _LOC = re.compile(r"<loc>(?:\s*<!\[CDATA\[)?([^<\]]*)")
-_INDEX = re.compile(r"/?index\.x?html?$")
 _SUFFIX = re.compile(r"\.x?html?$")
 SITEMAP_BYTES = 50_000_000
 """The limit that sitemaps.org sets."""
@@ -40,54 +39,40 @@ def read_sitemaps(folder: Path) -> list[str]:
     return [url for file in found for url in sitemap_urls(file.read_bytes())[0]]
 
 
-def paths_of(file: str) -> list[str]:
-    """Return the paths under which servers show a file, the usual one of each kind first."""
-    if not _INDEX.search(f"/{file}"):
-        bare = _SUFFIX.sub("", file)
-        return [file, bare, f"{bare}/"]
-    folder = _INDEX.sub("", file)
-    return [file, f"{folder}/", folder] if "/" in file else [file, ""]
-
-
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """The addresses of a site's files.
-
-    `base` is the URL of the site's folder as readers see it, `built` as its pages name it; both end
-    with a slash. `part` is the folder of the pages to read, "" or with a slash at its end.
-    """
+    """The addresses of a site's files."""
 
     base: str
-    built: str
+    """The URL of the site's folder as readers see it, with a slash at its end; "/" if unknown."""
     part: str
+    """The folder of the pages to read, "" or with a slash at its end."""
+    prefixes: Sequence[str]
+    """What links to the site's folder begin with: addresses and paths, with a slash at the end."""
     by_path: Mapping[str, str]
-    paths: dict[str, str] = field(default_factory=dict)
-    """The path below the base under which each file was first found."""
+    """The file that a server shows under each path below the site's folder."""
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """The path under which the site itself knows a file."""
+
+    def path_of(self, target: str) -> str | None:
+        """Return the path that a link, as of `page_facts.resolved`, means; None if no file's."""
+        return next((path for path in self._below(target) if path in self.by_path), None)
+
+    def _below(self, target: str) -> Iterator[str]:
+        if not target.startswith(("/", "http://", "https://")):
+            yield from [unquote(target).removeprefix("./")] if target else []
+            return
+        for prefix in self.prefixes:
+            if f"{target}/".startswith(prefix):
+                yield unquote(target[len(prefix) :])
 
     def file_of(self, target: str) -> str:
-        """Return the file that a link, as of `page_facts.resolved`, leads to; "" if none."""
-        for path in self._paths(target):
-            file = self.by_path.get(unquote(path))
-            if file is not None:
-                self.paths.setdefault(file, path)
-                return file
-        return ""
-
-    def _paths(self, target: str) -> Iterator[str]:
-        if not target.startswith(("/", "http://", "https://")):
-            if target:
-                yield target.removeprefix("./")
-            return
-        for base in (self.built, self.base):
-            root = urlsplit(base).path if target.startswith("/") else base
-            if f"{target}/".startswith(root):
-                yield target[len(root) :]
-        if target.startswith("/"):
-            yield target[1:]
+        """Return the file that a link leads to; "" if none."""
+        path = self.path_of(target)
+        return "" if path is None else self.by_path[path]
 
     def url_of(self, file: str) -> str:
-        path = self.paths.get(file, _INDEX.sub("/", f"/{file}").removeprefix("/"))
-        return f"{self.base}{encoded_path(path)}"
+        return f"{self.base}{encoded_path(self.paths.get(file) or _paths_of(file)[0])}"
 
     def url_of_folder(self, folder: str) -> str:
         """Return the URL of a folder, without a slash at its end."""
@@ -95,43 +80,59 @@ class Addresses:
 
 
 def site_addresses(pages: Sequence[PageFacts], sitemap: Sequence[str], base_url: str) -> Addresses:
-    """Find the addresses of the files by canonical links, sitemap and the given base URL.
+    """Find the addresses of the files by canonical links, sitemap, links and the given base URL.
 
-    If none of them tells the site's address, the addresses are paths from the site's root.
+    If none of them tells the site's host, the addresses are paths from its root.
     """
     by_path = _files_by_path([page.file for page in pages])
+    canonical = [page.canonical for page in pages]
+    links = [link for page in pages for link in page.all_links]
     given = f"{checked_base_url(base_url).rstrip('/')}/" if base_url else ""
-    named = (page.canonical for page in pages if page.canonical.startswith("http"))
-    built = _base_of(named, by_path) or _base_of(sitemap, by_path)
-    if not (given or built):
-        given = "/"  # links are paths
+    built = _base_of(canonical, by_path, "http") or _base_of(sitemap, by_path, "http")
     part = given.removeprefix(built) if built and given.startswith(built) else ""
     if not any(page.file.startswith(part) for page in pages):
         part = ""
-    found = Addresses(built if part else given or built, built or given, part, by_path)
-    for page in pages:
-        found.file_of(page.canonical)
-    for url in sitemap:
-        found.file_of(url)
+    hosts = [one for one in (built, given) if one]
+    rooted = [urlsplit(one).path for one in hosts] + [_base_of(links, by_path, "/"), "/"]
+    base = built if part else given or built or "/"
+    found = Addresses(base, part, [*hosts, *filter(None, rooted)], by_path)
+    paths: dict[str, str] = {}
+    for target in chain(canonical, sitemap, links):
+        path = found.path_of(target)
+        if path is not None:
+            paths.setdefault(by_path[path], path)
+    return replace(found, paths=paths)
+
+
+def _paths_of(file: str) -> tuple[str, str, str]:
+    """Return the paths under which servers show a file, the usual one first."""
+    bare = _SUFFIX.sub("", file)
+    folder, _, name = bare.rpartition("/")
+    if name == "index":
+        return (f"{folder}/", file, folder) if folder else ("", file, "/")
+    return file, bare, f"{bare}/"
+
+
+def _files_by_path(files: Sequence[str]) -> dict[str, str]:
+    found = {file: file for file in files}
+    for paths in zip(*map(_paths_of, files), strict=True):
+        for path, file in zip(paths, files, strict=True):
+            found.setdefault(path, file)
     return found
 
 
-def _files_by_path(files: Iterable[str]) -> dict[str, str]:
-    ranked = zip_longest(*([(path, file) for path in paths_of(file)] for file in files))
-    found: dict[str, str] = {}
-    for path, file in filter(None, chain.from_iterable(ranked)):
-        found.setdefault(path, file)
-    return found
+def _base_of(links: Iterable[str], by_path: Mapping[str, str], start: str) -> str:
+    """Return the beginning of links, up to a slash, below which most of them are files of the site.
 
-
-def _base_of(urls: Iterable[str], by_path: Mapping[str, str]) -> str:
-    """Return the URL below which most of these pages are files of the folder; "" if none is."""
+    Only links that begin with `start` count. "" if none is.
+    """
     hits: Counter[str] = Counter()
-    for one in urls:
-        url = f"{one.rstrip('/')}/"
-        slash = url.find("/", url.find("://") + 3)
-        while slash >= 0:
-            if unquote(one[slash + 1 :]) in by_path:
-                hits[url[: slash + 1]] += 1
-            slash = url.find("/", slash + 1)
-    return encoded_url(max(hits, key=lambda one: hits[one], default=""))
+    for link in links:
+        if link.startswith(start):
+            url = f"{link.rstrip('/')}/"
+            slash = url.find("/", url.find("://") + 3 if "://" in url else 0)
+            while slash >= 0:
+                hits[url[: slash + 1]] += unquote(link[slash + 1 :]) in by_path
+                slash = url.find("/", slash + 1)
+    best = max(hits, key=lambda one: hits[one], default="")
+    return encoded_url(best) if hits[best] else ""

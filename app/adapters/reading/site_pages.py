@@ -5,43 +5,41 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.page_facts import PageFacts, read_facts
+from app.adapters.reading.repeated_pages import repeated_pages
 from app.adapters.reading.site_addresses import Addresses, read_sitemaps, site_addresses
-from app.adapters.reading.site_editions import Root, find_editions
+from app.adapters.reading.site_editions import find_editions
 from app.adapters.reading.source_files import SourceFiles, by_numbers
-from app.adapters.reading.table_of_contents import Listed, TableOfContents
+from app.adapters.reading.table_of_contents import Entry, Listed, listed_pages
 from app.adapters.reading.themes import UNKNOWN
 from app.domain.document import SourceWarning
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError, FileRefused
 from app.domain.urls import encoded_url
 
-PAGE_BYTES = 50_000_000
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
 _ASSETS = frozenset({"_static", "_sources", "_images", "_downloads", "node_modules"})
-_TITLE_PARTS = re.compile(r"\s+(?:\||-|–|—|·|::)\s+")
+_TITLE_PARTS = re.compile(r"\s+(?:\||-|–|—|·|::)\s+|\s*‣\s*")
 UNLISTED = "not in the table of contents: list them in the site's navigation to have them read"
-_FURNITURE = {
-    "error page": r"(?:^|/)40[34](?:\.|/)",
-    "search page": r"(?:^|/)search(?:\.html|/index\.html)$",
-    "print page": r"(?:^|/)print(?:_page)?(?:\.html|/index\.html)$",
-    "source listing": r"(?:^|/)_modules/",
-    "tag or index page": r"(?:^|/)(?:tags?|categories|authors|archive|genindex(?:-\w+)?|"
-    r"py-modindex)(?:\.|/)",
-}
-"""What a page that is not in the table of contents is, by its file's name."""
+NO_TEXT = "a home page without text of its own"
+FURNITURE = "search, error, tag and index pages"
+REPEATED = "the same text is on other pages"
+_FURNITURE = re.compile(
+    r"(?:^|/)(?:40[34]|search|tags?|categories|authors|archive|genindex(?:-\w+)?|py-modindex)"
+    r"(?:\.html?|/index\.html)$|(?:^|/)(?:_modules|tags?|categories|authors|archive)/"
+)
+"""Files of pages that are read only if the table of contents lists them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SitePages:
     """The pages of one edition of a site, in reading order."""
 
-    files: SourceFiles
     title: str
     base_url: str
     """The address of the edition, without a slash at its end."""
@@ -65,9 +63,6 @@ class SitePages:
             for reason, files in self.left_out.items()
         ]
 
-    def read(self, page: PageInfo) -> bytes:
-        return self.files.data(page.file, PAGE_BYTES)
-
 
 def counted(pages: Sequence[str]) -> str:
     return "1 page" if len(pages) == 1 else f"{len(pages):,} pages"
@@ -82,13 +77,12 @@ def open_site_folder(
     read. Instead of a folder it may be a single page, whose address is then `base_url`.
 
     BookError if there are no pages.
-    FileRefused for a page of more than `PAGE_BYTES`; with `skip_refused` it is left out instead.
+    FileRefused for a page over the reading budget; with `skip_refused` it is left out instead.
     """
     if folder.is_file():
         return (_single_page(folder, base_url),)
     left_out: dict[str, list[str]] = defaultdict(list, {UNLISTED: []})
-    source = SourceFiles(folder)
-    every = [*_facts(source, left_out, skip_refused=skip_refused)]
+    every = [*_facts(SourceFiles(folder), left_out, skip_refused=skip_refused)]
     if not every:
         message = "no built pages found: give the folder that holds the site's HTML files"
         raise BookError(message, str(folder))
@@ -97,9 +91,9 @@ def open_site_folder(
     outside = (page.file for page in every if not page.file.startswith(addresses.part))
     left_out["outside the book's path"] += outside
     sites: list[SitePages] = []
-    for root, (edition, pages) in find_editions(inside, addresses).items():
-        files = {page.file: page for page in pages}
-        site = _site(source, files, root, edition, addresses)
+    for root, (edition, pages) in find_editions(inside, addresses.file_of).items():
+        url = addresses.url_of_folder(root or addresses.part)
+        site = _Edition({page.file: page for page in pages}, addresses).site(edition, url)
         for reason, names in site.left_out.items() if not sites or not site.pages else ():
             left_out[reason] += names
         sites += [site] if site.pages else []
@@ -111,12 +105,11 @@ def open_site_folder(
 
 
 def _single_page(path: Path, base_url: str) -> SitePages:
-    files = SourceFiles(path.parent)
-    page = read_facts(files.data(path.name, PAGE_BYTES), path.name)
+    page = read_facts(SourceFiles(path.parent).data(path.name), path.name)
     own = page.canonical if page.canonical.startswith(("http://", "https://")) else ""
     url = encoded_url(base_url or own)
     info = PageInfo(page.file, url, language=page.language, theme=page.theme)
-    return SitePages(files, site_title([page]), url, page.language, ONLY, (info,), {})
+    return SitePages(site_title([page]), url, page.language, ONLY, (info,), {})
 
 
 def _facts(
@@ -124,7 +117,7 @@ def _facts(
 ) -> Iterator[PageFacts]:
     for file in _html_files(files.root):
         try:
-            yield read_facts(files.data(file, PAGE_BYTES), file)
+            yield read_facts(files.data(file), file)
         except FileRefused:
             if not skip_refused:
                 raise
@@ -144,108 +137,127 @@ def _html_files(folder: Path) -> list[str]:
     return sorted(found, key=by_numbers)
 
 
-def _site(
-    source: SourceFiles,
-    files: Mapping[str, PageFacts],
-    root: Root,
-    edition: Edition,
-    addresses: Addresses,
-) -> SitePages:
-    """Make an edition of its files."""
+class _Edition:
+    """The pages of an edition by file, in the order in which links lead to them."""
 
-    def own(target: str) -> str:
-        file = addresses.file_of(target)
-        return file if file in files else ""
+    def __init__(self, files: Mapping[str, PageFacts], addresses: Addresses) -> None:
+        self._addresses = addresses
+        self._files = files
+        top = min(files, key=lambda file: file.count("/"))
+        self._home = top if PurePosixPath(top).stem == "index" else ""
+        self._files = {file: files[file] for file in self._visited(top)}
 
-    visited = [*_visited(files, own)]
-    contents = TableOfContents()
-    for file in visited:
-        contents.add(files[file].navigation, own)
-    listed = {one.file: one for one in contents.pages()}
-    left_out = _left_out([files[file] for file in visited], listed, own)
-    after = {file: own(page.next) for file, page in files.items()}
-    before = {file: own(page.previous) for file, page in files.items()}
-    order = [*_with_next([*listed], after, before)]
-    others = [file for file in visited if file not in {*order, *left_out}]
-    if all(files[file].theme.name == UNKNOWN for file in listed):
-        order += _with_next(others, after, {})
-    else:
-        left_out |= dict.fromkeys(others, UNLISTED)
-    read = [file for file in order if file not in left_out]
-    pages = [_page(files[one.file], addresses, one) for one in _in_chapters(read, listed)]
-    reasons: dict[str, list[str]] = {UNLISTED: []}
-    for file, reason in left_out.items():
-        reasons.setdefault(reason, []).append(file)
-    languages = Counter(page.language for page in pages if page.language)
-    return SitePages(
-        source,
-        site_title([files[page.file] for page in pages]),
-        addresses.url_of_folder(root.folder or addresses.part),
-        max(languages, key=lambda one: languages[one], default=""),
-        edition,
-        tuple(pages),
-        {reason: names for reason, names in reasons.items() if names},
-    )
+    def _own(self, target: str) -> str:
+        """Return the file of the edition that a link leads to; "" if none."""
+        file = self._addresses.file_of(target)
+        return file if file in self._files else ""
 
+    def _visited(self, top: str) -> Iterator[str]:
+        """Yield the files as links lead to them from the topmost, breadth first, then others."""
+        waiting, seen = deque([top]), set[str]()
+        for unlinked in ("", *self._files):
+            waiting += [unlinked] if unlinked else []
+            while waiting:
+                file = waiting.popleft()
+                if file not in seen:
+                    seen.add(file)
+                    yield file
+                    found = map(self._own, self._files[file].all_links)
+                    waiting += [one for one in found if one and one not in seen]
 
-def _visited(files: Mapping[str, PageFacts], own: Callable[[str], str]) -> Iterator[str]:
-    """Yield the files as links lead to them from the topmost page, breadth first, then the rest."""
-    waiting = deque(sorted(files, key=lambda file: file.count("/"))[:1])
-    unlinked = iter(files)
-    seen: set[str] = set()
-    while waiting:
-        file = waiting.popleft()
-        if file not in seen:
-            seen.add(file)
-            yield file
-            page = files[file]
-            targets = [*(entry.target for entry in page.navigation), page.next, *page.links]
-            waiting += [found for one in targets if (found := own(one)) and found not in seen]
-        if not waiting:
-            waiting += [one for one in (next(unlinked, ""),) if one]
+    def site(self, edition: Edition, base_url: str) -> SitePages:
+        listed = {one.file: one for one in self._contents()}
+        left_out = self._left_out(listed)
+        order = [file for file in self._in_order(listed) if file not in left_out]
+        for file in self._files.keys() - {*order, *left_out}:
+            left_out[file] = NO_TEXT if file == self._home else UNLISTED
+        read = {*order, self._home}
+        title = site_title([page for file, page in self._files.items() if file in read])
+        pages = [self._page(one, title) for one in _in_chapters(order, listed)]
+        reasons: dict[str, list[str]] = {UNLISTED: []}
+        for file in self._files:
+            if file in left_out:
+                reasons.setdefault(left_out[file], []).append(file)
+        languages = Counter(page.language for page in pages if page.language)
+        return SitePages(
+            title,
+            base_url,
+            max(languages, key=lambda one: languages[one], default=""),
+            edition,
+            tuple(pages),
+            {reason: names for reason, names in reasons.items() if names},
+        )
 
+    def _contents(self) -> list[Listed]:
+        """Return the pages of the table of contents, that in the home page's text included."""
+        distinct = {page.navigation for page in self._files.values()}
+        resolved = {navigation: self._resolved(navigation) for navigation in distinct}
+        own = {file: resolved[page.navigation] for file, page in self._files.items()}
+        if self._home:
+            own[""] = self._resolved(self._files[self._home].contents)
+        return listed_pages(own)
 
-def _left_out(
-    pages: Sequence[PageFacts], listed: Collection[str], own: Callable[[str], str]
-) -> dict[str, str]:
-    """Return why files are left out that are no pages of the book.
+    def _resolved(self, navigation: Sequence[Entry]) -> tuple[Entry, ...]:
+        """Return the entries with files as targets, without those of other pages."""
+        entries = [(one, self._own(one.target)) for one in navigation]
+        return tuple(one._replace(target=file) for one, file in entries if file or not one.target)
 
-    If all pages are hidden from search engines, as in a preview or a private book, they are read.
-    """
-    hides_some = any(page.is_indexed for page in pages if not page.redirect)
-    found = {}
-    for page in pages:
-        file, canonical = page.file, own(page.canonical)
-        named = (name for name, form in _FURNITURE.items() if re.search(form, file))
-        if page.redirect:
-            found[file] = "redirect"
-        elif canonical and canonical != file:
-            found[file] = "duplicate"
-        elif file not in listed and (name := next(named, "")):
-            found[file] = name
-        elif hides_some and not page.is_indexed:
-            found[file] = "noindex"
-        elif file not in listed and not page.is_page:
-            found[file] = "not of the book, such as a blog"
-    return found
+    def _left_out(self, listed: Collection[str]) -> dict[str, str]:
+        """Return why files are left out that are no pages of the book.
 
+        If all pages are hidden from search engines, as in a preview or private book, they are read.
+        """
+        hides_some = any(one.is_indexed for one in self._files.values() if not one.redirect)
+        found: dict[str, str] = {}
+        for file, page in self._files.items():
+            canonical = self._own(page.canonical)
+            if page.redirect:
+                found[file] = "redirect"
+            elif canonical and canonical != file:
+                found[file] = "duplicate"
+            elif file not in listed and _FURNITURE.search(file):
+                found[file] = FURNITURE
+            elif hides_some and not page.is_indexed:
+                found[file] = "noindex"
+            elif file not in listed and not page.is_page:
+                found[file] = "not of the book, such as a blog"
+        kept = [page for file, page in self._files.items() if file not in found]
+        return found | dict.fromkeys(repeated_pages(kept, listed), REPEATED)
 
-def _with_next(
-    order: Sequence[str], after: Mapping[str, str], before: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield the files in this order, and where they belong others that only neighbours show."""
-    known, seen = {*order, ""}, set[str]()
-    opening: dict[str, None] = {}
-    first = before.get(order[0], "") if order else ""
-    while first not in known and first not in opening:
-        opening[first] = None
-        first = before.get(first, "")
-    for start in (*reversed(opening), *order):
-        file = start
-        while file not in seen and (file == start or file not in known):
-            seen.add(file)
-            yield file
-            file = after.get(file, "")
+    def _in_order(self, listed: Collection[str]) -> list[str]:
+        """Return the home page, the table of contents, and what only links to the next page show.
+
+        If no generator is known, the other pages follow as links lead to them.
+        """
+        order = [*listed]
+        if self._home and self._home not in listed and self._has_own_text(listed):
+            order.insert(0, self._home)
+        if all(self._files[file].theme.name == UNKNOWN for file in listed):
+            order += self._files
+        known, found = {*listed}, dict[str, None]()
+        for start in order:
+            file = start
+            while file and file not in found and (file == start or file not in known):
+                found[file] = None
+                file = self._own(self._files[file].next)
+        return [*found]
+
+    def _has_own_text(self, listed: Collection[str]) -> bool:
+        """Whether the home page has text, and no listed page the same, as mdBook's first one."""
+        home = self._files[self._home]
+        return bool(home.paragraphs) and home.text not in {self._files[one].text for one in listed}
+
+    def _page(self, listed: Listed, title: str) -> PageInfo:
+        page = self._files[listed.file]
+        return PageInfo(
+            page.file,
+            self._addresses.url_of(page.file),
+            listed.title or (title if page.file == self._home else ""),
+            listed.chapter,
+            listed.chapter_number,
+            page.language,
+            page.theme,
+        )
 
 
 def _in_chapters(order: Sequence[str], listed: Mapping[str, Listed]) -> Iterator[Listed]:
@@ -264,18 +276,6 @@ def _in_chapters(order: Sequence[str], listed: Mapping[str, Listed]) -> Iterator
 
 def _place(file: str) -> str:
     return file.removesuffix("/index.html")
-
-
-def _page(page: PageFacts, addresses: Addresses, listed: Listed) -> PageInfo:
-    return PageInfo(
-        page.file,
-        addresses.url_of(page.file),
-        listed.title,
-        listed.chapter,
-        listed.chapter_number,
-        page.language,
-        page.theme,
-    )
 
 
 def site_title(pages: Sequence[PageFacts]) -> str:

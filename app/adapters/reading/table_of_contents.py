@@ -1,17 +1,14 @@
-"""The table of contents of a built site, put together from the navigation of its pages."""
+"""The table of contents of a site, from the navigation of its pages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import NamedTuple
 
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
-
-_DEEPEST = 10
-"""Levels below a section in which its first page is looked for."""
+_FIRST_NUMBER = re.compile(r"\d{1,4}(?!\d)")
 
 
 class Entry(NamedTuple):
@@ -22,67 +19,7 @@ class Entry(NamedTuple):
     number: str
     """Such as 1.2; "" if none is shown."""
     target: str
-    """The page that it names, as of `page_facts.resolved`; "" if none."""
-
-
-@dataclass(slots=True)
-class _Node:
-    title: str
-    number: str = ""
-    file: str = ""
-    children: list[_Node] = field(default_factory=list)
-    known: dict[tuple[str, str], _Node] = field(default_factory=dict)
-    """The lines below, by title and page."""
-    titled: dict[str, _Node] = field(default_factory=dict)
-    """The first line below with each title."""
-
-    def find(self, title: str, file: str, opens: bool) -> _Node | None:
-        """Return the line below with this title and page.
-
-        A section without a page of its own may link its first page where it is closed; `opens` says
-        that lines follow below it.
-        """
-        exact, label = self.known.get((title, file)), self.known.get((title, ""))
-        if exact or not (file and title):
-            return exact or (self.titled.get(title) if opens else None)
-        return label if label and label.opens_with(file) else None
-
-    def add(self, node: _Node, before: _Node | None) -> None:
-        """Add a line, behind the one that it follows on a page."""
-        self.known[node.title, node.file] = node
-        self.titled.setdefault(node.title, node)
-        at = len(self.children)
-        if before is not None and self.children[-1] is not before:
-            at = next(at for at, one in enumerate(self.children, 1) if one is before)
-        self.children.insert(at, node)
-
-    def opens_with(self, file: str) -> bool:
-        """Whether the first page below is this one."""
-        node = self
-        for _ in range(_DEEPEST):
-            if not node.children:
-                return False
-            node = node.children[0]
-            if node.file == file:
-                return True
-        return False
-
-    @property
-    def own_file(self) -> str:
-        """The page; "" if the link only opens the first page below."""
-        return "" if self.opens_with(self.file) else self.file
-
-    @property
-    def first_number(self) -> int:
-        """The 3 of 3.1; 0 if there is none."""
-        number = re.match(r"\d{1,4}(?!\d)", self.number)
-        return int(number[0]) if number else 0
-
-    @property
-    def is_part(self) -> bool:
-        """Whether it groups only chapters, or is named as a part, so that it is no chapter."""
-        has_chapters = bool(self.children) and all(one.children for one in self.children)
-        return not self.own_file and (has_chapters or bool(_PART.match(self.title)))
+    """The page that it names; "" if none."""
 
 
 class Listed(NamedTuple):
@@ -95,63 +32,99 @@ class Listed(NamedTuple):
     """The number that the site shows; 0 if none."""
 
 
-class TableOfContents:
-    """Grows by the navigation of one page after the other.
+def listed_pages(navigations: Mapping[str, Sequence[Entry]]) -> list[Listed]:
+    """Return the pages in the order of the table of contents, each once.
 
-    A page may show only a part, such as the open branch: what is new is inserted behind the line
-    that it follows on the page.
+    `navigations` are those of the pages, by file, with files as targets. A page may show only a
+    part, such as its own branch: what is new is inserted behind the page that it follows there.
+    Title and chapter are those of the page's own navigation, if it is listed there.
     """
+    trees = {navigation: _lines(navigation) for navigation in map(tuple, navigations.values())}
+    opened = {line.path for lines in trees.values() for line in lines if line.children}
+    places = {navigation: _places(lines, opened) for navigation, lines in trees.items()}
+    found: dict[str, Listed] = {}
+    after, last = {"": ""}, ""
+    for shown in places.values():
+        before = ""
+        for file, listed in shown.items():
+            if file not in after:
+                before = before or last
+                after[file], after[before] = after[before], file
+                last = file if before == last else last
+            found.setdefault(file, listed)
+            before = file
+    for file, navigation in navigations.items():
+        if own := places[tuple(navigation)].get(file):
+            found[file] = own
+    return [found[file] for file in _chain(after)]
 
-    def __init__(self) -> None:
-        self._root = _Node("")
-        self._seen: set[tuple[Entry, ...]] = set()
-        self._of_file: dict[str, list[_Node]] = {}
 
-    def add(self, navigation: tuple[Entry, ...], file_of: Callable[[str], str]) -> None:
-        """Add the navigation of a page; `file_of` returns the file of a target, "" if none."""
-        if navigation in self._seen:
-            return
-        self._seen.add(navigation)
-        above: list[tuple[int, _Node]] = [(-1, self._root)]
-        last: dict[int, _Node] = {}
-        for entry, following in zip_longest(navigation, navigation[1:]):
-            file = file_of(entry.target)
-            if entry.target and not file:
-                continue
-            while above[-1][0] >= entry.depth:
-                above.pop()
-            parent = above[-1][1]
-            opens = following is not None and following.depth > entry.depth
-            node = parent.find(entry.title, file, opens)
-            if node is None:
-                node = _Node(entry.title, entry.number, file)
-                parent.add(node, last.get(id(parent)))
-                self._of_file.setdefault(file, []).append(node)
-            last[id(parent)] = node
-            above.append((entry.depth, node))
+def _chain(after: Mapping[str, str]) -> Iterator[str]:
+    file = after[""]
+    while file:
+        yield file
+        file = after[file]
 
-    def pages(self) -> Iterator[Listed]:
-        """Yield each page once, in the order of the table of contents."""
-        pending: list[tuple[_Node, _Node | None]] = [(one, None) for one in reversed(self._top())]
-        seen = set()
-        while pending:
-            node, chapter = pending.pop()
-            if chapter is None and not node.is_part:
-                chapter = node
-            file, below = node.own_file, node.children
-            if file and file not in seen:
-                seen.add(file)
-                named = chapter or node
-                yield Listed(file, node.title, named.title, named.first_number)
-                # A page that is listed twice shows the pages below it in only one of its places.
-                twins = (one.children for one in self._of_file[file] if one.own_file)
-                below = below or next(filter(None, twins), [])
-            pending += [(one, chapter) for one in reversed(below)]
 
-    def _top(self) -> Sequence[_Node]:
-        """Return the topmost lines; a single one that holds all others is the book itself."""
-        top = self._root.children
-        whole = top[0] if len(top) == 1 else None
-        if whole is None or not any(one.children for one in whole.children):
-            return top
-        return [_Node(whole.title, whole.number, whole.own_file), *whole.children]
+@dataclass(slots=True)
+class _Line:
+    entry: Entry
+    above: Sequence[_Line]
+    """The lines that it is below, the outermost first."""
+    children: list[_Line] = field(default_factory=list)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return (*(one.entry.title for one in self.above), self.entry.title)
+
+    @property
+    def first_below(self) -> str:
+        """The first page below."""
+        pages = (one.entry.target or one.first_below for one in self.children)
+        return next(filter(None, pages), "")
+
+    @property
+    def is_section(self) -> bool:
+        """Whether it has no page of its own: its link may lead to the first page below."""
+        return bool(self.children) and self.entry.target in ("", self.first_below)
+
+
+def _lines(entries: Sequence[Entry]) -> list[_Line]:
+    above: list[_Line] = []
+    found = []
+    for entry in entries:
+        while above and above[-1].entry.depth >= entry.depth:
+            above.pop()
+        line = _Line(entry, tuple(above))
+        if above:
+            above[-1].children.append(line)
+        above.append(line)
+        found.append(line)
+    return found
+
+
+def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, Listed]:
+    """Return the pages of one navigation; `opened` are the paths of lines with others below."""
+    top = [line for line in lines if not line.above]
+    # A single line that holds all others is the book itself.
+    is_whole = len(top) == 1 and any(one.path in opened for one in top[0].children)
+    parts = {id(line) for line in lines if _is_part(line, opened)}
+    parts |= {id(top[0])} if is_whole else set()
+    found: dict[str, Listed] = {}
+    for line in lines:
+        file = line.entry.target
+        if file and file not in found and not line.is_section:
+            chapters = (one for one in (*line.above, line) if id(one) not in parts)
+            chapter = next(chapters, line).entry
+            number = _FIRST_NUMBER.match(chapter.number)
+            found[file] = Listed(
+                file, line.entry.title, chapter.title, int(number[0]) if number else 0
+            )
+    return found
+
+
+def _is_part(line: _Line, opened: set[tuple[str, ...]]) -> bool:
+    """Whether it groups only chapters, or is named as a part, so that it is no chapter."""
+    return line.is_section and (
+        bool(_PART.match(line.entry.title)) or all(one.path in opened for one in line.children)
+    )

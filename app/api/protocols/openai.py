@@ -20,7 +20,11 @@ from app.api.events import MEDIA_TYPE, data_frame, json_frame
 from app.api.keys import BEARER, books_for
 from app.api.limits import answer_place
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import MAX_MESSAGES, ReadingContext, chat_request
+from app.api.protocols.conversation import (
+    MAX_MESSAGES,
+    ReadingContext,
+    chat_request,
+)
 from app.api.protocols.housekeeping import housekeeping_reply
 from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
 from app.api.protocols.openai_errors import errors, stream_error
@@ -39,7 +43,7 @@ from app.domain.answer import (
 )
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, InputError
-from app.services.ports import BookManifest
+from app.domain.indexed_book import BookManifest
 
 
 class TextPart(BaseModel):

@@ -55,7 +55,7 @@ _REFERS = re.compile(
 )
 _LONGEST_REFERENCE = 120  # characters
 _BRACKETED = re.compile(r"([^()]*[^()\s])\s*\(([^()]+)\)\s*([^()\s][^()]*)?")
-_LONGEST_ABBREVIATION = 3
+_ABBREVIATION = (2, 3)
 """Letters of an abbreviation in lower case, such as "tf"."""
 _ALSO = re.compile(r"\s*(?:also|or)\b,?\s*", re.IGNORECASE)
 
@@ -72,7 +72,7 @@ def term_forms(term: str) -> tuple[str, ...]:
     named, inside, behind = match.groups()
     if behind:
         return term, f"{named} {behind}", f"{inside} {behind}"
-    if inside.isalpha() and inside.islower() and len(inside) > _LONGEST_ABBREVIATION:
+    if inside.isalpha() and inside.islower() and len(inside) not in _ABBREVIATION:
         return term, named
     return term, named, _ALSO.sub("", inside, count=1)
 
