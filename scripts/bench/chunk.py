@@ -38,7 +38,7 @@ from markdown_it import MarkdownIt
 from app.adapters.reading.book import read_book
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
-from app.domain.chunking.config import ChunkingConfig, StructureConfig
+from app.domain.chunking.config import ChunkingConfig, PackingConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Book
@@ -170,7 +170,7 @@ def main() -> None:
 
 
 def contenders_for(folder: Path, tools: ChunkingTools) -> list[Contender]:
-    small = ChunkingConfig(structure=StructureConfig(high=450, maximum=SIZE, overlap=0))
+    small = ChunkingConfig(structure=PackingConfig(high=450, maximum=SIZE, overlap=0))
     return [
         Contender("structure", lambda _: ours(folder, tools, ChunkingConfig()), source=False),
         Contender("structure, 512 tokens", lambda _: ours(folder, tools, small), source=False),
