@@ -24,7 +24,7 @@ from app.domain.errors import (
 )
 from app.domain.identity import keep_ids
 from app.domain.indexed_book import BookManifest, IndexPoint
-from app.domain.retrieval.query import Vector
+from app.domain.retrieval.query import SearchFilter, Vector
 from app.services.chunk_vectors import embed_keys, token_counts
 from app.services.ingest_plan import (
     Changes,
@@ -117,7 +117,7 @@ class IngestBook:
             published, faults = await self._published(book.id)
             same = published is not None and published.fingerprint == digest
             comparable = published and not same and not faults
-            before = await self.index.chunks(book.id) if comparable else {}
+            before = await self._paragraphs(book.id) if comparable else {}
             unchanged = same and not faults and not request.force
             missing = [] if unchanged else await self._missing(chunks)
             counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
@@ -159,11 +159,16 @@ class IngestBook:
     async def _published(self, book: BookId) -> tuple[BookManifest | None, list[str]]:
         """Return the published manifest, None if it is missing or unreadable, and its faults."""
         try:
-            return await self.index.manifest(book), await self.index.faults(book)
+            return (await self.index.books()).get(book), await self.index.faults(book)
         except BookNotFound:
             return None, []
         except IndexUnreadable as error:
             return None, [str(error)]
+
+    async def _paragraphs(self, book: BookId) -> dict[str, tuple[str, ...]]:
+        """Return the paragraph ids of each published chunk, by its id."""
+        chunks = await self.index.matching(SearchFilter(books=(book,)))
+        return {one.chunk_id: one.paragraph_ids for one in chunks}
 
     async def _missing(self, chunks: Sequence[Chunk]) -> list[str]:
         """Return the distinct vector keys missing from the cache, in reading order."""
