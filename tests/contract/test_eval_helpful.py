@@ -167,17 +167,10 @@ def test_every_gold_place_of_a_real_book_has_the_key_facts(shared_data: Path, bo
     require_gold_with_facts(shared_data / "books" / book, book)
 
 
-def test_calibration_prints_shares_below_each_threshold_and_what_to_set(
-    run: Run, questions: Path
-) -> None:
-    told = run("eval", questions, "--calibrate", "--book", "tiny")
-    assert told.code == 0
-    rows = [line.strip("| ").split("|") for line in told.out.splitlines() if line.startswith("|")]
-    shares = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
-    assert shares["below the threshold"] == ["answerable", "unanswerable"]
-    assert shares["0.90"] == ["0.0%", "100.0%"]
+def test_thresholds_are_suggested(run: Run, questions: Path) -> None:
+    told = run("eval", questions, "--book", "tiny")
     for setting in ("RAG_REFUSAL_THRESHOLD", "RAG_ANSWER_THRESHOLD"):
         assert f"{setting}=" in told.out
-    found = run("eval", questions, "--calibrate", "--book", "tiny", "--json").json()["refusal"]
+    found = run("eval", questions, "--book", "tiny", "--json").json()["refusal"]
     assert found["answer_setting"] == "RAG_ANSWER_THRESHOLD"
     assert found["suggested_answer"]["answerable_refused"] == 0

@@ -47,7 +47,7 @@ ANSWER_THRESHOLD = 0.89
 program: 12 % of the answerable and 81 % of the near-topic unanswerable ones are below."""
 RELEVANCE_THRESHOLD = 0.5
 """Relevance by a calibrated reranker below which a question is not in the book. Not measured: a
-calibrated score of 0.5 is as likely relevant as not. `eval --calibrate` suggests a value."""
+calibrated score of 0.5 is as likely relevant as not. `eval` suggests a value."""
 
 UNNAMED = 2.0
 """Factor on that threshold if the book does not name what the question is about: "when is the final
