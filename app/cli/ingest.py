@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Annotated
 
 from typer import Option
@@ -79,7 +78,7 @@ async def ingest(
     With --json, where stderr is no terminal, progress and a final error are JSON lines on stderr.
     """
     if not dry_run:
-        require_writable(settings.home)
+        make_home(settings.home)
     request = await source_request(settings, source, allow_private=allow_private)
     request = replace(
         request,
@@ -114,15 +113,12 @@ def _edition(book: BookId | None) -> Edition:
     return Edition.named(book.version, book.locale)
 
 
-def require_writable(home: Path) -> None:
-    """Raise StorageError, before a book is read, if nothing can be written there."""
+def make_home(home: Path) -> None:
+    """Make the folder of local state. Raises StorageError, before a book is read."""
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=home):
-            pass
     except OSError as error:
-        reason = error.strerror or str(error)
-        message = f"{home}: cannot be written ({reason}): give another folder as RAG_HOME"
+        message = f"{home}: {error.strerror or error}: give another folder as RAG_HOME"
         raise StorageError(message) from error
 
 
