@@ -15,7 +15,7 @@ from openai.types.chat import ChatCompletionMessageParam as MessageParam
 
 import app.domain.errors as errors
 from app.api.protocols.housekeeping import housekeeping_reply
-from app.services.generators import GeneratedCitation
+from app.domain.generated_text.events import GeneratedCitation
 from tests.command_line import Run
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added
 from tests.serving import ScriptedGenerator, offline_settings, serving

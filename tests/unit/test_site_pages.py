@@ -67,7 +67,7 @@ def mdbook(tmp_path: Path) -> Path:
         "b.html": mdbook_page("a.html", "Eyes"),
         "a.html": mdbook_page("c.html", "Pupils"),
         "c.html": mdbook_page("", "Ears"),
-        "print.html": page("".join(f"<p>{prose(one)}</p>" for one in ("Preface", "Eyes", "Ears"))),
+        "print.html": mdbook_page(),
         "404.html": mdbook_page(),
         "toc.html": MDBOOK_TOC,
     }
@@ -86,7 +86,8 @@ def test_an_mdbook_is_read_in_the_order_of_its_contents_with_its_numbers(mdbook:
     assert site.title == "The Owl Book"
     assert site.left_out == {
         FURNITURE: ["404.html"],
-        REPEATED: ["index.html", "print.html"],
+        NO_TEXT: ["index.html"],
+        UNLISTED: ["print.html"],
         "noindex": ["toc.html"],
     }
 
@@ -148,13 +149,19 @@ def test_sections_that_are_links_only_where_they_are_closed_keep_their_place(
     ]
 
 
-def test_chapters_in_folders_named_like_versions_are_no_editions(tmp_path: Path) -> None:
-    menu = f"<nav><ul>{item('Eyes', '/1.1/text.html')}{item('Ears', '/1.2/text.html')}</ul></nav>"
-    pages = {
-        f"{name}/text.html": page(menu, canonical(f"{name}/text.html", "https://owls.example/"))
-        for name in ("1.1", "1.2")
-    }
-    assert files(only(write_site(tmp_path, pages), "")) == ["1.1/text.html", "1.2/text.html"]
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["1.1/text.html", "1.2/text.html"],
+        ["eyes.html", "ears.html", "dev/lobes.html", "dev/tufts.html"],
+    ],
+)
+def test_chapters_in_folders_named_like_versions_are_no_editions(
+    tmp_path: Path, names: list[str]
+) -> None:
+    menu = f"<nav><ul>{''.join(item(name, f'/{name}') for name in names)}</ul></nav>"
+    pages = {name: page(menu, canonical(name, "https://owls.example/")) for name in names}
+    assert files(only(write_site(tmp_path, pages), "")) == names
 
 
 def test_a_site_without_navigation_is_read_as_its_links_lead(tmp_path: Path) -> None:
