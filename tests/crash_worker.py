@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import cohere.client_v2  # noqa: F401 - else every child would import it
 import httpcore  # noqa: F401
 
-from app.adapters.cohere import embedder
+from app.adapters.providers import cohere_embedder as embedder
 from app.bootstrap.application import application
 from app.bootstrap.books import chunk_book, read_source, source_fingerprint
 from app.domain.book_id import BookId

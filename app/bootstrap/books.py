@@ -66,7 +66,7 @@ async def fetched(
     settings: Settings,
     *,
     allow_private: bool,
-    progress: Callable[[int, int, float], None],
+    progress: Callable[[int, int, float], None] = lambda *_: None,
 ) -> tuple[Path, str]:
     """Fetch a site's pages into `RAG_HOME`; return their folder and the site's address.
 

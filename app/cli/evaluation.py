@@ -64,7 +64,7 @@ async def evaluate(
             "book": book or "",
             "k": request.chunks,
             "embedder": app.embedder.space,
-            "generator": app.generator.model,
+            "generator": app.answer.model,
         }
         if before:
             require_same(before, run, [one.id for one in asked], f"{compare} and this measurement")

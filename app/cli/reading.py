@@ -71,7 +71,6 @@ async def blocks(
     settings: Settings,
     source: Source,
     site: Site = None,
-    coverage: Annotated[bool, Option("--coverage", help="Add the covered share.")] = False,
     json: Json = False,
 ) -> None:
     """Print a book's blocks, one JSON object a line, with or without --json."""
@@ -80,13 +79,6 @@ async def blocks(
     book = await _read(request, settings)
     for block in book.blocks():
         print_json(_block(block))
-    if coverage:
-        unread = [
-            {"file": document.file, "words": list(document.unread)}
-            for document in book.documents
-            if document.unread
-        ]
-        print_json({"coverage": book.coverage, "unread": unread})
 
 
 async def _read(request: IngestRequest, settings: Settings) -> Book:
@@ -96,7 +88,7 @@ async def _read(request: IngestRequest, settings: Settings) -> Book:
 
 
 _BLOCK_FIELDS = "kind text file start end paragraph_id heading_path anchor url".split()
-_OPTIONAL_FIELDS = "level language title terms".split()
+_OPTIONAL_FIELDS = "level language terms".split()
 
 
 def _block(block: Block) -> dict[str, object]:

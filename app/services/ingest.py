@@ -25,7 +25,7 @@ from app.domain.errors import (
 )
 from app.domain.identity import keep_ids
 from app.domain.indexed_book import BookManifest, IndexPoint
-from app.domain.retrieval.query import Vector
+from app.domain.retrieval.query import SearchFilter, Vector
 from app.services.chunk_vectors import embed_keys, token_counts
 from app.services.ingest_plan import (
     Changes,
@@ -172,10 +172,11 @@ class IngestBook:
         """
         try:
             faults = await self.index.faults(book)
-            published = await self.index.manifest(book)
-            if published is None or published.fingerprint == digest:
+            published = (await self.index.books()).get(book)
+            if published is None or published.fingerprint == digest or faults:
                 return published, {}, faults
-            return published, {} if faults else await self.index.chunks(book), faults
+            chunks = await self.index.matching(SearchFilter(books=(book,)))
+            return published, {one.chunk_id: one.paragraph_ids for one in chunks}, faults
         except BookNotFound:
             return None, {}, []
         except IndexUnreadable as error:

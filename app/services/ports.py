@@ -154,12 +154,6 @@ class VectorIndex(Protocol):
         """Return the damaged books known so far."""
         ...
 
-    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
-        """Return chunk id to paragraph ids for the current generation. BookNotFound if there is
-        none.
-        """
-        ...
-
     async def search(
         self,
         dense: Vector | None,
@@ -220,26 +214,18 @@ class BookStore(VectorIndex, Protocol):
         """Check every book and record the damage. StorageError if the index is unavailable."""
         ...
 
-    async def manifest(self, book: BookId) -> BookManifest | None:
-        """Return the manifest of the current generation. IndexUnreadable if it is damaged or of
-        another version.
-        """
-        ...
-
-    async def faults(self, book: BookId, *, full: bool = False) -> list[str]:
-        """Return the faults of the current generation, one line each.
+    async def faults(
+        self, book: BookId, *, previous: bool = False, full: bool = False
+    ) -> list[str]:
+        """Return the faults of the current or the previous generation, one line each.
 
         What is stored is compared with what was published. A server only counts the points and
         reads a sample of them, unless `full`. BookNotFound if there is no such book.
         """
         ...
 
-    async def faults_before(self, book: BookId, *, full: bool = False) -> list[str] | None:
-        """Return the faults of the previous generation; None if there is none."""
-        ...
-
     async def repair(self, book: BookId) -> BookManifest:
-        """Switch readers to the newest generation without faults.
+        """Keep only generations without faults; readers see the newest of them.
 
         StorageError if there is none, BookNotFound if there is no such book, IndexBusy while it is
         being written.

@@ -12,9 +12,10 @@ from typing import TypeAlias
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookList, BookManifest
 from app.domain.languages import clearly_another_language
+from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
 from app.services.lexical import LexicalEncoder
 from app.services.ports import VectorIndex
@@ -60,8 +61,6 @@ KnownWords: TypeAlias = Mapping[str, tuple[int, str]]
 
 _CACHED_BOOKS = 16
 """Books whose words are cached, about 3 MB each."""
-_BATCH = 256
-"""Chunks that are read at a time."""
 
 
 @dataclass(slots=True)
@@ -112,22 +111,17 @@ class BookVocabulary:
         """Return the words of the book; cached. Raises StorageError."""
 
         async def make() -> KnownWords:
-            return _folded(await self._counted(manifest.book))
+            chunks = await self.index.matching(SearchFilter(books=(manifest.book,)))
+            return await asyncio.to_thread(_words_of, chunks)
 
         return await self._known.get(manifest, make)
 
-    async def _counted(self, book: BookId) -> Counter[str]:
-        counts: Counter[str] = Counter()
-        ids = list(await self.index.chunks(book))
-        for at in range(0, len(ids), _BATCH):
-            chunks = await self.index.fetch({book: ids[at : at + _BATCH]})
-            texts = [" ".join((*one.heading_path, one.text_content)) for one in chunks]
-            counts.update(await asyncio.to_thread(_count, texts))
-        return counts
 
-
-def _count(texts: Sequence[str]) -> Counter[str]:
-    return Counter(plain_words("\n".join(texts)))
+def _words_of(chunks: Sequence[Chunk]) -> KnownWords:
+    counts: Counter[str] = Counter()
+    for one in chunks:
+        counts.update(plain_words(" ".join((*one.heading_path, one.text_content))))
+    return _folded(counts)
 
 
 def _folded(counts: Counter[str]) -> KnownWords:

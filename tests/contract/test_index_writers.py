@@ -13,19 +13,13 @@ from typing import Any, cast
 import pytest
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.document_frequencies import (
-    Frequencies,
-    FrequencyCounter,
-    document_frequency,
-    idf,
-)
 from app.adapters.qdrant.manifest import LAYOUT
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_records import BookRecord, Records
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy, StorageError
-from app.domain.retrieval.query import SearchFilter, SparseVector
+from app.domain.retrieval.query import SearchFilter
 from tests.index_points import DIMENSION, chunk_id, manifest, points, publish
 from tests.index_stores import ALL, QUERY, index_of, memory_client
 
@@ -74,7 +68,7 @@ async def test_a_run_that_was_taken_over_publishes_nothing_and_deletes_nothing(
     held = await records.read(BookId("book"))
     assert held.lease
     dead = replace(held.lease, host="elsewhere", process="x", seen_at=0.0)
-    assert await records.replace(held, replace(held, lease=dead))
+    await records.put(held, replace(held, lease=dead))
     monkeypatch.setattr("app.adapters.qdrant.server_lease._this_process", lambda: "other")
     other = await index.begin(BookId("book"), DIMENSION)
     await other.write(points("book", [2, 3]))
@@ -92,8 +86,9 @@ async def test_of_two_who_read_one_record_only_one_writes_it(client: AsyncQdrant
     records = records_of(client)
     for book in ("other", "new"):
         read = await records.read(BookId(book))
-        assert await records.replace(read, read)
-        assert await records.replace(read, read) is None
+        await records.put(read, read)
+        with pytest.raises(IndexBusy):
+            await records.put(read, read)
 
 
 def dead_process() -> int:
@@ -142,7 +137,7 @@ async def test_an_unfinished_generation_is_cleared_away_only_when_its_writer_is_
     unfinished = await index.begin(BookId("book"), DIMENSION)
     await unfinished.write(points("book", [1]))
     record = await records.read(BookId("book"))
-    assert await records.replace(record, replace(record, lease=writer))
+    await records.put(record, replace(record, lease=writer))
     if held:
         who = f"process {writer.pid} on {writer.host}, started 20"
         with pytest.raises(IndexBusy, match=who):
@@ -204,7 +199,7 @@ async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_bo
     record = await records.read(BookId("broken"))
     assert record.current
     broken = replace(record, current=replace(record.current, manifest={"layout": 0}))
-    assert await records.replace(record, broken)
+    await records.put(record, broken)
     with pytest.raises(StorageError, match=f"broken: not an index of layout {LAYOUT}"):
         await index.check()
     await publish(index, "book", points("book", [1]))
@@ -229,30 +224,13 @@ async def test_nothing_is_left_of_a_removed_book_or_an_abandoned_run(
     for edition in ("v1", "v2", "v3"):
         await publish(index, "book", points("book", range(5), version=edition))
     assert (await client.count("textbook~8")).count == 10
-    assert (await client.count("textbook~books")).count == 3
+    assert (await client.count("textbook~books")).count == 1
     await index.remove(BookId("book"))
     writer = await index.begin(BookId("book"), DIMENSION)
     await writer.write(points("book", [1]))
     await writer.abandon()
     assert (await client.count("textbook~8")).count == 0
     assert (await client.count("textbook~books")).count == 0
-
-
-def test_frequencies_survive_their_text_and_damage_is_an_error() -> None:
-    counter = FrequencyCounter()
-    for point in points("book", range(50)):
-        counter.add(point.sparse)
-    counter.add(SparseVector((), ()))
-    found = counter.result()
-    assert found.documents == 50
-    assert Frequencies.from_text(found.to_text(), "here") == found
-    assert found.of(1) == 0
-    for term, count in zip(found.terms, found.counts, strict=True):
-        assert found.of(term) == count
-        assert document_frequency(50, idf(50, count)) == count
-    for text in ("", "x", None, found.to_text()[:-8]):
-        with pytest.raises(StorageError, match="here: damaged document frequencies"):
-            Frequencies.from_text(text, "here")
 
 
 @pytest.mark.parametrize("is_read_back", [True, False])
@@ -321,7 +299,7 @@ async def test_a_rollback_that_comes_second_says_so(client: AsyncQdrantClient) -
     async def come_second(name: str, **arguments: Any) -> None:
         methods.overwrite_payload = overwrite
         record = await records.read(BookId("book"))
-        assert await records.replace(record, replace(record, previous=None))
+        await records.put(record, replace(record, previous=None))
         await overwrite(name, **arguments)
 
     methods.overwrite_payload = come_second
@@ -338,7 +316,8 @@ async def test_a_write_of_a_record_that_was_read_before_its_book_was_removed_cha
     await publish(index, "book", points("book", [1]))
     record = await records.read(BookId("book"))
     await index.remove(BookId("book"))
-    assert await records.replace(record, replace(record, lease=new_lease())) is None
+    with pytest.raises(IndexBusy):
+        await records.put(record, replace(record, lease=new_lease()))
     assert not await index_of(client).books()
 
 

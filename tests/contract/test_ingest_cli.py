@@ -8,13 +8,13 @@ import os
 from pathlib import Path
 
 import pytest
-from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.output import duration, remark_each
 from app.cli.progress import ProgressLines
 from app.domain.book_id import BookId
 from tests.command_line import Run
+from tests.index_stores import MemoryClient
 from tests.ingesting import edit, make_book
 from tests.qdrant_double import Reply, qdrant_double, serve
 
@@ -48,7 +48,7 @@ def test_a_server_is_filled_from_the_cache_without_embedding(
     assert run("ingest", book, "--json").json()["embedded"] == 8
     monkeypatch.setattr(
         "app.adapters.qdrant.server_client.server_client",
-        lambda *_, **__: AsyncQdrantClient(":memory:"),
+        lambda *_, **__: MemoryClient(),
     )
     moved = run("ingest", book, "--json", QDRANT_URL="http://localhost:6333").json()
     assert (moved["chunks"], moved["added"]) == (8, 8)

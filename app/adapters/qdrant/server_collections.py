@@ -1,8 +1,7 @@
-"""The collections of one prefix on a server, created when first needed, and their indexes.
+"""The collections of one prefix on a server, created when first needed.
 
 `<prefix>~books` has the records (`server_records`), `<prefix>~<dimension>` the points of all books
-with vectors of this dimension. The collections of older versions, `<prefix>_<book>`, never clash
-with them, since a book id has no `~`.
+with vectors of this dimension.
 """
 
 from __future__ import annotations
@@ -59,8 +58,8 @@ _STRICT_MODE = models.StrictModeConfig(
 _INT8 = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
 
 
-class Schema:
-    """Names and creation of the collections."""
+class Collections:
+    """Names, creation and deletions of the collections."""
 
     def __init__(self, client: AsyncQdrantClient, prefix: str, options: ServerOptions) -> None:
         """No request is sent yet."""
@@ -75,24 +74,18 @@ class Schema:
     def points(self, dimension: int) -> str:
         return f"{self._prefix}~{dimension}"
 
-    async def every_points(self) -> list[str]:
-        """Return the names of the existing collections of points."""
-        answer = await self._client.get_collections()
+    async def delete_points(self, condition: models.Filter) -> None:
+        """Delete the points of any dimension that match."""
         start = f"{self._prefix}~"
-        return sorted(
-            one.name
-            for one in answer.collections
-            if one.name.startswith(start) and one.name.removeprefix(start).isdigit()
-        )
+        for one in (await self._client.get_collections()).collections:
+            if one.name.startswith(start) and one.name.removeprefix(start).isdigit():
+                await self._client.delete(one.name, points_selector=condition, wait=True)
 
     async def create(self, dimension: int) -> None:
         """Create the two collections and their indexes where they are missing. StorageError."""
-        names = ("kind", "book", "revision", GENERATION_FIELD)
-        records = dict.fromkeys(names, models.PayloadSchemaType.KEYWORD)
-        records["changed"] = models.PayloadSchemaType.INTEGER
         await self._create(
             self.books,
-            records,
+            dict.fromkeys(("book", "revision"), models.PayloadSchemaType.KEYWORD),
             vectors_config={},
             # If fewer replicas than this factor accept a write, Qdrant reports an error but keeps
             # the write on those that did. With 1, replicas that failed are disabled instead, so two
@@ -103,7 +96,7 @@ class Schema:
             self.points(dimension),
             _points_indexes(),
             vectors_config={DENSE: _vector_params(dimension, self.options)},
-            sparse_vectors_config={SPARSE: models.SparseVectorParams()},
+            sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
             # One HNSW graph for each book, and one over all for questions without a book.
             hnsw_config=models.HnswConfigDiff(m=16, payload_m=16),
             # Writes go on while a node of two replicas is lost; of three, two agree.
@@ -116,13 +109,12 @@ class Schema:
         indexes: Mapping[str, models.PayloadSchemaType | models.PayloadSchemaParams],
         **layout: Any,  # noqa: ANN401 - arguments of `create_collection`
     ) -> None:
-        exists = await self._client.collection_exists(name)
-        if not exists:
+        if not await self._client.collection_exists(name):
             # Suppressed: another process was first.
             with suppress(CollectionExists):
                 await self._client.create_collection(
                     name,
-                    shard_number=1,
+                    shard_number=1,  # document frequencies are counted in each shard
                     replication_factor=self.options.replicas,
                     strict_mode_config=_STRICT_MODE,
                     **layout,

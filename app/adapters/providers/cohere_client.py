@@ -1,28 +1,34 @@
-"""Opens the SDK's client and the HTTP client below it, with bounded responses."""
+"""Opens the SDK's client and the HTTP client below it, and translates their errors."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+import aiohttp
 import httpx
 
-from app.domain.errors import ConfigError
-from app.services.provider_stream import MAX_BYTES, beginning, limited
+from app.adapters.providers.http import CONNECTIONS, Provider, beginning, limited
+from app.domain.errors import ProviderRateLimited, ProviderUnavailable
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2
     from cohere.core import RequestOptions
 
+COHERE = Provider("Cohere", key_setting="CO_API_KEY", url_setting="RAG_COHERE_BASE_URL")
+NO_RETRIES: RequestOptions = {"max_retries": 0}
+"""Options of every call: `Call.run` repeats it. The SDK's retries do not repeat a call after a
+dropped connection or without an answer in time, and let a reader wait for up to a minute."""
 _CLIENT_NAME = "textbook-rag"
 _SECONDS = 30.0
 """Time limit of a wait for data, where a call sets no other."""
-# Each answer uses a connection while it is generated. With httpx's default limit of 100, the 101st
-# reader, and every search meanwhile, would wait for a free connection and fail.
-_CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
+_PER_MONTH = re.compile(r"/\s*month|per month|monthly", re.I)
+_MONTHLY_WAIT = 86_400.0
+"""Retry-After of a used-up month, in seconds: no call waits that long."""
 
 
 class CohereClient(NamedTuple):
@@ -42,28 +48,20 @@ async def open_client(api_key: str, base_url: str) -> AsyncIterator[CohereClient
     `base_url` has no path. It is always passed on: without it the SDK would use CO_API_URL.
     ConfigError if the key is not printable ASCII.
     """
-    key = api_key.strip()
-    if not key.isascii() or not key.isprintable() or not key:
-        message = "the Cohere key has invalid characters: set CO_API_KEY again"
-        raise ConfigError(message)
+    headers = COHERE.headers(api_key) | {"X-Client-Name": _CLIENT_NAME}
     # The import blocks for up to 0.7 s.
     cohere = await asyncio.to_thread(importlib.import_module, "cohere")
     # Cheaper than httpx's own transport when many calls are open (specs/decisions/0001).
     transport: httpx.AsyncClient = cohere.DefaultAioHttpClient(
         base_url=base_url,
-        headers={
-            "Authorization": f"Bearer {key}",
-            "X-Client-Name": _CLIENT_NAME,
-            # Compressed responses are not asked for and not read: a few kB may become any size.
-            "Accept-Encoding": "identity",
-        },
+        headers=headers,
         timeout=_SECONDS,
         follow_redirects=True,
-        limits=_CONNECTIONS,
+        limits=CONNECTIONS,
         event_hooks={"response": [_bound]},
     )
     client: AsyncClientV2 = cohere.AsyncClientV2(
-        api_key=key,
+        api_key=api_key.strip(),
         base_url=base_url.rstrip("/"),
         timeout=_SECONDS,
         client_name=_CLIENT_NAME,
@@ -91,7 +89,7 @@ class _Bounded(httpx.AsyncByteStream):
         if self._failed:
             yield await beginning(self._body)
             return
-        async with aclosing(limited(self._body, MAX_BYTES, "Cohere")) as pieces:
+        async with aclosing(limited(self._body, COHERE.name)) as pieces:
             async for piece in pieces:
                 yield piece
 
@@ -99,5 +97,22 @@ class _Bounded(httpx.AsyncByteStream):
         await self._body.aclose()
 
 
-NO_RETRIES: RequestOptions = {"max_retries": 0}
-"""Options of every call: `retries` repeats it."""
+@contextmanager
+def cohere_errors(action: str) -> Iterator[None]:
+    """Translate errors of the SDK and the transport. `action` completes "Cohere could not ..."."""
+    from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
+
+    with COHERE.errors(action):
+        try:
+            yield
+        except ApiError as error:
+            refused = COHERE.refusal(action, error.status_code or 0, error.headers, error.body)
+            if isinstance(refused, ProviderRateLimited) and _PER_MONTH.search(refused.said):
+                refused.retry_after = _MONTHLY_WAIT
+            raise refused from error
+        except ParsingError as error:
+            message = f"Cohere could not {action}: its answer is invalid"
+            raise ProviderUnavailable(message) from error
+        except aiohttp.ClientError as error:
+            message = f"Cohere could not {action}: the connection broke ({type(error).__name__})"
+            raise ProviderUnavailable(message) from error

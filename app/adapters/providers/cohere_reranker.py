@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from app.adapters.cohere.client import NO_RETRIES
-from app.adapters.cohere.errors import provider_errors
-from app.adapters.cohere.retries import READER
+from app.adapters.providers.cohere_client import NO_RETRIES, cohere_errors
+from app.adapters.providers.http import tokens_of
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
 from app.domain.prompts import visible
 from app.services.provider_calls import ProviderCalls
-from app.services.provider_stream import tokens_of
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2, V2RerankResponse
@@ -29,7 +27,7 @@ class CohereReranker:
     """Implements the `Reranker` port."""
 
     client: AsyncClientV2
-    provider: ProviderCalls
+    calls: ProviderCalls
     count_tokens: Callable[[str], int]
     model: str
     seconds: float = 3.0
@@ -58,7 +56,7 @@ class CohereReranker:
             return []
 
         async def send() -> list[tuple[int, float]]:
-            with provider_errors("rerank"):
+            with cohere_errors("rerank"):
                 response = await self.client.rerank(
                     model=self.model,
                     query=visible(question),
@@ -69,8 +67,8 @@ class CohereReranker:
                 return _ranking(response, len(texts))
 
         estimate = self._units(question, texts)
-        async with self.provider.call(estimate, self.seconds) as call:
-            return await READER.run(send)
+        async with self.calls.call(estimate, self.seconds) as call:
+            return await call.run(send)
 
     def _units(self, question: str, texts: Sequence[str]) -> Units:
         """Estimate what is billed: tokens from version 5 on, searches before."""

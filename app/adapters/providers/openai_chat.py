@@ -10,18 +10,33 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
 
 import httpx
 
-from app.domain.answer import AnswerMode, Usage
-from app.domain.errors import (
-    ConfigError,
-    ProviderError,
-    ProviderUnavailable,
+from app.adapters.providers.chat import (
+    MAX_REWRITE_CHARACTERS,
+    Chat,
+    answer_estimate,
+    end_of,
 )
+from app.adapters.providers.http import (
+    CONNECTIONS,
+    MAX_LINE_BYTES,
+    Event,
+    Provider,
+    beginning,
+    field_of,
+    text_of,
+    tokens_of,
+    usage_of,
+)
+from app.domain.answer import Usage
+from app.domain.errors import ProviderError
+from app.domain.generated_text.events import GeneratorEvent
+from app.domain.generated_text.model_text import ModelText
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     MAX_ANSWER_TOKENS,
@@ -34,37 +49,15 @@ from app.domain.prompts import (
 )
 from app.domain.retrieval.query import ContextPassage, Turn
 from app.domain.surrogates import well_formed
-from app.services.generators import (
-    GeneratedEnd,
-    GeneratedText,
-    GenerationRequest,
-    GeneratorEvent,
-    TextDiscarded,
-)
+from app.services.generators import GenerationRequest
 from app.services.prompt_speed import PromptSpeed
 from app.services.provider_calls import ProviderCalls
-from app.services.provider_stream import (
-    MAX_LINE_BYTES,
-    MAX_REWRITE_CHARACTERS,
-    Event,
-    ModelText,
-    answer_estimate,
-    beginning,
-    field_of,
-    read_events,
-    read_stream,
-    refused_call,
-    rewritten_by,
-    text_of,
-    tokens_of,
-    usage_of,
-)
 
 logger = logging.getLogger(__name__)
 
-# Each answer uses a connection while it is generated. httpx's default limit of 100 would make the
-# 101st fail.
-_CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
+SERVER = Provider(
+    "the model server", key_setting="RAG_OPENAI_API_KEY", url_setting="RAG_OPENAI_BASE_URL"
+)
 _CHECK_SECONDS = 2.0
 _FIRST_SECONDS = 120.0
 """Time limit for the first token: a model may have to be loaded, and a slow server to read."""
@@ -74,7 +67,6 @@ _MIN_CONTEXT_TOKENS = 400
 """Minimum token budget of the context, however slow the server is: two paragraphs."""
 CHARACTERS_PER_TOKEN = 4
 """Estimate for the prompt without the context; the tokens of the context are counted exactly."""
-_NAME = "the model server"
 _OWN_NAME = "textbook-rag"
 """Owner of the models that this program lists: its books."""
 
@@ -85,18 +77,11 @@ async def open_server(base_url: str, api_key: str | None) -> AsyncIterator[httpx
 
     ConfigError if the key is not printable ASCII.
     """
-    # Compressed responses are not asked for and not read: a few kB may become any size.
-    headers = {"Accept-Encoding": "identity"}
-    if api_key:
-        headers["Authorization"] = f"Bearer {api_key.strip()}"
-    if not all(value.isascii() and value.isprintable() for value in headers.values()):
-        message = "the key of the model server has invalid characters: set RAG_OPENAI_API_KEY again"
-        raise ConfigError(message)
     async with httpx.AsyncClient(
         base_url=base_url,
-        headers=headers,
+        headers=SERVER.headers(api_key),
         timeout=httpx.Timeout(_CHUNK_SECONDS, read=None),  # callers bound each wait for data
-        limits=_CONNECTIONS,
+        limits=CONNECTIONS,
     ) as client:
         yield client
 
@@ -106,10 +91,10 @@ async def listed_models(client: httpx.AsyncClient) -> list[str]:
 
     ProviderError if the server does not send the list, ConfigError if its address is invalid.
     """
-    with _server_errors(_CHECK_SECONDS):
+    with SERVER.errors("list its models"):
         async with asyncio.timeout(_CHECK_SECONDS), client.stream("GET", "models") as response:
             if response.status_code >= 400:
-                raise await _refusal(response)
+                raise await SERVER.refused("list its models", response)
             sent = json.loads(await beginning(response.aiter_raw(), MAX_LINE_BYTES))
         return [one["id"] for one in sent["data"] if one.get("owned_by") != _OWN_NAME]
 
@@ -122,12 +107,8 @@ class _Habit:
 
 @dataclass(frozen=True, slots=True)
 class OpenAIGenerator:
-    """Implements the `Generator` port.
+    """Implements the ports `Generator` and `QuestionRewriter`."""
 
-    Closing the iterator that `generate` returns closes the connection.
-    """
-
-    mode = AnswerMode.GENERATED
     client: httpx.AsyncClient
     answering: ProviderCalls
     rewriting: ProviderCalls
@@ -143,34 +124,14 @@ class OpenAIGenerator:
     _habit: _Habit = field(default_factory=_Habit, init=False, compare=False, repr=False)
 
     def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        """Yield text and citations, then one end.
-
-        If the model finds no answer in the context, there is no text and `finish_reason` is
-        NO_ANSWER.
-        """
+        context, messages, tokens = self._prompt(request)
+        numbered = tuple(one.passage.paragraph_id for one in context)
+        text = ModelText(numbered=numbered, unopened=self._habit.unopened)
         # Longer than the limit for the first token, whose error says what helps.
         seconds = self.first_seconds + 1
-        return self.answering.answer(self._answer(request), answer_estimate(request), seconds)
-
-    async def _answer(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
-        context, messages, tokens = self._prompt(request)
-        text = ModelText(unopened=self._habit.unopened)
-        answer = _Answer(context, self.clock, text)
-        sent = self.clock()
-        body = self._request(messages, MAX_ANSWER_TOKENS)
-        try:
-            async with aclosing(self._stream(body, answer)) as events:
-                async for event in events:
-                    if isinstance(event, GeneratedEnd):
-                        self._habit.unopened = text.unopened
-                    yield event
-        except ProviderUnavailable as error:
-            if answer.began_at is None and isinstance(error.__cause__, TimeoutError):
-                self.speed.measured(tokens, self.first_seconds)
-            raise
-        finally:
-            if answer.began_at is not None:
-                self.speed.measured(round(tokens * answer.uncached), answer.began_at - sent)
+        body = self._body(messages, MAX_ANSWER_TOKENS)
+        reader = _Reader(self, text, tokens)
+        return self._chat.answer(self.answering, answer_estimate(request), seconds, body, reader)
 
     async def check(self) -> None:
         """Request the list of models; log a warning if `model` is not in it.
@@ -185,26 +146,21 @@ class OpenAIGenerator:
             logger.warning("openai.model_not_listed", extra=fields)
 
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
-        """Return the standalone question. ProviderError if the call fails or is slow."""
-        body = self._request(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
-        answer = self._stream(body, _Answer((), self.clock, ModelText(MAX_REWRITE_CHARACTERS)))
-        return await rewritten_by(answer, self.rewriting, question, history)
+        body = self._body(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
+        reader = _Reader(self, ModelText(MAX_REWRITE_CHARACTERS))
+        return await self._chat.rewritten(self.rewriting, question, history, body, reader)
 
-    def _stream(
-        self, body: Mapping[str, object], answer: _Answer
-    ) -> AsyncGenerator[GeneratorEvent, None]:
-        def seconds() -> float:
-            return self.first_seconds if answer.began_at is None else self.chunk_seconds
+    def received(self, text: ModelText) -> None:
+        """Remember how the answer began."""
+        self._habit.unopened = text.unopened
 
-        return read_stream(self._events(body), answer, lambda: _server_errors(seconds()), seconds)
+    @property
+    def _chat(self) -> Chat:
+        return Chat(self.client, SERVER, "chat/completions")
 
-    async def _events(self, body: Mapping[str, object]) -> AsyncGenerator[Event, None]:
-        async with self.client.stream("POST", "chat/completions", json=body) as response:
-            if response.status_code >= 400:
-                raise await _refusal(response)
-            async with aclosing(read_events(response.aiter_raw(), _NAME)) as events:
-                async for event in events:
-                    yield event
+    def _body(self, messages: Sequence[ChatMessage], max_tokens: int) -> dict[str, object]:
+        options = {"include_usage": True}
+        return {**self._chat.body(self.model, messages, max_tokens, stream_options=options)}
 
     def _prompt(
         self, request: GenerationRequest
@@ -229,36 +185,44 @@ class OpenAIGenerator:
         )
         return (system, sources_message(sources), *conversation)
 
-    def _request(self, messages: Sequence[ChatMessage], max_tokens: int) -> Mapping[str, object]:
-        return {
-            "model": self.model,
-            "messages": [{"role": m.role, "content": m.content} for m in messages],
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            "temperature": 0.0,
-            "max_tokens": max_tokens,
-        }
 
+class _Reader:
+    """Reads the events of one response, and measures the server. Implements `StreamReader`."""
 
-class _Answer:
-    """Converts the events of one response to events of the port."""
-
-    def __init__(
-        self, context: Sequence[ContextPassage], clock: Callable[[], float], text: ModelText
-    ) -> None:
-        self.began_at: float | None = None
-        """Time of the first token, by the clock; None before it."""
-        self.uncached = 1.0
-        """Share of the prompt that was not in the server's prompt cache, 0 to 1."""
-        self._clock = clock
-        self._paragraph_ids = tuple(item.passage.paragraph_id for item in context)
+    def __init__(self, model: OpenAIGenerator, text: ModelText, prompt_tokens: int = 0) -> None:
+        self._model = model
         self._text = text
+        self._prompt_tokens = prompt_tokens
+        self._sent = model.clock()
+        self._waited: float | None = None
+        """Seconds until the first token; None before it."""
+        self._uncached = 1.0
+        """Share of the prompt that was not in the server's prompt cache, 0 to 1."""
         self._usage = Usage()
         self._reason = ""
 
     @property
     def ended(self) -> bool:
         return self._text.full
+
+    @property
+    def seconds(self) -> float:
+        model = self._model
+        return model.first_seconds if self._waited is None else model.chunk_seconds
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        silent = (
+            f"it sent nothing for {self.seconds:g} s. A slow server needs a shorter prompt "
+            "(RAG_CONTEXT_TOKENS)"
+        )
+        with replace(SERVER, silent=silent).errors("answer"):
+            try:
+                yield
+            except TimeoutError:
+                if self._waited is None:
+                    self._model.speed.measured(self._prompt_tokens, self.seconds)
+                raise
 
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         if error := event.get("error"):
@@ -269,7 +233,7 @@ class _Answer:
         if usage := event.get("usage"):
             self._count(usage)
         choice = field_of(event, "choices", 0)
-        yield from self._numbered(self._text.feed(self._delta(field_of(choice, "delta"))))
+        yield from self._text.feed(self._delta(field_of(choice, "delta")))
         self._reason = text_of(choice, "finish_reason") or self._reason
 
     def _delta(self, delta: object) -> str:
@@ -277,8 +241,8 @@ class _Answer:
         text = text_of(delta, "content")
         # The first event may have only the role and come before the prompt is processed.
         begun = text or text_of(delta, "reasoning_content") or text_of(delta, "reasoning")
-        if begun and self.began_at is None:
-            self.began_at = self._clock()
+        if begun and self._waited is None:
+            self._waited = self._model.clock() - self._sent
         return text
 
     def _count(self, usage: object) -> None:
@@ -286,23 +250,15 @@ class _Answer:
         self._usage = usage_of(prompt, field_of(usage, "completion_tokens"))
         read = tokens_of(prompt)
         cached = tokens_of(field_of(usage, "prompt_tokens_details", "cached_tokens")) or 0
-        self.uncached = 1 - min(cached / read, 1) if read else 1.0
+        self._uncached = 1 - min(cached / read, 1) if read else 1.0
 
     def close(self) -> Iterator[GeneratorEvent]:
-        end = self._text.end(_NAME, self._usage, self._reason)
-        yield from self._numbered(self._text.close())
-        yield end
-
-    def _numbered(
-        self, received: Iterator[GeneratedText | TextDiscarded]
-    ) -> Iterator[GeneratorEvent]:
-        """Yield the events, of texts with the paragraphs that their markers name."""
-        for one in received:
-            yield (
-                GeneratedText(one.text, self._paragraph_ids)
-                if isinstance(one, GeneratedText)
-                else one
-            )
+        if self._waited is not None:
+            read = round(self._prompt_tokens * self._uncached)
+            self._model.speed.measured(read, self._waited)
+        yield from self._text.close()
+        yield end_of(SERVER, self._text, self._usage, self._reason)
+        self._model.received(self._text)
 
 
 def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequence[ContextPassage]:
@@ -314,31 +270,3 @@ def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequenc
             kept.add(at)
             left -= context[at].tokens
     return [one for at, one in enumerate(context) if at in kept]
-
-
-@contextmanager
-def _server_errors(seconds: float) -> Iterator[None]:
-    try:
-        yield
-    except (TimeoutError, httpx.TimeoutException) as error:
-        message = (
-            f"the model server could not answer: it sent nothing for {seconds:g} s. A slow server "
-            "needs a shorter prompt (RAG_CONTEXT_TOKENS)"
-        )
-        raise ProviderUnavailable(message) from error
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        message = "RAG_OPENAI_BASE_URL is not an http(s) URL"
-        raise ConfigError(message) from error
-    except httpx.HTTPError as error:
-        # The error's text is left out: it may contain the request's headers with the API key.
-        message = f"the model server could not answer: {type(error).__name__} (RAG_OPENAI_BASE_URL)"
-        raise ProviderUnavailable(message) from error
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        message = "the model server could not answer: it did not send a chat completion"
-        raise ProviderUnavailable(message) from error
-
-
-async def _refusal(response: httpx.Response) -> ProviderError:
-    body = await beginning(response.aiter_raw())
-    said = " ".join(body.decode("utf-8", errors="replace").split())[:200]
-    return refused_call(_NAME, "answer", response.status_code, said, "RAG_OPENAI_API_KEY")

@@ -7,24 +7,21 @@ import logging
 import math
 import re
 from array import array
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cachetools import LRUCache
 
-from app.adapters.cohere.client import NO_RETRIES
-from app.adapters.cohere.errors import TextsRefused, provider_errors
-from app.adapters.cohere.limiter import RateLimiter
-from app.adapters.cohere.retries import INGEST, READER
-from app.domain.cost import EmbedderLimits, Units, pack
-from app.domain.errors import ConfigError, ProviderError, ProviderRejected
+from app.adapters.providers.cohere_client import NO_RETRIES, cohere_errors
+from app.adapters.providers.http import tokens_of
+from app.domain.cost import EmbedderLimits, RateLimits, Units, pack
+from app.domain.errors import ConfigError, ProviderError
 from app.domain.retrieval.query import Vector
 from app.services.provider_calls import Call, ProviderCalls
 from app.services.provider_failures import require_vector
-from app.services.provider_stream import tokens_of
 from app.services.recording import looked_up
 
 if TYPE_CHECKING:
@@ -32,6 +29,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+Tier: TypeAlias = Literal["trial", "production"]
+EMBED_LIMITS: Mapping[Tier, RateLimits] = {
+    "trial": RateLimits(100, 2_000, 100_000),
+    "production": RateLimits(2_000, 2_000),
+}
+"""By the kind of key: https://docs.cohere.com/docs/rate-limits (2026). The trial key's limit of
+100,000 tokens is documented only in the error that enforces it: "trial token rate limit exceeded".
+"""
 MAX_TEXTS = 96
 """Maximum texts in one embed call (https://docs.cohere.com/reference/embed)."""
 
@@ -62,13 +67,10 @@ class _Model:
     selectable: bool = True
     """Whether the dimension is a parameter of the call."""
     max_tokens: int = 128_000
-    """Of one text. A longer text is truncated if `truncate` is "END", else refused."""
-    truncate: Literal["NONE", "END"] = "NONE"
+    """Of one text. The end of a longer one is not embedded, so only BM25 finds it."""
 
 
-# A chunk can exceed v3's 512 tokens; a refusal would make the ingest fail. The end of a truncated
-# chunk is found only by BM25, and a warning is logged.
-_V3 = _Model(selectable=False, max_tokens=512, truncate="END")
+_V3 = _Model(selectable=False, max_tokens=512)
 
 
 def _facts(model: str) -> _Model:
@@ -99,8 +101,7 @@ class CohereEmbedder:
     def __init__(
         self,
         client: AsyncClientV2,
-        limiter: RateLimiter,
-        provider: ProviderCalls,
+        calls: ProviderCalls,
         count_tokens: Callable[[str], int],
         *,
         model: str,
@@ -123,40 +124,33 @@ class CohereEmbedder:
             raise ConfigError(message)
         self.model = model
         self.dimension = dimension
+        self.limits = self._limits(calls, batch_tokens)
         self.billed_tokens = 0
         """Input tokens that Cohere has billed since this object was created."""
         self._questions: LRUCache[str, Vector] = LRUCache(CACHED_QUESTIONS)
-        self._limiter = limiter
-        self._providers = {"search_document": provider, "search_query": asking or provider}
+        self._calls, self._asking = calls, asking or calls
         self._count_tokens = count_tokens
         self._question_seconds = question_seconds
         self._attempt_seconds = attempt_seconds
-        limits = limiter.limits
-        self._batch_texts = _even_share(MAX_TEXTS, limits.inputs_per_minute)
-        self._batch_tokens = batch_tokens
-        if limits.tokens_per_minute is not None:
-            share = int(limits.tokens_per_minute / _MARGIN / _BATCHES_A_MINUTE)
-            self._batch_tokens = min(batch_tokens, share)
         self._send = partial(
-            client.embed,
-            embedding_types=["float"],
-            truncate=self._facts.truncate,
-            request_options=NO_RETRIES,
+            client.embed, embedding_types=["float"], truncate="END", request_options=NO_RETRIES
         )
         if self._facts.selectable:
             self._send = partial(self._send, output_dimension=dimension)
 
-    @property
-    def limits(self) -> EmbedderLimits:
+    def _limits(self, calls: ProviderCalls, batch_tokens: int) -> EmbedderLimits:
+        rates = calls.limiter.limits if calls.limiter else RateLimits()
+        if rates.tokens_per_minute is not None:
+            share = int(rates.tokens_per_minute / _MARGIN / _BATCHES_A_MINUTE)
+            batch_tokens = min(batch_tokens, share)
         return EmbedderLimits(
-            texts_per_call=self._batch_texts,
-            tokens_per_call=self._batch_tokens,
-            tokens_per_text=self._facts.max_tokens if self._facts.truncate == "END" else None,
-            rates=self._limiter.limits,
+            texts_per_call=_even_share(MAX_TEXTS, rates.inputs_per_minute),
+            tokens_per_call=batch_tokens,
+            tokens_per_text=self._facts.max_tokens,
+            rates=rates,
         )
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector per text, in order. ProviderRejected names a text that is refused."""
         vectors: dict[int, Vector] = {}
         async for start, batch in self.embed_batches(texts):
             vectors.update(enumerate(batch, start))
@@ -171,11 +165,9 @@ class CohereEmbedder:
         looked_up("question_vectors", hit=known is not None)
         if known is not None:
             return known
-        estimate = self._estimate(self._count_tokens(text))
-        async with self._providers["search_query"].call(estimate, self._question_seconds) as call:
-            send = partial(self._sent, call, [text], "search_query")
-            vectors, _ = await READER.run(send)
-        (vector,) = vectors
+        estimate = self._estimate([self._count_tokens(text)])
+        async with self._asking.call(estimate, self._question_seconds) as call:
+            (vector,) = await call.run(partial(self._attempt, call, [text], "search_query"))
         require_vector(vector, self.space, self.dimension, "a question")
         self._questions[text] = vector
         return vector
@@ -188,73 +180,48 @@ class CohereEmbedder:
         After a failure no new call starts. The results of running calls are still yielded before
         the error is raised: they are paid for.
         """
-        batches = iter(await asyncio.to_thread(self._batches, texts))
-        running: set[asyncio.Task[_Outcome]] = set()
-        failure: ProviderError | None = None
+        counts = await asyncio.to_thread(self._counts, texts)
+        spans = pack(counts, self.limits.texts_per_call, self.limits.tokens_per_call)
+        running: dict[asyncio.Task[list[Vector]], int] = {}
+        failure: BaseException | None = None
         try:
             while True:
-                if failure is None:
-                    for batch in islice(batches, _PARALLEL - len(running)):
-                        running.add(asyncio.create_task(self._embed(batch)))
+                for a, b in islice(spans, 0 if failure else _PARALLEL - len(running)):
+                    task = asyncio.create_task(self._batch(texts[a:b], counts[a:b]))
+                    running[task] = a
                 if not running:
                     break
-                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for outcome in sorted((task.result() for task in done), key=_first_position):
-                    failure = failure or outcome.failure
-                    for start, vectors in outcome.runs:
-                        yield start, vectors
+                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in sorted(done, key=running.__getitem__):
+                    start = running.pop(task)
+                    if error := task.exception():
+                        failure = failure or error
+                    else:
+                        yield start, task.result()
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-        if failure is not None:
+        if failure:
             raise failure
 
-    def _batches(self, texts: Sequence[str]) -> list[_Batch]:
+    def _counts(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each text; log a warning if some are truncated."""
         counts = [self._count_tokens(text) for text in texts]
         cut = sum(count > self._facts.max_tokens for count in counts)
-        if cut and self._facts.truncate == "END":
-            logger.warning(
-                "cohere.texts_cut",
-                extra={"model": self.model, "texts": cut, "tokens": self._facts.max_tokens},
-            )
-        spans = pack(counts, self._batch_texts, self._batch_tokens)
-        return [_Batch(a, texts[a:b], counts[a:b]) for a, b in spans]
+        if cut:
+            fields = {"model": self.model, "texts": cut, "tokens": self._facts.max_tokens}
+            logger.warning("cohere.texts_cut", extra=fields)
+        return counts
 
-    async def _embed(self, batch: _Batch) -> _Outcome:
-        """Embed a batch; while it is refused for its size or content, split it in half."""
-        try:
-            vectors = await self._embedded(batch)
-        except TextsRefused as error:
-            if len(batch.texts) == 1:
-                return _Outcome((), _naming(batch.texts[0], error))
-            first, second = batch.halves()
-            left = await self._embed(first)
-            if left.failure is not None:
-                return left
-            right = await self._embed(second)
-            return _Outcome((*left.runs, *right.runs), right.failure)
-        except ProviderError as error:
-            return _Outcome((), error)
-        return _Outcome(((batch.start, vectors),), None)
+    async def _batch(self, texts: Sequence[str], counts: Sequence[int]) -> list[Vector]:
+        async with self._calls.call(self._estimate(counts), inputs=len(texts)) as call:
+            return await call.run(partial(self._attempt, call, texts, "search_document"))
 
-    async def _embedded(self, batch: _Batch) -> list[Vector]:
-        estimate = self._estimate(sum(batch.counts))
-
-        async def send() -> list[Vector]:
-            slot = await self._limiter.acquire(len(batch.texts), estimate.input_tokens)
-            vectors, billed = await self._sent(call, batch.texts, "search_document")
-            slot.tokens = billed or slot.tokens
-            return vectors
-
-        async with self._providers["search_document"].call(estimate) as call:
-            return await INGEST.run(send, self._limiter)
-
-    async def _sent(
+    async def _attempt(
         self, call: Call, texts: Sequence[str], input_type: InputType
-    ) -> tuple[list[Vector], int | None]:
-        """Embed the texts in one attempt; return the vectors and the billed tokens, if known."""
-        with provider_errors("embed"):
+    ) -> list[Vector]:
+        with cohere_errors("embed"):
             async with asyncio.timeout(self._attempt_seconds):
                 response = await self._send(
                     model=self._models[input_type], texts=list(texts), input_type=input_type
@@ -263,45 +230,20 @@ class CohereEmbedder:
             if billed is not None:
                 call.bill(Units(input_tokens=billed))
                 self.billed_tokens += billed
-            return self._vectors(response, len(texts)), billed
+            return _vectors(response, len(texts))
 
-    def _estimate(self, counted: int) -> Units:
-        return Units(input_tokens=math.ceil(counted * _MARGIN))
-
-    def _vectors(self, response: EmbedByTypeResponse, expected: int) -> list[Vector]:
-        embeddings = getattr(response, "embeddings", None)
-        rows: list[list[float]] = getattr(embeddings, "float_", None) or []
-        if len(rows) != expected:
-            message = f"Cohere sent {len(rows)} vectors for {expected} texts"
-            raise ProviderError(message)
-        # A null becomes NaN; the caller checks the vectors and names the text.
-        return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
+    def _estimate(self, counts: Sequence[int]) -> Units:
+        return Units(input_tokens=math.ceil(sum(counts) * _MARGIN))
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    start: int
-    texts: Sequence[str]
-    counts: Sequence[int]
-
-    def halves(self) -> tuple[_Batch, _Batch]:
-        middle = len(self.texts) // 2
-        return (
-            _Batch(self.start, self.texts[:middle], self.counts[:middle]),
-            _Batch(self.start + middle, self.texts[middle:], self.counts[middle:]),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """Result of a batch: (position of the first text, vectors) of each part, error of the rest."""
-
-    runs: tuple[tuple[int, list[Vector]], ...]
-    failure: ProviderError | None
-
-
-def _first_position(outcome: _Outcome) -> int:
-    return outcome.runs[0][0] if outcome.runs else -1
+def _vectors(response: EmbedByTypeResponse, expected: int) -> list[Vector]:
+    embeddings = getattr(response, "embeddings", None)
+    rows: list[list[float]] = getattr(embeddings, "float_", None) or []
+    if len(rows) != expected:
+        message = f"Cohere sent {len(rows)} vectors for {expected} texts"
+        raise ProviderError(message)
+    # A null becomes NaN; the caller checks the vectors and names the text.
+    return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
 
 
 def _even_share(most: int, per_minute: int | None) -> int:
@@ -324,10 +266,3 @@ def _beginning(text: str) -> str:
     name = " ".join(text.split())
     name = name if len(name) <= _NAME_CHARACTERS else name[:_NAME_CHARACTERS] + "..."
     return f'begins "{name}"'
-
-
-def _naming(text: str, error: TextsRefused) -> ProviderRejected:
-    said = f"{error.said}; the text {_beginning(text)}"
-    refused = ProviderRejected(error.reason, status=error.status, said=said)
-    refused.__cause__ = error
-    return refused

@@ -1,33 +1,18 @@
-"""Rate limits of Cohere's embeddings: calls, inputs and tokens per minute.
-
-Only an ingest waits for them: it can send more in a minute than a key allows. A reader's call is
-sent at once, and is refused by Cohere if the minute is used up.
-"""
+"""Waits for a provider's rate limits: calls, inputs and tokens per minute."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from app.domain.cost import RateLimits
-
-Tier: TypeAlias = Literal["trial", "production"]
 
 # A minute and 1.5 seconds: calls reach the server with varying delay, so two calls may be closer
 # together there than here. The margin costs 2.5 % of the throughput.
 _WINDOW = 61.5
-
-EMBED_LIMITS: Mapping[Tier, RateLimits] = {
-    "trial": RateLimits(100, 2_000, 100_000),
-    "production": RateLimits(2_000, 2_000),
-}
-"""By the kind of key: https://docs.cohere.com/docs/rate-limits (2026). The trial key's limit of
-100,000 tokens is documented only in the error that enforces it: "trial token rate limit exceeded".
-"""
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +61,7 @@ class RateLimiter:
             self._slots.popleft()
         if self._resume_at > now:
             return self._resume_at - now
-        # In an empty window even a call above the limits is sent: Cohere decides.
+        # In an empty window even a call above the limits is sent: the provider decides.
         if not self._slots or self._fits(inputs, tokens):
             return 0.0
         return self._slots[0].time + _WINDOW - now
