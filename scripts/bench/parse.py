@@ -3,7 +3,7 @@
     python scripts/bench/parse.py BOOK... [--repeat 3]
 
 Prints MB/s of UTF-8 source per core for reading a book (blocks with kinds, spans, heading paths,
-anchors, URLs and paragraph ids; coverage included) and for markdown-it-py parsing the same files to
+anchors, URLs and paragraph ids) and for markdown-it-py parsing the same files to
 tokens, and their ratio. Both read the files from disk. The best of the repeats counts; the two
 alternate, so that other load on the machine affects both.
 """
