@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from app.adapters.book_settings import read_book_settings
-from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
 from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book, site_below
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -114,12 +113,6 @@ def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     if version:
         found = tuple(replace(one, version=version, in_id=(version, one.in_id[1])) for one in found)
     return [replace(request, edition=edition) for edition in found]
-
-
-def source_fingerprint(request: IngestRequest, state: Path) -> str:
-    """Return a hash of a book's folder and of this program; "" if the folder has no fingerprint."""
-    folder = folder_fingerprint(request.folder, state)
-    return f"{folder} {program_fingerprint()}" if folder else ""
 
 
 async def read_identified(request: IngestRequest, settings: Settings) -> Book:

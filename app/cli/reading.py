@@ -105,7 +105,7 @@ async def chunks(
     settings: Settings,
     source: Source,
     site: Site = None,
-    strategy: Strategy = "",
+    strategy: Strategy = None,
     report: Annotated[bool, Option("--report", help="Sizes and broken blocks instead.")] = False,
     json: Json = False,
 ) -> None:
