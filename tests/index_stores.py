@@ -11,7 +11,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from qdrant_client import AsyncQdrantClient
@@ -19,7 +19,8 @@ from qdrant_client import AsyncQdrantClient
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_schema import ServerOptions
+from app.adapters.qdrant.server_collections import ServerOptions
+from app.adapters.qdrant.server_errors import CollectionMissing
 from app.domain.errors import RagError
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookStore
@@ -61,10 +62,31 @@ async def real_server(url: str = URL) -> AsyncIterator[RealServer]:
         await client.close()
 
 
+class MemoryClient(AsyncQdrantClient):
+    """The engine that the client has for tests: no HTTP, no indexes, exact scores.
+
+    A read of a missing collection fails as on a server.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(":memory:")
+
+    async def retrieve(self, collection_name: str, *args: Any, **kwargs: Any) -> Any:
+        await self._require(collection_name)
+        return await super().retrieve(collection_name, *args, **kwargs)
+
+    async def scroll(self, collection_name: str, *args: Any, **kwargs: Any) -> Any:
+        await self._require(collection_name)
+        return await super().scroll(collection_name, *args, **kwargs)
+
+    async def _require(self, name: str) -> None:
+        if not await self.collection_exists(name):
+            raise CollectionMissing(name)
+
+
 @asynccontextmanager
 async def memory_client() -> AsyncIterator[AsyncQdrantClient]:
-    """The engine that the client has for tests: no HTTP, no indexes, exact scores."""
-    client = AsyncQdrantClient(":memory:")
+    client = MemoryClient()
     try:
         yield client
     finally:

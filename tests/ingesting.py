@@ -15,7 +15,7 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import ProviderUnavailable
 from app.domain.indexed_book import IndexPoint
-from app.domain.retrieval.query import Vector
+from app.domain.retrieval.query import SearchFilter, Vector
 from app.services.ingest import IngestBook, IngestReport, IngestRequest
 from app.services.phases import Phases
 from app.services.ports import Embedder
@@ -110,7 +110,7 @@ class Bench:
         return await self.use_case.run(request, Phases(Silent()))
 
     async def chunks(self, book: BookId = BOOK) -> list[Chunk]:
-        return await self.app.index.fetch({book: list(await self.app.index.chunks(book))})
+        return await self.app.index.matching(SearchFilter(books=(book,)))
 
     async def points(self, book: BookId = BOOK) -> list[IndexPoint]:
         return [

@@ -108,7 +108,7 @@ BOOKS, POINTS = "/collections/textbook~books", f"/collections/textbook~{DIMENSIO
 DONE = Reply(result={"operation_id": 1, "status": "completed"})
 
 
-def version(number: str = "1.18.2") -> Reply:
+def version(number: str = "1.19.0") -> Reply:
     return Reply(raw=json.dumps({"title": "qdrant", "version": number}).encode())
 
 
@@ -117,9 +117,13 @@ def serve(double: QdrantDouble, *, exists: bool = True) -> QdrantDouble:
     stored: dict[str, Json] = {}
 
     def kept() -> dict[str, str]:
-        """The book of each generation whose contents are recorded."""
-        found = [one["payload"] for one in stored.values() if "contents" in str(one["payload"])]
-        return {one["generation"]: one["book"] for one in found if isinstance(one, dict)}
+        """The book of each generation."""
+        found = [one["payload"] for one in stored.values()]
+        return {
+            one["current"]["key"]: one["book"]
+            for one in found
+            if isinstance(one, dict) and one["current"]
+        }
 
     def facet(_: Request) -> Reply:
         return Reply(result={"hits": [{"value": key, "count": 3} for key in kept()]})
@@ -148,8 +152,7 @@ def serve(double: QdrantDouble, *, exists: bool = True) -> QdrantDouble:
         return Reply(result=[stored[name] for name in ids if name in stored])
 
     def scroll(request: Request) -> Reply:
-        found = [one for one in stored.values() if "revision" in str(one["payload"])]
-        return Reply(result={"points": found, "next_page_offset": None})
+        return Reply(result={"points": list(stored.values()), "next_page_offset": None})
 
     def hits(request: Request) -> Reply:
         searches = request.body["searches"]
@@ -157,10 +160,7 @@ def serve(double: QdrantDouble, *, exists: bool = True) -> QdrantDouble:
         if "sample" in searches[0]["query"]:
             return Reply(result=[sample(one) for one in searches])
         found: Json = {"id": chunk_id("book", 1), "version": 1, "score": 0.5}
-        (record,) = [one for one in stored.values() if "revision" in str(one["payload"])][:1]
-        payload = record["payload"]
-        assert isinstance(payload, dict)
-        found["payload"] = {"generation": payload["current"]["key"]}
+        found["payload"] = {"generation": next(iter(kept()))}
         return Reply(result=[{"points": [found]} for _ in searches])
 
     config = {

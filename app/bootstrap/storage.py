@@ -62,7 +62,7 @@ async def restoring(settings: Settings, path: Path) -> AsyncIterator[Restore]:
 async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore]:
     # The import takes 1 s, so it is delayed until a server is used.
     from app.adapters.qdrant.server import ServerIndex  # noqa: PLC0415
-    from app.adapters.qdrant.server_schema import ServerOptions  # noqa: PLC0415
+    from app.adapters.qdrant.server_collections import ServerOptions  # noqa: PLC0415
 
     options = ServerOptions(settings.qdrant_replicas, settings.qdrant_quantization)
     async with _client(settings, url) as client:

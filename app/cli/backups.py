@@ -44,9 +44,9 @@ async def backup(
 
 
 def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
-    chunks = sum(one.chunks for one in done.books)
+    chunks, size = sum(one.chunks for one in done.books), path.stat().st_size
     print(
-        f"{path}: {len(done.books):,} books, {chunks:,} chunks, {done.bytes / 1e6:,.1f} MB, "
+        f"{path}: {len(done.books):,} books, {chunks:,} chunks, {size / 1e6:,.1f} MB, "
         f"{duration(seconds)}"
     )
     if done.state:

@@ -18,27 +18,22 @@ from app.domain.ledger import Ledger
 from app.services.phases import Advance, Phases
 from app.services.ports import BookStore, LedgerStore
 
-_ATTEMPTS = 5
-"""Attempts to read a book that is replaced while it is read."""
-
 
 class BackupWriter(Protocol):
     """A backup that is being written; it appears under its name when it is complete."""
 
-    async def add_points(self, pages: AsyncIterator[Sequence[IndexPoint]], advance: Advance) -> int:
-        """Add points; return their number."""
+    async def add_points(
+        self, book: BookId, pages: AsyncIterator[Sequence[IndexPoint]], advance: Advance
+    ) -> int:
+        """Add points of a book; return their number."""
         ...
 
     def add_book(self, manifest: BookManifest, ledger: Ledger) -> None:
-        """Add the book whose points were added last."""
+        """Add the book of which all points were added."""
         ...
 
     def add_state(self, name: str, copy: Callable[[Path], None]) -> None:
         """Add a state file; `copy` writes it to a path."""
-        ...
-
-    def finish(self) -> int:
-        """Return the size in bytes."""
         ...
 
 
@@ -83,7 +78,6 @@ class BookCount:
 
 @dataclass(frozen=True, slots=True)
 class BackedUp:
-    bytes: int
     books: tuple[BookCount, ...]
     state: tuple[str, ...]
     faults: tuple[str, ...]
@@ -110,7 +104,7 @@ class BackUp:
             if damage.answers:
                 faults.append(f"{book}: its previous generation is saved: {damage.reason}")
         state = tuple(self._state(faults))
-        return BackedUp(self.backup.finish(), tuple(books), state, tuple(faults))
+        return BackedUp(tuple(books), state, tuple(faults))
 
     async def _chunks(self) -> int:
         return sum(one.chunks for one in (await self.index.books()).named())
@@ -129,17 +123,15 @@ class BackUp:
                 faults.append(f"{book} is left out: {error}")
 
     async def _book(self, book: BookId, advance: Advance) -> BookCount:
-        for _ in range(_ATTEMPTS):
-            snapshot = await self.index.snapshot(book)
-            manifest = snapshot.manifest
-            chunks = await self.backup.add_points(snapshot.pages, advance)
-            if chunks == manifest.chunks:
-                # An ingest saves the ledger before it publishes, so this one has all ids.
-                self.backup.add_book(manifest, await self.ledgers.load(book))
-                return BookCount(book, manifest.generation, chunks)
-            advance(-chunks)
-        message = f"book {book!r}: chunks are missing, or it was replaced during every attempt"
-        raise IndexUnreadable(message)
+        snapshot = await self.index.snapshot(book)
+        manifest = snapshot.manifest
+        chunks = await self.backup.add_points(book, snapshot.pages, advance)
+        if chunks != manifest.chunks:
+            message = f"book {book!r}: chunks are missing, or it was replaced meanwhile"
+            raise IndexUnreadable(message)
+        # An ingest saves the ledger before it publishes, so this one has all ids.
+        self.backup.add_book(manifest, await self.ledgers.load(book))
+        return BookCount(book, manifest.generation, chunks)
 
     def _state(self, faults: list[str]) -> Iterator[str]:
         """Write the state files; yield their names, and append the faults of unreadable ones."""

@@ -65,10 +65,6 @@ class EmbeddingCache(Protocol):
         """Return the vectors in the order of `texts`; None for one that is missing."""
         ...
 
-    async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """Return the distinct texts without an intact cached vector, in order."""
-        ...
-
     async def put(
         self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
     ) -> None: ...
@@ -95,18 +91,6 @@ class LedgerStore(Protocol):
 
     async def faults(self, book: BookId) -> list[str]:
         """Return the faults of the stored ledger, one line each; none for a book that has none."""
-        ...
-
-
-class LastRunStore(Protocol):
-    """Input and report of each book's last ingest. It only saves time, so it may be lost."""
-
-    async def recall(self, book: BookId) -> str:
-        """Return "" if nothing is stored."""
-        ...
-
-    async def remember(self, book: BookId, text: str) -> None:
-        """Store the text; a failure is ignored."""
         ...
 
 
@@ -152,12 +136,6 @@ class VectorIndex(Protocol):
 
     async def damaged(self) -> Mapping[BookId, Damage]:
         """Return the damaged books known so far."""
-        ...
-
-    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
-        """Return chunk id to paragraph ids for the current generation. BookNotFound if there is
-        none.
-        """
         ...
 
     async def search(
@@ -220,26 +198,18 @@ class BookStore(VectorIndex, Protocol):
         """Check every book and record the damage. StorageError if the index is unavailable."""
         ...
 
-    async def manifest(self, book: BookId) -> BookManifest | None:
-        """Return the manifest of the current generation. IndexUnreadable if it is damaged or of
-        another version.
-        """
-        ...
-
-    async def faults(self, book: BookId, *, full: bool = False) -> list[str]:
-        """Return the faults of the current generation, one line each.
+    async def faults(
+        self, book: BookId, *, previous: bool = False, full: bool = False
+    ) -> list[str]:
+        """Return the faults of the current or the previous generation, one line each.
 
         What is stored is compared with what was published. A server only counts the points and
         reads a sample of them, unless `full`. BookNotFound if there is no such book.
         """
         ...
 
-    async def faults_before(self, book: BookId, *, full: bool = False) -> list[str] | None:
-        """Return the faults of the previous generation; None if there is none."""
-        ...
-
     async def repair(self, book: BookId) -> BookManifest:
-        """Switch readers to the newest generation without faults.
+        """Keep only generations without faults; readers see the newest of them.
 
         StorageError if there is none, BookNotFound if there is no such book, IndexBusy while it is
         being written.

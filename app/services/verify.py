@@ -17,7 +17,7 @@ class Verified:
 
     book: str
     part: str
-    """"index", "generation before", "ledger" or the name of a shared store."""
+    """"index", "generation before" if it is damaged, "ledger" or the name of a shared store."""
     faults: tuple[str, ...] = ()
     repaired: str = ""
     """The repair made; "" if there was none."""
@@ -59,31 +59,23 @@ class VerifyBooks:
         return [*found, *shared]
 
     async def _check(self, book: BookId, *, repair: bool, full: bool) -> list[Verified]:
-        found = [await self._check_index(book, repair=repair, full=full)]
-        if previous := await self._check_previous(book, repair=repair, full=full):
-            found.append(previous)
+        faults = {
+            part: tuple(await self.index.faults(book, previous=previous, full=full))
+            for part, previous in (("index", False), ("generation before", True))
+        }
+        due = repair and any(faults.values())
+        repaired, failed = await self._repair(book) if due else ("", ())
+        found = [
+            Verified(book, part, (*lines, *failed), repaired if lines else "")
+            for part, lines in faults.items()
+            if lines or part == "index"
+        ]
         return [*found, Verified(book, "ledger", tuple(await self.ledgers.faults(book)))]
 
-    async def _check_index(self, book: BookId, *, repair: bool, full: bool) -> Verified:
-        faults = tuple(await self.index.faults(book, full=full))
-        if not faults or not repair:
-            return Verified(book, "index", faults)
+    async def _repair(self, book: BookId) -> tuple[str, tuple[str, ...]]:
+        """Return what was done, and what could not be done."""
         try:
             manifest = await self.index.repair(book)
         except StorageError as error:
-            return Verified(book, "index", (*faults, str(error)))
-        done = f"readers see generation {manifest.generation} of {manifest.created_at}"
-        return Verified(book, "index", faults, done)
-
-    async def _check_previous(self, book: BookId, *, repair: bool, full: bool) -> Verified | None:
-        """Check the previous generation, the target of a rollback; None if there is none."""
-        part = "generation before"
-        try:
-            faults = await self.index.faults_before(book, full=full)
-            if faults and repair:
-                await self.index.repair(book)
-                if not await self.index.faults_before(book):
-                    return Verified(book, part, tuple(faults), "it was removed")
-        except StorageError as error:
-            return Verified(book, part, (str(error),))
-        return None if faults is None else Verified(book, part, tuple(faults))
+            return "", (str(error),)
+        return f"readers see generation {manifest.generation} of {manifest.created_at}", ()

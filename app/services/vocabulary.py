@@ -12,9 +12,10 @@ from typing import TypeAlias
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookList, BookManifest
 from app.domain.languages import clearly_another_language
+from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
 from app.services.lexical import LexicalEncoder
 from app.services.ports import VectorIndex
@@ -60,8 +61,6 @@ KnownWords: TypeAlias = Mapping[str, tuple[int, str]]
 
 _CACHED_BOOKS = 16
 """Books whose words are cached, about 3 MB each."""
-_BATCH = 256
-"""Chunks that are read at a time."""
 
 
 @dataclass(slots=True)
@@ -76,10 +75,8 @@ class BookVocabulary:
         default_factory=lambda: BookCache(_CACHED_BOOKS), init=False
     )
 
-    async def corrected(self, question: str, books: BookList) -> tuple[str, Sequence[str]]:
+    async def corrected(self, question: str, books: BookList) -> str:
         """Return the question with misspelled words replaced by words of these books.
-
-        Also return its rare words that remain unknown.
 
         A question in another language than the books' is unchanged, if it is long enough to detect
         the language. Raises StorageError.
@@ -87,24 +84,24 @@ class BookVocabulary:
         language = books.language
         unknown = await self._unknown(question, language, books)
         if not unknown or clearly_another_language(question, language):
-            return question, ()
+            return question
         known = _merged([await self.words(manifest) for manifest in books.named()])
         right = {word: closest(word, known) for word in unknown if word.lower() not in known}
-        corrections = {word: other for word, other in right.items() if other}
-        return replaced(question, corrections), [*(right.keys() - corrections.keys())]
+        return replaced(question, {word: other for word, other in right.items() if other})
 
     async def _unknown(self, question: str, language: str, books: BookList) -> list[str]:
         """Return the correctable words whose term is in none of the books.
 
         Common words are left out, see `ONE_TOKEN`.
         """
-        rare = [word for word in correctable(question) if not self._is_common(word.lower())]
+        rare = [word for word in correctable(question) if not self.is_common(word.lower())]
         terms = {word: self.lexical.terms(word, language) for word in rare}
         every = sorted(frozenset().union(*terms.values()))
         missing = await self.bounds.missing(every, books) if every else set()
         return [word for word, own in terms.items() if own & missing]
 
-    def _is_common(self, word: str) -> bool:
+    def is_common(self, word: str) -> bool:
+        """Whether a word in lower case is one BPE token, see `ONE_TOKEN`."""
         forms = (word, word.removesuffix("s"), word.capitalize())
         return any(self.count_tokens(f" {form}") <= ONE_TOKEN for form in forms)
 
@@ -112,22 +109,17 @@ class BookVocabulary:
         """Return the words of the book; cached. Raises StorageError."""
 
         async def make() -> KnownWords:
-            return _folded(await self._counted(manifest.book))
+            chunks = await self.index.matching(SearchFilter(books=(manifest.book,)))
+            return await asyncio.to_thread(_words_of, chunks)
 
         return await self._known.get(manifest, make)
 
-    async def _counted(self, book: BookId) -> Counter[str]:
-        counts: Counter[str] = Counter()
-        ids = list(await self.index.chunks(book))
-        for at in range(0, len(ids), _BATCH):
-            chunks = await self.index.fetch({book: ids[at : at + _BATCH]})
-            texts = [" ".join((*one.heading_path, one.text_content)) for one in chunks]
-            counts.update(await asyncio.to_thread(_count, texts))
-        return counts
 
-
-def _count(texts: Sequence[str]) -> Counter[str]:
-    return Counter(plain_words("\n".join(texts)))
+def _words_of(chunks: Sequence[Chunk]) -> KnownWords:
+    counts: Counter[str] = Counter()
+    for one in chunks:
+        counts.update(plain_words(" ".join((*one.heading_path, one.text_content))))
+    return _folded(counts)
 
 
 def _folded(counts: Counter[str]) -> KnownWords:

@@ -66,12 +66,8 @@ async def real(_: Path) -> AsyncIterator[BookStore]:
         yield server.index()
 
 
-ENGINES = [
-    pytest.param(embedded, id="embedded"),
-    pytest.param(in_memory, id="in-memory"),
-    pytest.param(real, id="server", marks=pytest.mark.skipif(not URL, reason=NOT_RUN)),
-]
-REAL = [ENGINES[0], ENGINES[2]]
+OF_SERVERS = [in_memory, *([real] if URL else [])]
+REAL = [embedded, *([real] if URL else [])]
 """The in-memory engine computes in other precisions."""
 
 
@@ -136,26 +132,28 @@ async def test_every_bit_is_restored_in_an_empty_index(
         restored = await restore(new, there, file)
         assert [(one.book, one.generation) for one in restored.books] == [(BOOK, 3), ("other", 1)]
         assert bits(await stored(new)) == bits(await stored(old))
-        manifests = [await index.manifest(BOOK) for index in (old, new)]
-        assert len({replace(one, size_bytes=0) for one in manifests if one}) == 1
+        manifests = [(await index.books())[BOOK] for index in (old, new)]
+        assert len({replace(one, size_bytes=0) for one in manifests}) == 1
         assert await SqliteLedgers(there / "ledger").load(BOOK) == ledger()
 
 
 def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path, run: Run) -> None:
+    """A bit that changes nothing that is read, such as a file's date, may be changed."""
     file, bad = home / "backup", home / "bad"
     asyncio.run(_published(home / "a", file))
-    whole = file.read_bytes()
-    chance = random.Random(1)
+    whole, expected = file.read_bytes(), content(file)
+    chance, accepted = random.Random(1), 0
     places = [0, 1, len(whole) - 1, *(chance.randrange(len(whole)) for _ in range(60))]
     for place in places:
+        bad.write_bytes(whole[:place])
+        with pytest.raises(InputError, match="truncated, changed or another file"):
+            content(bad)
         changed = bytes([whole[place] ^ 1 << chance.randrange(8)])
-        for content in (whole[:place], whole[:place] + changed + whole[place + 1 :]):
-            bad.write_bytes(content)
-            with (
-                pytest.raises(InputError, match="truncated, changed or another file"),
-                reading_backup(bad),
-            ):
-                pass
+        bad.write_bytes(whole[:place] + changed + whole[place + 1 :])
+        with contextlib.suppress(InputError):
+            assert content(bad) == expected
+            accepted += 1
+    assert accepted < 20
     bad.write_bytes(whole[:-1])
     refused = run("restore", bad)
     assert (refused.code, refused.out) == (2, "")
@@ -163,31 +161,29 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
     assert not (home / "state").exists()
 
 
+def content(file: Path) -> object:
+    with reading_backup(file) as backup:
+        pages = [(book, [bits(page) for page in backup.pages(book)]) for book in backup.books]
+        return backup.books, pages, backup.state
+
+
 def test_nothing_is_left_of_a_backup_that_cannot_be_renamed(home: Path) -> None:
     file = home / "folder" / "backup"
     file.parent.mkdir(parents=True)
-    with pytest.raises(StorageError, match="Is a directory"):
-        _finish_onto_a_folder(file)
+    with pytest.raises(StorageError, match="Is a directory"), writing_backup(file):
+        file.mkdir()  # meanwhile
     assert [*file.parent.iterdir()] == [file]
 
 
-def _finish_onto_a_folder(file: Path) -> None:
-    with writing_backup(file) as writer:
-        file.mkdir()  # meanwhile
-        writer.finish()
-
-
-def test_a_second_backup_in_a_folder_waits_for_its_turn(home: Path) -> None:
+def test_a_second_backup_to_the_same_file_is_refused(home: Path) -> None:
     home.mkdir(parents=True, exist_ok=True)
-    with writing_backup(home / "one") as writer:
-        with pytest.raises(InputError, match="another backup is being written"):
-            asyncio.run(_published(home / "a", home / "two"))
-        writer.finish()
+    with writing_backup(home / "one"), pytest.raises(InputError, match="by another run"):
+        asyncio.run(_published(home / "a", home / "one"))
     with reading_backup(home / "one") as empty:
         assert not empty.books
 
 
-def test_the_next_backup_removes_what_a_killed_one_left(home: Path) -> None:
+def test_a_backup_that_is_killed_is_no_file_and_is_written_again(home: Path) -> None:
     file = home / "backup"
     home.mkdir(parents=True, exist_ok=True)
     killed = (
@@ -197,11 +193,9 @@ def test_the_next_backup_removes_what_a_killed_one_left(home: Path) -> None:
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", killed, str(file)], check=False)
-    assert len([*home.iterdir()]) == 1
-    file = home / "backup of the next day"
-    with writing_backup(file) as writer:
-        assert len([*home.iterdir()]) == 1
-        writer.finish()
+    assert [one.name for one in home.iterdir()] == ["backup.part"]
+    with writing_backup(file):
+        pass
     assert [*home.iterdir()] == [file]
 
 
@@ -235,8 +229,7 @@ class Overtaken:
             first = False
 
 
-@pytest.mark.parametrize("source", ENGINES)
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(("source", "times"), [(embedded, 2), *((one, 1) for one in OF_SERVERS)])
 async def test_a_book_that_is_ingested_meanwhile_is_one_generation(
     source: Opened, times: int, home: Path
 ) -> None:
@@ -302,7 +295,7 @@ def test_state_that_is_there_is_kept_and_what_is_missing_is_restored(home: Path,
     run("keys", "add", "--secret", "--label", "new")
     (state / "questions.sqlite-wal").write_bytes(b"of a file that was deleted")
     done = run("restore", file)
-    assert re.findall(r"(\w+)\.sqlite: restored", done.out) == ["questions", "embeddings"]
+    assert re.findall(r"(\w+)\.sqlite: restored", done.out) == ["embeddings", "questions"]
     assert re.findall(r"(\w+)\.sqlite: kept", done.err) == ["keys"]
     assert [one["label"] for one in json.loads(run("keys", "list", "--json").out)] == ["new"]
     with contextlib.closing(sqlite3.connect(state / "questions.sqlite")) as restored:

@@ -51,6 +51,8 @@ from tests.index_stores import (
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
+ONE = SearchFilter(books=(BookId("book"),))
+
 
 @pytest.mark.parametrize(("named", "reason"), [(URL, NOT_RUN), (CLUSTER, NO_CLUSTER)])
 def test_real_servers_that_are_not_named_are_reported(named: str, reason: str) -> None:
@@ -62,11 +64,10 @@ async def test_an_empty_index_has_no_books_and_finds_nothing(index: BookStore) -
     await index.check()
     assert not await index.books()
     assert await index.search(vector(1.0), None, 5, ALL) == Candidates()
-    assert await index.manifest(BookId("book")) is None
     with pytest.raises(BookNotFound):
         await index.snapshot(BookId("book"))
     await fails(BookNotFound, index.fetch({BookId("book"): []}), "'book'")
-    await fails(BookNotFound, index.chunks(BookId("book")), "'book'")
+    await fails(BookNotFound, index.matching(ONE), "'book'")
     await fails(BookNotFound, index.remove(BookId("book")), "'book'")
     await fails(BookNotFound, index.rollback(BookId("book")), "'book'")
     await fails(BookNotFound, find_paragraph(index, "p-1", BookId("book")), "'book'")
@@ -94,12 +95,9 @@ async def test_a_published_book_is_listed_and_gives_its_chunks_back_exactly(
     published = await publish(index, "book", made)
     assert published.generation == 1
     assert [*(await index.books()).values()] == [published]
-    assert await index.manifest(BookId("book")) == published
     assert replace(published, generation=0, size_bytes=0) == manifest("book", 20)
-    assert await index.chunks(BookId("book")) == {
-        point.chunk.chunk_id: point.chunk.paragraph_ids for point in made
-    }
     chunks = [point.chunk for point in made]
+    assert await index.matching(ONE) == sorted(chunks, key=lambda one: one.chunk_id)
     asked = [chunks[7].chunk_id, chunk_id("other", 1), chunks[3].chunk_id]
     assert await index.fetch({BookId("book"): asked}) == [chunks[7], chunks[3]]
     await index.check()
@@ -125,7 +123,7 @@ async def test_readers_see_nothing_of_a_generation_before_it_is_published(index:
     writer = await index.begin(BookId("book"), DIMENSION)
     await writer.write(points("book", range(3)))
     assert not await index.books()
-    await fails(BookNotFound, index.chunks(BookId("book")))
+    await fails(BookNotFound, index.matching(ONE))
     await writer.publish(manifest("book", 3))
     old = await found(index)
     writer = await index.begin(BookId("book"), DIMENSION)
@@ -220,20 +218,19 @@ async def test_a_removed_book_is_gone_and_may_come_back(index: BookStore) -> Non
     await index.remove(BookId("book"))
     assert [*await index.books()] == ["other"]
     assert await found(index) == {chunk_id("other", 1)}
-    await fails(BookNotFound, index.chunks(BookId("book")))
+    await fails(BookNotFound, index.matching(ONE))
     await publish(index, "book", points("book", [5]))
     assert await found(index, SearchFilter(books=(BookId("book"),))) == {chunk_id("book", 5)}
 
 
 async def test_what_was_published_has_no_faults_and_needs_no_repair(index: BookStore) -> None:
     book = BookId("book")
-    for call in (index.faults(book), index.faults_before(book), index.repair(book)):
+    for call in (index.faults(book), index.faults(book, previous=True), index.repair(book)):
         with pytest.raises(BookNotFound):
             await call
     await publish(index, "book", points("book", [1, 2]))
-    assert await index.faults_before(book) is None
     await publish(index, "book", points("book", [2, 3]))
-    assert await index.faults(book) == await index.faults_before(book) == []
+    assert await index.faults(book) == await index.faults(book, previous=True) == []
     assert (await index.repair(book)).generation == 2
     assert (await index.rollback(book)).generation == 1
     assert await index.faults(book) == []

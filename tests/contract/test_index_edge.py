@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
+from qdrant_edge import EdgeShard
 
-from app.adapters.qdrant import edge_writer
 from app.adapters.qdrant.edge import EdgeIndex
+from app.adapters.qdrant.edge_folder import BookFolder, Current
+from app.adapters.qdrant.edge_lock import lock_book
 from app.adapters.qdrant.edge_shard import load_shard, storage_errors
+from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
-from app.domain.errors import IndexBusy, StorageError
+from app.domain.errors import BookNotFound, IndexBusy, StorageError
+from app.services.verify import VerifyBooks
 from tests.index_points import (
     DIMENSION,
     chunk_id,
@@ -31,19 +36,6 @@ def home() -> Iterator[Path]:
         # Another user's process looks into it in one of the tests.
         folder.chmod(0o755)
         yield folder
-
-
-async def test_a_book_too_large_to_compare_all_vectors_gets_a_graph(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(edge_writer, "EXACT_UP_TO_KB", 5)
-
-    index = EdgeIndex(home, segment=100)
-    await publish(index, "book", points("book", range(350)))
-    assert len(await index.chunks(BookId("book"))) == 350
-    assert len(await found(index)) == 350
-    shard = load_shard(home / "index" / "book" / "000001" / "shard")
-    assert shard.info().indexed_vectors_count == 2 * 350  # dense and sparse
 
 
 async def test_a_running_reader_takes_up_a_new_generation_half_a_second_later(home: Path) -> None:
@@ -218,6 +210,95 @@ def test_a_read_only_home_is_searched_in_a_copy_and_written_never(
 def test_what_is_no_failure_of_the_engine_passes_through(error: type[BaseException]) -> None:
     with pytest.raises(error), storage_errors(Path()):
         raise error
+
+
+def test_a_book_that_is_removed_before_it_is_locked_is_not_removed_twice_and_comes_back(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove_first(folder: Path, book: BookId) -> IO[str]:
+        monkeypatch.undo()
+        asyncio.run(EdgeIndex(home).remove(book))
+        return lock_book(folder, book)
+
+    index, book = EdgeIndex(home), BookId("book")
+    asyncio.run(publish(index, book, points(book, [1])))
+    monkeypatch.setattr("app.adapters.qdrant.edge.lock_book", remove_first)
+    with pytest.raises(BookNotFound):
+        asyncio.run(index.remove(book))
+    asyncio.run(publish(index, book, points(book, [2])))
+    assert asyncio.run(found(index)) == ids(2)
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Let something happen once, right after `current` is read."""
+    current = BookFolder.current
+
+    def happens(action: Callable[[], None]) -> None:
+        def current_before(folder: BookFolder) -> Current:
+            monkeypatch.setattr(BookFolder, "current", current)
+            numbers = folder.current()
+            action()
+            return numbers
+
+        monkeypatch.setattr(BookFolder, "current", current_before)
+
+    return happens
+
+
+def write(home: Path, *texts: int) -> None:
+    for text in texts:
+        asyncio.run(publish(EdgeIndex(home), "book", points("book", [text])))
+
+
+def test_a_generation_that_is_removed_while_it_is_read_is_not_damaged(
+    home: Path,
+    meanwhile: Callable[[Callable[[], None]], None],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Two switches remove the generation that was current."""
+    write(home, 1, 2)
+    index, book = EdgeIndex(home), BookId("book")
+    meanwhile(lambda: write(home, 3, 4))
+    assert asyncio.run(index.faults(book)) == []
+    meanwhile(lambda: write(home, 5, 6))
+    assert asyncio.run(index.faults(book, previous=True)) == []
+    meanwhile(lambda: write(home, 7, 8))
+    assert asyncio.run(index.books())[book].generation == 8
+    meanwhile(lambda: write(home, 9, 10))
+    assert asyncio.run(found(EdgeIndex(home))) == ids(10)
+    meanwhile(lambda: asyncio.run(EdgeIndex(home).remove(book)))
+    with pytest.raises(BookNotFound):
+        asyncio.run(index.faults(book))
+    assert not caplog.records
+
+
+def test_a_book_that_is_removed_since_it_was_listed_is_not_verified(home: Path) -> None:
+    write(home, 1)
+    index, book = EdgeIndex(home, lambda: 0.0), BookId("book")
+    verify = VerifyBooks(index, SqliteLedgers(home / "ledger"), {})
+    assert list(asyncio.run(index.books())) == [book]
+    asyncio.run(EdgeIndex(home).remove(book))
+    assert asyncio.run(verify.run()) == []
+    with pytest.raises(BookNotFound):
+        asyncio.run(verify.run([book]))
+
+
+def test_a_generation_that_is_removed_while_the_engine_opens_it_is_not_answered_from(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine would create the files of a removed shard again."""
+
+    def load_after_removal(path: Path) -> EdgeShard:
+        monkeypatch.undo()
+        write(home, 3, 4)
+        return load_shard(path)
+
+    write(home, 1, 2)
+    monkeypatch.setattr("app.adapters.qdrant.edge_generation.load_shard", load_after_removal)
+    assert asyncio.run(found(EdgeIndex(home))) == ids(4)
+    write(home, 5)
+    assert book_entries(home) == ["000004", "000005", "current", "lock"]
 
 
 def test_books_are_listed_with_the_room_they_take(home: Path) -> None:

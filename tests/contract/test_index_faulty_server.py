@@ -16,7 +16,7 @@ import pytest
 
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_schema import ServerOptions
+from app.adapters.qdrant.server_collections import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, ConfigError, RagError, StorageError
 from app.domain.retrieval.query import SearchFilter
@@ -285,7 +285,7 @@ def test_of_two_machines_that_ingest_one_book_each_ends_published_or_refused(
         async def scenario(index: ServerIndex) -> None:
             (served,) = (await index.books()).named()
             assert not await index.faults(served.book)
-            assert len(await index.chunks(served.book)) == served.chunks
+            assert len(await index.matching(SearchFilter(books=(served.book,)))) == served.chunks
 
         play(server.url, scenario, prefix="textbook")
 

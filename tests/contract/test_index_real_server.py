@@ -12,8 +12,8 @@ import pytest
 from qdrant_client import models
 
 from app.adapters.qdrant.server_client import server_client
+from app.adapters.qdrant.server_collections import BATCH, PAGE, SEARCHES
 from app.adapters.qdrant.server_points import point_of
-from app.adapters.qdrant.server_schema import BATCH, PAGE, SEARCHES
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, StorageError
 from app.domain.retrieval.query import SearchFilter

@@ -8,13 +8,13 @@ import os
 from pathlib import Path
 
 import pytest
-from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.output import duration, remark_each
 from app.cli.progress import ProgressLines
 from app.domain.book_id import BookId
 from tests.command_line import Run
+from tests.index_stores import MemoryClient
 from tests.ingesting import edit, make_book
 from tests.qdrant_double import Reply, qdrant_double, serve
 
@@ -48,7 +48,7 @@ def test_a_server_is_filled_from_the_cache_without_embedding(
     assert run("ingest", book, "--json").json()["embedded"] == 8
     monkeypatch.setattr(
         "app.adapters.qdrant.server_client.server_client",
-        lambda *_, **__: AsyncQdrantClient(":memory:"),
+        lambda *_, **__: MemoryClient(),
     )
     moved = run("ingest", book, "--json", QDRANT_URL="http://localhost:6333").json()
     assert (moved["chunks"], moved["added"]) == (8, 8)
@@ -124,26 +124,42 @@ def test_a_wrong_folder_is_refused_before_anything_is_printed(
     assert "give the" in line
 
 
-def test_a_long_phase_tells_the_time_left_every_ten_seconds() -> None:
+def test_a_long_phase_tells_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 0.0
-    said: list[str] = []
-    progress = ProgressLines(said.append, clock=lambda: now)
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    progress = ProgressLines()
     progress.start("embed", 1_200, "texts")
-    for _ in range(12):
-        now += 4
-        progress.advance("embed", 100)
+    for _ in range(4):
+        now += 6
+        progress.advance("embed", 300)
     progress.finish("embed")
     progress.start("publish", 0, "")
     now += 90
     progress.finish("publish")
-    assert said == [
-        "embed: 300 of 1,200 texts, 36.0 s left",
-        "embed: 600 of 1,200 texts, 24.0 s left",
-        "embed: 900 of 1,200 texts, 12.0 s left",
-        "embed: 1,200 of 1,200 texts, 0.0 s left",
-        "embed: 1,200 texts in 48.0 s",
+    assert capsys.readouterr().err.splitlines() == [
+        "embed: 600 of 1,200 texts",
+        "embed: 1,200 of 1,200 texts",
+        "embed: 1,200 texts in 24.0 s",
         "publish: 2 min",
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "told"),
+    [
+        (["--strategy", "no-such"], {}, "'no-such' is not one of 'structure'"),
+        ([], {"RAG_HOME": "/dev/null/rag"}, "RAG_HOME"),
+    ],
+)
+def test_what_cannot_work_is_said_before_the_book_is_read(
+    run: Run, tmp_path: Path, options: list[str], settings: dict[str, str], told: str
+) -> None:
+    refused = run("ingest", tmp_path / "missing", *options, **settings)
+    (line,) = refused.err.splitlines()
+    assert refused.code in {1, 2}
+    assert told in line
 
 
 def test_a_short_list_is_told_whole(capsys: pytest.CaptureFixture[str]) -> None:

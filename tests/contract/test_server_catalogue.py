@@ -31,15 +31,6 @@ class World:
         """The number of chunks of each book."""
         return {one.book: one.chunks for one in (await self.reader.books()).named()}
 
-    async def age(self) -> None:
-        """Let every record be an hour old."""
-        everything, _ = await self.client.scroll(COLLECTION, limit=1_000)
-        for one in everything:
-            changed = (one.payload or {}).get("changed")
-            if changed:
-                old = {"changed": int(changed) - 3_600_000}
-                await self.client.set_payload(COLLECTION, old, [one.id])
-
 
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
@@ -50,7 +41,6 @@ async def world() -> AsyncIterator[World]:
 async def test_new_and_changed_books_are_seen_beside_old_ones(world: World) -> None:
     for number in range(40):
         await publish(world.writer, f"book-{number:02}", points(f"book-{number:02}", [1]))
-    await world.age()
     assert len(await world.listed()) == 40
     world.now = 1.0
     await publish(world.writer, "book-07", points("book-07", range(3)))
@@ -66,33 +56,6 @@ async def test_a_removed_book_is_gone_at_the_next_look(world: World) -> None:
     await world.writer.remove(BookId("b"))
     world.now = 1.0
     assert [*await world.listed()] == ["a", "c"]
-
-
-async def test_a_change_by_a_writer_whose_clock_is_an_hour_slow_is_seen_within_a_minute(
-    world: World,
-) -> None:
-    for name in ("a", "b"):
-        await publish(world.writer, name, points(name, [1]))
-    await world.listed()
-    await publish(world.writer, "a", points("a", range(4)))
-    await world.age()
-    world.now = 61.0
-    assert (await world.listed())["a"] == 4
-
-
-async def test_a_writer_whose_clock_is_fast_hides_no_other_change(world: World) -> None:
-    for name in ("a", "b"):
-        await publish(world.writer, name, points(name, [1]))
-    everything, _ = await world.client.scroll(COLLECTION, limit=1_000)
-    payloads = {one.id: one.payload or {} for one in everything}
-    changed = [
-        at for at, one in payloads.items() if (one.get("book"), "revision" in one) == ("a", True)
-    ]
-    await world.client.set_payload(COLLECTION, {"changed": 99_999_999_999_999}, changed)
-    await world.listed()
-    await publish(world.writer, "b", points("b", range(4)))
-    world.now = 1.0
-    assert (await world.listed())["b"] == 4
 
 
 async def test_scores_over_many_books_are_those_of_one_sum_however_books_come_and_go(

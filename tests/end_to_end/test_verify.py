@@ -43,16 +43,9 @@ def test_verify_finds_nothing_where_nothing_is_wrong(run: Run, tmp_path: Path) -
     assert (done.code, done.err) == (0, "")
     shared = "cache: sound\nkeys: sound\nquestion log: sound\n"
     assert done.out == f"lamps index: sound\nlamps ledger: sound\n{shared}"
-    edit(book / "page0.md", "Page0 part0", "Newer words")
-    assert run("ingest", book).code == 0
-    done = run("verify")
-    assert done.out == (
-        f"lamps index: sound\nlamps generation before: sound\nlamps ledger: sound\n{shared}"
-    )
     rows = run("verify", "lamps", "--json").lines()
     assert [(row["book"], row["part"], row["sound"]) for row in rows] == [
         ("lamps", "index", True),
-        ("lamps", "generation before", True),
         ("lamps", "ledger", True),
         ("", "cache", True),
         ("", "keys", True),
@@ -108,7 +101,7 @@ def test_repair_goes_back_to_the_generation_before(run: Run, home: Path, tmp_pat
     assert run("verify").code == 0
     damage(home / "state", "lamps", 1)
     assert "lamps generation before: damaged" in run("verify").out
-    assert "it was removed" in run("verify", "--repair").out
+    assert "readers see generation 3" in run("verify", "--repair").out
     assert run("verify").code == 0
 
 

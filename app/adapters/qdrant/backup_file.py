@@ -1,7 +1,7 @@
-"""A backup as one file: the SHA-256 of all bytes after it, in hex, then a zip archive.
+"""A backup as one zip archive.
 
-contents.json         books with their manifests, names of state files, format, time
-points/N.jsonl        a book's points in reading order: the chunk; numbers, little-endian, in base64
+manifest/<book>.json  of each book
+points/<book>.jsonl   in reading order: the chunk; numbers, little-endian, in base64
 ledger/<book>.jsonl   as `links BOOK --as ledger` prints it
 state/<name>          files of RAG_HOME
 """
@@ -9,7 +9,6 @@ state/<name>          files of RAG_HOME
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import zipfile
@@ -17,12 +16,12 @@ import zlib
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from io import BufferedIOBase, BufferedRandom
+from io import BufferedRandom
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, Literal, cast
 
 from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
@@ -34,76 +33,60 @@ from app.domain.ledger import Ledger, from_lines, to_lines
 from app.domain.retrieval.query import SparseVector
 from app.services.phases import Advance
 
-_FORMAT = 2
-_CONTENTS = "contents.json"
-_DIGEST_CHARS = 64
-_UNFINISHED = ".textbook-rag-backup"
 _PAGE = 256
 """Points that are read at a time."""
 
 
 @contextmanager
 def writing_backup(path: Path) -> Iterator[BackupFileWriter]:
-    """Yield a backup that appears at `path`, for its owner only, when `finish` is called.
+    """Yield a backup that appears at `path`, for its owner only, when the block ends.
 
-    It is written beside `path`; the next backup in this folder overwrites what a killed process
-    left. InputError if `path` cannot be written; StorageError if the disk fails.
+    It is written as `<path>.part`, which is removed if the block fails. InputError if `path` cannot
+    be written; StorageError if the disk fails.
     """
-    if path.exists() and not path.is_file():
-        message = f"{path}: is no file that a backup may replace: choose another name"
-        raise InputError(message)
-    new = path.with_name(_UNFINISHED)
+    part = path.with_name(f"{path.name}.part")
     try:
-        new.touch(0o600)
-        file = new.open("r+b")
+        file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b")
     except OSError as error:
         message = f"{path}: cannot be written ({error.strerror}): choose another file"
         raise InputError(message) from error
-    try:
-        with file:
-            _lock(file, path)
-            writer = BackupFileWriter(path, new, file)
-            try:
-                yield writer
-            finally:
-                writer.close()
-    except OSError as error:
-        message = f"{path}: {error.strerror or error}; check its folder and free space"
-        raise StorageError(message) from error
+    with file:
+        _lock(file, path)
+        try:
+            file.truncate(0)
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+                yield BackupFileWriter(archive, path.parent)
+            file.flush()
+            os.fsync(file.fileno())
+            part.replace(path)
+        except OSError as error:
+            message = f"{path}: {error.strerror or error}; check its folder and free space"
+            raise StorageError(message) from error
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def _lock(file: BufferedRandom, path: Path) -> None:
-    """InputError while another process writes a backup in this folder."""
+    """InputError while another process writes this backup."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        message = (
-            f"{path.parent}: another backup is being written there: wait, or choose another folder"
-        )
+        message = f"{path}: is being written by another run: wait for it, or choose another name"
         raise InputError(message) from error
-    file.truncate(0)
 
 
+@dataclass(frozen=True, slots=True)
 class BackupFileWriter:
-    """Writes the file `new`, which `finish` renames to `path`."""
+    archive: zipfile.ZipFile
+    folder: Path
+    """For a temporary copy of each state file."""
 
-    def __init__(self, path: Path, new: Path, file: BufferedRandom) -> None:
-        """`file` is `new`, open and empty."""
-        self._path = path
-        self._new = new
-        self._file = file
-        self._state_copy = new.with_name(f"{new.name}.state")
-        self._file.write(bytes(_DIGEST_CHARS))
-        self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
-        self._points = 0
-        self._books: list[dict[str, object]] = []
-        self._state: list[str] = []
-
-    async def add_points(self, pages: AsyncIterator[Sequence[IndexPoint]], advance: Advance) -> int:
-        """Add points; return their number. Those of no book are ignored by a reader."""
+    async def add_points(
+        self, book: BookId, pages: AsyncIterator[Sequence[IndexPoint]], advance: Advance
+    ) -> int:
+        """Add points; return their number. A reader ignores them without `add_book`."""
         count = 0
-        self._points += 1
-        with self._zip.open(_points_name(self._points), "w", force_zip64=True) as member:
+        with self.archive.open(_points_of(book), "w", force_zip64=True) as member:
             async for page in pages:
                 member.writelines(map(_line, page))
                 count += len(page)
@@ -111,87 +94,55 @@ class BackupFileWriter:
         return count
 
     def add_book(self, manifest: BookManifest, ledger: Ledger) -> None:
-        """Add the book whose points were added last."""
         lines = "".join(f"{line}\n" for line in to_lines(ledger))
-        self._zip.writestr(_ledger_name(manifest.book), lines)
-        self._books.append({"manifest": manifest_to_json(manifest), "points": self._points})
+        self.archive.writestr(_ledger_of(manifest.book), lines)
+        data = json.dumps(manifest_to_json(manifest), ensure_ascii=False)
+        self.archive.writestr(f"manifest/{manifest.book}.json", data)
 
     def add_state(self, name: str, copy: Callable[[Path], None]) -> None:
-        """Add a state file, which `copy` writes to a temporary path."""
-        self._state_copy.unlink(missing_ok=True)  # of a killed process
-        copy(self._state_copy)
-        self._zip.write(self._state_copy, f"state/{name}")
-        self._state.append(name)
-
-    def finish(self) -> int:
-        """Complete the file and rename it; return its size in bytes."""
-        contents = {
-            "format": _FORMAT,
-            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "state": self._state,
-            "books": self._books,
-        }
-        self._zip.writestr(_CONTENTS, json.dumps(contents, ensure_ascii=False, indent=1))
-        self._zip.close()
-        size = self._file.seek(0, os.SEEK_END)
-        self._file.seek(_DIGEST_CHARS)
-        digest = _digest(self._file)
-        self._file.seek(0)
-        self._file.write(digest)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._new.replace(self._path)
-        return size
-
-    def close(self) -> None:
-        """End the archive; what was written is removed unless `finish` was called."""
-        with suppress(OSError, ValueError):
-            self._zip.close()
-        self._new.unlink(missing_ok=True)
-        self._state_copy.unlink(missing_ok=True)
+        with TemporaryDirectory(prefix=".textbook-rag-", dir=self.folder) as folder:
+            target = Path(folder) / name
+            copy(target)
+            self.archive.write(target, f"state/{name}")
 
 
 @dataclass(frozen=True, slots=True)
 class BackupFileReader:
-    """Reads a complete backup: `reading_backup` has checked its digest."""
+    """Reads a complete backup: `reading_backup` has checked it."""
 
     path: Path
     archive: zipfile.ZipFile
     books: Mapping[BookId, BookManifest]
     state: Sequence[str]
-    _points: Mapping[BookId, str]
-    """Names of the members with the books' points."""
 
     @classmethod
     def of(cls, path: Path, archive: zipfile.ZipFile) -> BackupFileReader:
-        """InputError unless `finish` of this version wrote the contents."""
-        with _bad_backup(path):
-            contents = json.loads(archive.read(_CONTENTS))
-            if contents["format"] != _FORMAT:
-                message = f"{path}: a backup of another version of this program"
-                raise InputError(message)
-            books, points = {}, {}
-            for one in contents["books"]:
-                manifest = manifest_from_json(one["manifest"], str(path))
-                books[manifest.book] = manifest
-                points[manifest.book] = _points_name(one["points"])
-            return cls(path, archive, books, contents["state"], points)
+        """Check every byte and read the manifests."""
+        if damaged := archive.testzip():
+            raise zipfile.BadZipFile(damaged)
+        names = sorted(archive.namelist())
+        manifests = [
+            manifest_from_json(json.loads(archive.read(name)), f"{path} {name}")
+            for name in names
+            if name.startswith("manifest/")
+        ]
+        state = [name.removeprefix("state/") for name in names if name.startswith("state/")]
+        return cls(path, archive, {one.book: one for one in manifests}, state)
 
     def pages(self, book: BookId) -> Iterator[list[IndexPoint]]:
         """Yield the book's points in reading order."""
-        with _bad_backup(self.path), self.archive.open(self._points[book]) as member:
+        with _bad_backup(self.path), self.archive.open(_points_of(book)) as member:
             while lines := list(islice(member, _PAGE)):
                 yield list(map(_point, lines))
 
     def ledger(self, book: BookId) -> Ledger:
-        name = _ledger_name(book)
+        name = _ledger_of(book)
         with _bad_backup(self.path):
             lines = self.archive.read(name).decode().split("\n")
         return from_lines(lines, f"{self.path} {name}")
 
     def open_state(self, name: str) -> BinaryIO:
-        with _bad_backup(self.path):
-            return cast("BinaryIO", self.archive.open(f"state/{name}"))
+        return cast("BinaryIO", self.archive.open(f"state/{name}"))
 
 
 @contextmanager
@@ -200,21 +151,12 @@ def reading_backup(path: Path) -> Iterator[BackupFileReader]:
 
     InputError if the file is not a backup, or is truncated or changed.
     """
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        message = f"{path}: cannot be read ({error.strerror}): check the path"
-        raise InputError(message) from error
-    with file:
+    with _bad_backup(path):
+        archive = zipfile.ZipFile(path)
+    with archive:
         with _bad_backup(path):
-            if file.read(_DIGEST_CHARS) != _digest(file):
-                message = (
-                    f"{path}: not a complete backup: it is truncated, changed or another file; "
-                    "restore from another copy"
-                )
-                raise InputError(message)
-            archive = zipfile.ZipFile(file)
-        yield BackupFileReader.of(path, archive)
+            backup = BackupFileReader.of(path, archive)
+        yield backup
 
 
 @contextmanager
@@ -228,21 +170,19 @@ def _bad_backup(path: Path) -> Iterator[None]:
         OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError,
         LookupError, TypeError, ValueError, AttributeError,
     ) as error:  # fmt: skip
-        message = f"{path}: not a backup that this version can read ({error}); use another copy"
+        message = (
+            f"{path}: not a complete backup ({error}): it is truncated, changed or another file; "
+            "use another copy"
+        )
         raise InputError(message) from error
 
 
-def _points_name(number: int) -> str:
-    return f"points/{number}.jsonl"
+def _points_of(book: BookId) -> str:
+    return f"points/{book}.jsonl"
 
 
-def _ledger_name(book: BookId) -> str:
+def _ledger_of(book: BookId) -> str:
     return f"ledger/{book}.jsonl"
-
-
-def _digest(file: BufferedIOBase) -> bytes:
-    """SHA-256 of the file from its position to its end, in hex."""
-    return hashlib.file_digest(file, "sha256").hexdigest().encode()
 
 
 def _line(point: IndexPoint) -> bytes:

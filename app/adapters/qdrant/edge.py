@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from app.adapters.qdrant.document_frequencies import IdfConversion
 from app.adapters.qdrant.edge_folder import BookFolder, Current
 from app.adapters.qdrant.edge_generation import Generation
-from app.adapters.qdrant.edge_lock import BookLock
+from app.adapters.qdrant.edge_idf import IdfConversion
+from app.adapters.qdrant.edge_lock import lock_book
 from app.adapters.qdrant.edge_open_books import RECHECK_SECONDS, OpenBooks
 from app.adapters.qdrant.edge_shard import (
     PAGE,
@@ -22,7 +22,6 @@ from app.adapters.qdrant.edge_shard import (
     document_frequencies,
     ids_in_reading_order,
     next_chapter,
-    paragraph_ids,
     retrieve_points,
     search_shard,
     storage_errors,
@@ -65,21 +64,10 @@ class EdgeIndex:
         return self._books.damaged()
 
     @in_thread
-    def manifest(self, book: BookId) -> BookManifest | None:
-        folder = self._folder(book)
-        with storage_errors(folder.path), suppress(BookNotFound):
-            return folder.settled(lambda: folder.stored(folder.current().generation)).manifest
-        return None
-
-    @in_thread
     def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         switched = partial(self._books.look_again, BookId(book))
         return EdgeWriter(self._folder(book), dimension, self._segment, switched, number)
-
-    @in_thread
-    def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
-        return self._ask(self._folder(book), lambda one: paragraph_ids(one.shard))
 
     @in_thread
     def search(
@@ -134,41 +122,41 @@ class EdgeIndex:
     @in_thread
     def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
-        folder = self._folder(book)
-        with _locked(folder) as lock:
+        with self._changing(book) as folder:
             folder.unpublish()
             folder.prune()
-            _remove_unpublished(folder, lock)
-        self._books.look_again(folder.book)
 
     @in_thread
     def rollback(self, book: BookId) -> BookManifest:
-        folder = self._folder(book)
-        with _locked(folder):
+        with self._changing(book) as folder:
             current = folder.current()
             if not current.previous:
                 message = f"book {folder.book!r} has no previous generation to go back to"
                 raise InputError(message)
             manifest = folder.check(current.previous)
             folder.switch(Current(current.previous, current.generation))
-        self._books.look_again(folder.book)
-        return manifest
+            return manifest
 
     @in_thread
-    def faults(self, book: BookId, *, full: bool = False) -> list[str]:  # noqa: ARG002
-        """Check `current` and every byte of its generation, always in full."""
+    def faults(self, book: BookId, *, previous: bool = False, full: bool = False) -> list[str]:  # noqa: ARG002
+        """Check `current` and every byte of the generation, always in full."""
         folder = self._folder(book)
-        return _faults(folder, lambda: folder.current().generation) or []
 
-    @in_thread
-    def faults_before(self, book: BookId, *, full: bool = False) -> list[str] | None:  # noqa: ARG002
-        folder = self._folder(book)
-        return _faults(folder, lambda: folder.current().previous)
+        def check() -> None:
+            current = folder.current()
+            if number := current.previous if previous else current.generation:
+                folder.check(number)
+
+        try:
+            with storage_errors(folder.path):
+                folder.settled(check)
+        except StorageError as error:
+            return [str(error)]
+        return []
 
     @in_thread
     def repair(self, book: BookId) -> BookManifest:
-        folder = self._folder(book)
-        with _locked(folder):
+        with self._changing(book) as folder:
             sound = folder.sound()
             if not sound:
                 message = (
@@ -177,9 +165,18 @@ class EdgeIndex:
                 )
                 raise StorageError(message)
             folder.switch(Current(*sound[:2]))
-            manifest = folder.stored(sound[0]).manifest
+            return folder.stored(sound[0]).manifest
+
+    @contextmanager
+    def _changing(self, book: BookId) -> Iterator[BookFolder]:
+        """Lock a published book. BookNotFound if it is not published, IndexBusy."""
+        folder = self._folder(book)
+        with storage_errors(folder.path):
+            folder.require_published()
+            with lock_book(folder.path, folder.book):
+                folder.require_published()
+                yield folder
         self._books.look_again(folder.book)
-        return manifest
 
     @in_thread
     def snapshot(self, book: BookId) -> Snapshot:
@@ -190,7 +187,7 @@ class EdgeIndex:
     @in_thread
     def check(self) -> None:
         answering, failed = 0, None
-        for folder in self._published():
+        for folder in self._folders():
             try:
                 self._books.check(folder)
                 answering += 1
@@ -204,19 +201,20 @@ class EdgeIndex:
     def _folder(self, book: BookId) -> BookFolder:
         return BookFolder(self._root / BookId(book))
 
-    def _published(self) -> list[BookFolder]:
+    def _folders(self) -> list[BookFolder]:
+        """The folders of all books, of which some may not be published."""
         with storage_errors(self._root):
             if not self._root.is_dir():
                 return []
-            paths = [path for path in sorted(self._root.iterdir()) if is_book_id(path.name)]
-        return [folder for folder in map(BookFolder, paths) if folder.is_published()]
+            paths = sorted(path for path in self._root.iterdir() if is_book_id(path.name))
+        return [BookFolder(path) for path in paths]
 
     @in_thread
     def _list_books(self) -> BookList:
         """Return the known list if no manifest has changed."""
         self._books.listed_at = self._clock()
-        manifests, folders = [], self._published()
-        self._books.keep_only([folder.book for folder in folders])
+        manifests, folders = [], self._folders()
+        self._books.keep_only({folder.book for folder in folders})
         for folder in folders:
             # `damaged` reports unreadable books. A book that was removed meanwhile is in neither.
             with suppress(StorageError, BookNotFound):
@@ -233,7 +231,7 @@ class EdgeIndex:
         are unreadable.
         """
         asked, failed = 0, None
-        for folder in map(self._folder, dict.fromkeys(books)) if books else self._published():
+        for folder in map(self._folder, dict.fromkeys(books)) if books else self._folders():
             try:
                 found = self._ask(folder, ask)
             except BookNotFound:
@@ -259,7 +257,7 @@ class EdgeIndex:
 
     def _idf_conversion(self, terms: Sequence[int], books: Sequence[BookId]) -> IdfConversion:
         """Document frequencies of several books together; empty for one book or no terms."""
-        if not terms or len(set(books) if books else self._published()) < 2:
+        if not terms or len(set(books) if books else self._folders()) < 2:
             return IdfConversion({})
         counted = self._each(
             books, lambda one: (one.manifest.book, document_frequencies(one.shard, terms))
@@ -284,16 +282,6 @@ def _from_previous(folder: BookFolder, chunk_ids: Sequence[str]) -> dict[str, Ch
     return {}
 
 
-def _faults(folder: BookFolder, number: Callable[[], int]) -> list[str] | None:
-    """Faults of a generation, one per line; None if its number is 0. BookNotFound."""
-    try:
-        with storage_errors(folder.path):
-            checked = folder.settled(lambda: (one := number()) and folder.check(one))
-    except StorageError as error:
-        return [str(error)]
-    return [] if checked else None
-
-
 async def _pages(generation: Generation) -> AsyncIterator[list[IndexPoint]]:
     ids = await asyncio.to_thread(_ids, generation)
     for start in range(0, len(ids), PAGE):
@@ -309,26 +297,3 @@ def _points(generation: Generation, ids: Sequence[str]) -> list[IndexPoint]:
     with generation.errors() as shard:
         found = retrieve_points(shard, ids)
     return [found[chunk_id] for chunk_id in ids if chunk_id in found]
-
-
-@contextmanager
-def _locked(folder: BookFolder) -> Iterator[BookLock]:
-    """Hold the lock of a published book. BookNotFound if it is not published, IndexBusy."""
-    with storage_errors(folder.path):
-        if folder.stamp() is None:
-            raise BookNotFound.of(folder.book)
-        lock = BookLock.take(folder.path, folder.book)
-        try:
-            if folder.stamp() is None:  # removed meanwhile
-                _remove_unpublished(folder, lock)
-                raise BookNotFound.of(folder.book)
-            yield lock
-        finally:
-            lock.release()
-
-
-def _remove_unpublished(folder: BookFolder, lock: BookLock) -> None:
-    lock.release(remove=True)
-    # Fails if another process has just started to write the book again.
-    with suppress(OSError):
-        folder.path.rmdir()

@@ -15,27 +15,33 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from app.adapters.qdrant.edge_lock import generation_lock
-from app.adapters.qdrant.edge_manifest import FILE, StoredManifest
+from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
 from app.adapters.qdrant.sealed_text import read_sealed, sync_folder, write_sealed
+from app.adapters.qdrant.sparse_files import digest
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
 from app.domain.indexed_book import BookManifest
 
 _Found = TypeVar("_Found")
 
+SHARD = "shard"
+
+_MANIFEST = "manifest"
 _BUILDING = ".building"
 
 _ATTEMPTS = 3
 
+_NAMED_FILES = 3
+"""Maximum number of damaged files that a message names."""
+
 Stamp = tuple[int, int, int] | None
-"""A value that changes when `current` is switched; None if the book is not published."""
+"""A value that changes when a file is replaced; None if it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,36 @@ class Current:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredGeneration:
+    """The manifest of a generation, with the size of each file and one hash of their content."""
+
+    folder: Path
+    manifest: BookManifest
+    sizes: Mapping[str, int]
+    """Bytes, by path relative to `folder`."""
+    digest: str
+
+    def wrong_sizes(self) -> list[Path]:
+        """The files that are missing, or whose size has changed."""
+        paths = {self.folder / name: size for name, size in self.sizes.items()}
+        return [path for path, size in paths.items() if _size(path) != size]
+
+    def stamp(self) -> Stamp:
+        """None if the generation was removed."""
+        return _stamp(self.folder / _MANIFEST)
+
+    def check(self) -> None:
+        """Read every byte. IndexUnreadable, naming files, unless all is as it was published."""
+        wrong = self.wrong_sizes()
+        if not wrong and digest(self.folder / name for name in self.sizes) == self.digest:
+            return
+        named = [str(path.relative_to(self.folder)) for path in wrong[:_NAMED_FILES]] or [SHARD]
+        more = f" and {len(wrong) - _NAMED_FILES} more" if len(wrong) > _NAMED_FILES else ""
+        message = f"{self.folder}: not as it was published: {', '.join(named)}{more}"
+        raise IndexUnreadable(message)
+
+
+@dataclass(frozen=True, slots=True)
 class BookFolder:
     path: Path
 
@@ -55,18 +91,13 @@ class BookFolder:
         return BookId(self.path.name)
 
     def stamp(self) -> Stamp:
-        try:
-            status = (self.path / "current").stat()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        return status.st_mtime_ns, status.st_ino, status.st_size
+        """A value that changes when `current` is switched; None if the book is not published."""
+        return _stamp(self.path / "current")
 
-    def is_published(self) -> bool:
-        """True also for an unreadable `current`; reading the book raises the reason."""
-        try:
-            return self.stamp() is not None
-        except OSError:
-            return True
+    def require_published(self) -> None:
+        """BookNotFound if the book is not published."""
+        if self.stamp() is None:
+            raise BookNotFound.of(self.book)
 
     def current(self) -> Current:
         """BookNotFound if the book is not published, IndexUnreadable if the file is damaged."""
@@ -94,24 +125,28 @@ class BookFolder:
                     raise
         return read()
 
-    def generation(self, number: int) -> Path:
-        return self.path / f"{number:06d}"
-
     def building(self, number: int) -> Path:
         return self.path / f"{number:06d}{_BUILDING}"
 
     def complete(self) -> list[int]:
         """Return the numbers of all complete generations, descending."""
         names = [path.name for path in self.path.iterdir()]
-        return sorted((int(name) for name in names if _is_number(name)), reverse=True)
+        numbers = [int(name) for name in names if name.isascii() and name.isdigit()]
+        return sorted(numbers, reverse=True)
 
-    def stored(self, number: int) -> StoredManifest:
-        """Read the manifest. IndexUnreadable if it is missing, damaged or of another book."""
-        stored = StoredManifest.read(self.generation(number))
-        if stored.manifest.book != self.book:
-            message = f"{stored.folder / FILE}: the manifest of another book"
+    def stored(self, number: int) -> StoredGeneration:
+        """Read a manifest. IndexUnreadable if it is missing, damaged or of another book."""
+        path = self._generation(number) / _MANIFEST
+        try:
+            data = json.loads(read_sealed(path))
+        except (FileNotFoundError, NotADirectoryError) as error:
+            message = f"{path}: {error.strerror}; ingest the book again"
+            raise IndexUnreadable(message) from error
+        manifest = manifest_from_json(data["manifest"], str(path))
+        if manifest.book != self.book:
+            message = f"{path}: the manifest of another book"
             raise IndexUnreadable(message)
-        return stored
+        return StoredGeneration(path.parent, manifest, data["sizes"], data["digest"])
 
     def check(self, number: int) -> BookManifest:
         """Return the manifest of a generation whose files are as they were published.
@@ -137,9 +172,15 @@ class BookFolder:
     def finish(self, number: int, manifest: BookManifest) -> None:
         """Write the manifest and rename the building folder. No reader uses it yet."""
         building = self.building(number)
-        StoredManifest.of(building, manifest).write()
+        paths = sorted(path for path in (building / SHARD).rglob("*") if path.is_file())
+        data = {
+            "manifest": manifest_to_json(manifest),
+            "sizes": {path.relative_to(building).as_posix(): _size(path) for path in paths},
+            "digest": digest(paths),
+        }
+        write_sealed(building / _MANIFEST, json.dumps(data, ensure_ascii=False))
         sync_folder(building)
-        building.rename(self.generation(number))
+        building.rename(self._generation(number))
         sync_folder(self.path)
 
     def switch(self, current: Current) -> None:
@@ -149,20 +190,24 @@ class BookFolder:
         new.replace(self.path / "current")
         sync_folder(self.path)
 
-    def prune(self) -> None:
-        """Remove leftovers of a crash and every generation except the current and the previous one.
-
-        Waits while another process is opening one of them. While `current` is damaged, all
-        generations are kept.
-        """
-        kept = {f"{number:06d}" for number in self._kept()}
-        for path in sorted(self.path.iterdir()):
-            if path.is_dir() and path.name not in kept:
-                _remove(path)
-
     def unpublish(self) -> None:
         (self.path / "current").unlink(missing_ok=True)
         sync_folder(self.path)
+
+    def prune(self) -> None:
+        """Remove leftovers of a crash and every generation except the current and the previous one.
+
+        While `current` is damaged, all generations are kept. A folder is renamed before it is
+        deleted: a process that closes the shard writes a file under the old name.
+        """
+        kept = set(map(self._generation, self._kept()))
+        for path in sorted(self.path.iterdir()):
+            if path.is_dir() and path not in kept:
+                ended = path.suffix == _BUILDING
+                shutil.rmtree(path if ended else path.rename(f"{path}{_BUILDING}"))
+
+    def _generation(self, number: int) -> Path:
+        return self.path / f"{number:06d}"
 
     def _kept(self) -> list[int]:
         try:
@@ -174,16 +219,16 @@ class BookFolder:
         return list(filter(None, (current.generation, current.previous)))
 
 
-def _is_number(name: str) -> bool:
-    return name.isascii() and name.isdigit()
+def _stamp(path: Path) -> Stamp:
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_mtime_ns, status.st_ino, status.st_size
 
 
-def _remove(generation: Path) -> None:
-    """Rename the folder, then delete it.
-
-    A process that closes the shard writes a file into it, which would not let it become empty.
-    """
-    if generation.suffix != _BUILDING:
-        with generation_lock(generation, removing=True):
-            generation = generation.rename(f"{generation}{_BUILDING}")
-    shutil.rmtree(generation)
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return -1

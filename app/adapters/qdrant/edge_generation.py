@@ -13,9 +13,7 @@ import qdrant_edge as edge
 from cachetools import LRUCache
 
 from app.adapters.qdrant.disk_space import copy_if_needed
-from app.adapters.qdrant.edge_folder import BookFolder
-from app.adapters.qdrant.edge_lock import generation_lock
-from app.adapters.qdrant.edge_manifest import SHARD, StoredManifest
+from app.adapters.qdrant.edge_folder import SHARD, BookFolder, StoredGeneration
 from app.adapters.qdrant.edge_shard import (
     count,
     load_shard,
@@ -36,7 +34,7 @@ _CACHED_CHUNKS = 2_000
 class Generation:
     """The engine closes the shard when its last reference is dropped."""
 
-    stored: StoredManifest
+    stored: StoredGeneration
     shard: edge.EdgeShard
     copy: TemporaryDirectory[str] | None = None
     """The copy that is open, if the index's disk is read-only or full."""
@@ -49,12 +47,16 @@ class Generation:
     @classmethod
     def load(cls, folder: BookFolder, number: int) -> Generation:
         """Open a generation. IndexUnreadable unless its files and chunk count are as published."""
-        path = folder.generation(number)
-        with storage_errors(path), generation_lock(path):
+        with storage_errors(folder.path):
             stored = folder.stored(number)
+            stamp, path = stored.stamp(), stored.folder
             stored.check()
             copy = copy_if_needed(path / SHARD)
             shard = load_shard(copy.name if copy else path / SHARD)
+            if stamp is None or stored.stamp() != stamp:
+                # The engine creates files of a shard that is removed while it is opened.
+                message = f"{path}: removed"
+                raise IndexUnreadable(message)
             if (found := count(shard)) != stored.manifest.chunks:
                 message = f"{path}: {found} chunks are there, not {stored.manifest.chunks}"
                 raise IndexUnreadable(message)
@@ -70,13 +72,16 @@ class Generation:
         with storage_errors(self.stored.folder):
             yield self.shard
 
-    def leak(self) -> None:
-        """Keep the shard open until the process ends, and at its end.
+    def is_cut(self) -> bool:
+        """Whether a file was truncated. A removed file does no harm: it stays mapped.
 
-        Closing a shard with a truncated file writes past the end of the mapped file, which kills
-        the process.
+        Then the shard stays open until the process ends, and at its end: closing it would write
+        past the end of the mapped file, which kills the process.
         """
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.shard))
+        cut = any(path.exists() for path in self.stored.wrong_sizes())
+        if cut:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.shard))
+        return cut
 
     def cached(self, chunk_ids: Sequence[str]) -> list[Chunk] | None:
         """Return these chunks, in order; None unless all are in memory."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from app.adapters.qdrant.edge_folder import BookFolder, Stamp
@@ -31,7 +31,7 @@ reads the whole generation."""
 
 
 @dataclass(slots=True)
-class OpenBook:
+class _OpenBook:
     """What this process knows of a published book."""
 
     stamp: Stamp
@@ -61,7 +61,7 @@ class OpenBooks:
     def __init__(self, clock: Callable[[], float]) -> None:
         """No book is open yet; `clock` gives seconds."""
         self._clock = clock
-        self._books: dict[BookId, OpenBook] = {}
+        self._books: dict[BookId, _OpenBook] = {}
         self.listed_at = -math.inf
         """Time of the last listing of the books; -inf after a change that this process knows."""
         self._opening = threading.Lock()
@@ -73,11 +73,10 @@ class OpenBooks:
         book is not published, StorageError if none of its generations can be opened.
         """
         known = self._books.get(folder.book)
-        if known is None:
-            with self._opening:
-                return self._look(folder).answering()
-        if self._is_fresh(known) or not self._opening.acquire(blocking=False):
+        if known and self._is_fresh(known):
             return known.answering()
+        if not self._opening.acquire(blocking=known is None):
+            return known.answering()  # type: ignore[union-attr]  # only a known book does not wait
         try:
             return self._look(folder).answering()
         finally:
@@ -92,13 +91,15 @@ class OpenBooks:
 
     def manifest(self, folder: BookFolder) -> BookManifest:
         """Return the manifest of the generation that answers, without opening the book."""
-        if folder.book in self._books:
-            return self.get(folder).manifest
-        try:
-            with storage_errors(folder.path):
-                return folder.settled(lambda: folder.stored(folder.current().generation)).manifest
-        except StorageError:
-            return self.get(folder).manifest
+        if folder.book not in self._books:
+            try:
+                with storage_errors(folder.path):
+                    return folder.settled(
+                        lambda: folder.stored(folder.current().generation)
+                    ).manifest
+            except StorageError:
+                pass  # the generation before may answer
+        return self.get(folder).manifest
 
     def damaged(self) -> dict[BookId, Damage]:
         """Return the damaged books that are known so far. Reads no file."""
@@ -117,8 +118,8 @@ class OpenBooks:
         with self._opening:
             known = self._books.get(book)
             if known and known.generation is generation:
-                _leak_if_cut(generation)
-                self._set_aside(book, known.stamp, None, error, known.damage, RECHECK_SECONDS)
+                generation.is_cut()
+                self._set_aside(book, known.stamp, None, error, RECHECK_SECONDS)
 
     def look_again(self, book: BookId) -> None:
         """Make the next `get` read the disk, after a switch by this process."""
@@ -126,41 +127,42 @@ class OpenBooks:
         if known := self._books.get(book):
             known.checked = known.retry_at = -math.inf
 
-    def keep_only(self, published: Sequence[BookId]) -> None:
+    def keep_only(self, published: Collection[BookId]) -> None:
         """Forget books that are no longer published."""
         for book in set(self._books).difference(published):
             self._books.pop(book, None)
 
-    def _is_fresh(self, known: OpenBook) -> bool:
+    def _is_fresh(self, known: _OpenBook) -> bool:
         """Whether the book needs no look now; one that cannot answer is looked at each time."""
         return bool(known.generation) and self._clock() - known.checked < RECHECK_SECONDS
 
-    def _look(self, folder: BookFolder) -> OpenBook:
+    def _look(self, folder: BookFolder) -> _OpenBook:
         with storage_errors(folder.path):
             stamp, known = folder.stamp(), self._books.get(folder.book)
         unchanged = known and known.stamp == stamp and self._clock() < known.retry_at
         if known is None or not unchanged or self._has_wrong_sizes(known):
-            known = self._open(folder, known)
+            known = self._open(folder)
         known.checked = self._clock()
         return known
 
-    def _open(self, folder: BookFolder, before: OpenBook | None) -> OpenBook:
+    def _open(self, folder: BookFolder) -> _OpenBook:
         """Open the current generation; if it cannot be read, set the book aside."""
-        stamp = None
+        stamp, book = None, folder.book
         try:
             with storage_errors(folder.path):
                 stamp = folder.stamp()
                 load = lambda: Generation.load(folder, folder.current().generation)  # noqa: E731
-                self._books[folder.book] = OpenBook(stamp, folder.settled(load))
+                self._books[book] = _OpenBook(stamp, folder.settled(load))
                 self.listed_at = -math.inf
         except BookNotFound:
-            self._books.pop(folder.book, None)
+            self._books.pop(book, None)
             raise
         except StorageError as error:
-            answers = _usable(before.generation if before else None) or _previous(folder)
-            known = before.damage if before else None
-            self._set_aside(folder.book, stamp, answers, error, known, _RETRY_SECONDS)
-        return self._books[folder.book]
+            known = self._books.get(book)
+            usable = known and known.generation and not known.generation.is_cut()
+            answers = known.generation if known and usable else _previous(folder)
+            self._set_aside(book, stamp, answers, error, _RETRY_SECONDS)
+        return self._books[book]
 
     def _set_aside(
         self,
@@ -168,18 +170,17 @@ class OpenBooks:
         stamp: Stamp,
         answers: Generation | None,
         error: StorageError,
-        known: Damage | None,
         seconds: float,
     ) -> None:
         """Answer from another generation, or not at all, and look again after some seconds."""
-        damage = Damage(str(error), answers=answers is not None)
-        if damage != known:
+        damage, known = Damage(str(error), answers=answers is not None), self._books.get(book)
+        if known is None or damage != known.damage:
             event = "index.generation_damaged" if answers else "index.book_set_aside"
             _log.error(event, extra={"book": book, "reason": damage.reason})
         now, self.listed_at = self._clock(), -math.inf
-        self._books[book] = OpenBook(stamp, answers, damage, now + seconds, now)
+        self._books[book] = _OpenBook(stamp, answers, damage, now + seconds, now)
 
-    def _has_wrong_sizes(self, known: OpenBook) -> bool:
+    def _has_wrong_sizes(self, known: _OpenBook) -> bool:
         """Whether files of the open generation are truncated or missing.
 
         False, without a check, for `_SIZES_SECONDS` after the last check.
@@ -188,21 +189,6 @@ class OpenBooks:
             return False
         known.sizes_checked = self._clock()
         return bool(known.generation.stored.wrong_sizes())
-
-
-def _usable(generation: Generation | None) -> Generation | None:
-    """Return an open generation unless a file of it was truncated.
-
-    A removed file does no harm: it stays mapped.
-    """
-    return None if generation is None or _leak_if_cut(generation) else generation
-
-
-def _leak_if_cut(generation: Generation) -> bool:
-    cut = any(path.exists() for path in generation.stored.wrong_sizes())
-    if cut:
-        generation.leak()
-    return cut
 
 
 def _previous(folder: BookFolder) -> Generation | None:

@@ -11,7 +11,7 @@ from typing import cast
 
 import qdrant_edge as edge
 
-from app.adapters.qdrant.document_frequencies import document_frequency
+from app.adapters.qdrant.edge_idf import Frequencies, document_frequency
 from app.adapters.qdrant.payload import (
     DENSE,
     INTEGER_FIELDS,
@@ -29,11 +29,6 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.errors import RagError, StorageError
 from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
-
-EXACT_UP_TO_KB = 256_000
-"""KB. Up to this size (250,000 vectors x 256 dimensions, 62,000 x 1,024) the search is exhaustive:
-exact, without an index to build, about 0.06 ms a megabyte. Above it the optimizer builds an HNSW
-graph, which takes minutes."""
 
 SEGMENT = 5_000
 """Chunks in a sealed segment. Chunks that are not sealed are in the engine's memory, 6 KB each; a
@@ -75,8 +70,7 @@ def create_shard(path: Path, dimension: int) -> edge.EdgeShard:
     build is discarded, and the log's lock would keep other processes from searching the generation.
     """
     path.mkdir()
-    # With no links per node there is no HNSW graph: the optimizer only seals segments.
-    shard = edge.EdgeShard.create(str(path), _config(dimension, links=0, segments=100_000))
+    shard = edge.EdgeShard.create(str(path), _config(dimension))
     keyword = edge.KeywordIndexParams(memory=edge.Memory.Cold)
     integer = edge.IntegerIndexParams(lookup=False, range=True, memory=edge.Memory.Cold)
     for field in KEYWORD_FIELDS:
@@ -86,22 +80,16 @@ def create_shard(path: Path, dimension: int) -> edge.EdgeShard:
     return shard
 
 
-def _config(dimension: int, links: int, segments: int) -> edge.EdgeConfig:
-    mapped = edge.Memory.Cold
+def _config(dimension: int) -> edge.EdgeConfig:
+    """Without an HNSW graph the dense search is exact, about 0.06 ms a megabyte of vectors."""
+    mapped, cosine = edge.Memory.Cold, edge.Distance.Cosine
+    idf = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=mapped)
     return edge.EdgeConfig(
-        vectors={
-            DENSE: edge.EdgeVectorParams(
-                size=dimension, distance=edge.Distance.Cosine, memory=mapped
-            )
-        },
-        sparse_vectors={
-            SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=mapped)
-        },
-        hnsw_config=edge.HnswIndexConfig(
-            m=links, ef_construct=128, full_scan_threshold=EXACT_UP_TO_KB
-        ),
+        vectors={DENSE: edge.EdgeVectorParams(size=dimension, distance=cosine, memory=mapped)},
+        sparse_vectors={SPARSE: idf},
+        hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=128, full_scan_threshold=10_000),
         # The engine does not optimize by itself: `seal` is called when a segment is full.
-        optimizers=edge.EdgeOptimizersConfig(default_segment_number=segments, indexing_threshold=1),
+        optimizers=edge.EdgeOptimizersConfig(default_segment_number=100_000, indexing_threshold=1),
         wal_enabled=False,
     )
 
@@ -115,14 +103,6 @@ def seal(shard: edge.EdgeShard, path: Path) -> edge.EdgeShard:
     shard.flush()
     shard.close()
     return load_shard(path)
-
-
-def build_graph(path: Path, dimension: int) -> None:
-    """Merge all segments of a closed shard into one with an HNSW graph."""
-    shard = edge.EdgeShard.load(os.fspath(path), _config(dimension, links=16, segments=1))
-    shard.optimize()
-    shard.flush()
-    shard.close()
 
 
 def upsert(shard: edge.EdgeShard, points: Sequence[IndexPoint]) -> None:
@@ -179,7 +159,7 @@ def best_scores(shard: edge.EdgeShard, terms: Sequence[int]) -> list[float]:
     return [points[0].score if points else 0.0 for points in _best_of_each(shard, terms, False)]
 
 
-def document_frequencies(shard: edge.EdgeShard, terms: Sequence[int]) -> tuple[int, dict[int, int]]:
+def document_frequencies(shard: edge.EdgeShard, terms: Sequence[int]) -> Frequencies:
     """Return the number of documents, and the document frequency of each term.
 
     The engine does not expose the frequencies. They are computed from the best score of a term,
@@ -194,7 +174,7 @@ def document_frequencies(shard: edge.EdgeShard, terms: Sequence[int]) -> tuple[i
             vector = cast("dict[str, edge.SparseVector]", points[0].vector)[SPARSE]
             weight = vector.values[vector.indices.index(term)]
             found[term] = document_frequency(documents, points[0].score / weight)
-    return documents, found
+    return Frequencies(documents, found)
 
 
 def _best_of_each(
@@ -245,12 +225,6 @@ def next_chapter(shard: edge.EdgeShard, chapter: str, position: int) -> int | No
     )
     records, _ = shard.scroll(request)
     return (records[0].payload or {})["position"] if records else None
-
-
-def paragraph_ids(shard: edge.EdgeShard) -> dict[str, tuple[str, ...]]:
-    """Return the paragraph ids of every chunk, by chunk id."""
-    records = _scroll(shard, ["paragraph_ids"], None)
-    return {str(record.id): tuple((record.payload or {})["paragraph_ids"]) for record in records}
 
 
 def ids_in_reading_order(shard: edge.EdgeShard) -> list[str]:

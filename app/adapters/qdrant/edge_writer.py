@@ -11,12 +11,9 @@ from dataclasses import replace
 import qdrant_edge as edge
 
 from app.adapters.qdrant.disk_space import require_space
-from app.adapters.qdrant.edge_folder import BookFolder, Current
-from app.adapters.qdrant.edge_lock import BookLock
-from app.adapters.qdrant.edge_manifest import SHARD
+from app.adapters.qdrant.edge_folder import SHARD, BookFolder, Current
+from app.adapters.qdrant.edge_lock import lock_book
 from app.adapters.qdrant.edge_shard import (
-    EXACT_UP_TO_KB,
-    build_graph,
     count,
     create_shard,
     load_shard,
@@ -62,10 +59,9 @@ class EdgeWriter:
         self._on_switch = on_switch
         self._step = threading.Lock()
         self._shard: edge.EdgeShard | None = None
-        self._open_chunks = 0
-        self._open_bytes = 0
+        self._open_chunks = self._open_bytes = 0
         with storage_errors(folder.path):
-            self._lock: BookLock | None = BookLock.take(folder.path, folder.book)
+            self._lock = lock_book(folder.path, folder.book)
         with self._running():
             # Higher than that of a generation that is removed next: other processes may know it.
             self._number = max([number, *(one + 1 for one in folder.complete())])
@@ -81,18 +77,13 @@ class EdgeWriter:
         with self._running() as shard:
             for point in points:
                 check_dimension(self._book, "of this run", self._dimension, len(point.dense))
-            size = sum(map(_size, points))
-            require_space(self._building, _EMPTY_SHARD + size)
-            upsert(shard, points)
             self._open_chunks += len(points)
-            self._open_bytes += size
+            self._open_bytes += sum(map(_size, points))
+            require_space(self._building, _EMPTY_SHARD + self._open_bytes)
+            upsert(shard, points)
             if self._open_chunks >= self._segment:
-                self._seal(shard)
-
-    def _seal(self, shard: edge.EdgeShard) -> None:
-        require_space(self._building, _EMPTY_SHARD + self._open_bytes)
-        self._shard = seal(shard, self._path)
-        self._open_chunks = self._open_bytes = 0
+                self._shard = seal(shard, self._path)
+                self._open_chunks = self._open_bytes = 0
 
     @in_thread
     def publish(self, manifest: BookManifest) -> BookManifest:
@@ -101,9 +92,6 @@ class EdgeWriter:
             shard.flush()
             shard.close()
             self._shard = None
-            if manifest.chunks * self._dimension * 4 > EXACT_UP_TO_KB * 1_000:
-                require_space(self._building, size_on_disk(self._building))
-                build_graph(self._path, self._dimension)
             check_count(self._book, self._count_written(), manifest.chunks)
             published = replace(
                 manifest, generation=self._number, size_bytes=size_on_disk(self._building)
@@ -112,9 +100,8 @@ class EdgeWriter:
             self._folder.finish(self._number, published)
             self._folder.switch(Current(self._number, *before[:1]))
             self._on_switch()
-        with self._step:
             self._end()
-        return published
+            return published
 
     @in_thread
     def abandon(self) -> None:
@@ -124,7 +111,7 @@ class EdgeWriter:
     @contextmanager
     def _running(self) -> Iterator[edge.EdgeShard]:
         with self._step:
-            if self._lock is None:
+            if self._lock.closed:
                 message = f"this generation of book {self._book!r} has already ended"
                 raise StorageError(message)
             try:
@@ -136,17 +123,15 @@ class EdgeWriter:
 
     def _end(self) -> None:
         """Remove what is not published and release the lock."""
-        if self._lock is None:
+        if self._lock.closed:
             return
         self._shard = None
-        try:
-            with storage_errors(self._folder.path):
-                self._folder.prune()
-        except StorageError as error:
-            _log.warning("index.prune_failed", extra={"book": self._book, "reason": str(error)})
-        finally:
-            self._lock.release()
-            self._lock = None
+        with self._lock:
+            try:
+                with storage_errors(self._folder.path):
+                    self._folder.prune()
+            except StorageError as error:
+                _log.warning("index.prune_failed", extra={"book": self._book, "reason": str(error)})
 
     def _count_written(self) -> int:
         """Count the chunks as a reader would."""

@@ -8,7 +8,7 @@ from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, InputError
 from app.domain.indexed_book import BookManifest
 
-LAYOUT = 4
+LAYOUT = 5
 """Version of folders, payload and vectors. A book with another one must be ingested again."""
 
 

@@ -9,8 +9,6 @@ from dataclasses import replace
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.document_frequencies import weighted
-from app.adapters.qdrant.manifest import manifest_from_json
 from app.adapters.qdrant.payload import (
     ORDER_FIELDS,
     check_dimension,
@@ -18,7 +16,10 @@ from app.adapters.qdrant.payload import (
     in_reading_order,
 )
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
+from app.adapters.qdrant.server_checks import GenerationChecks
 from app.adapters.qdrant.server_client import public_address
+from app.adapters.qdrant.server_collections import BATCH, Collections, ServerOptions, match_any
+from app.adapters.qdrant.server_errors import check_version
 from app.adapters.qdrant.server_lease import refuse_if_held
 from app.adapters.qdrant.server_points import (
     best_scores,
@@ -30,11 +31,10 @@ from app.adapters.qdrant.server_points import (
     search_points,
 )
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
-from app.adapters.qdrant.server_schema import BATCH, Schema, ServerOptions, match_any
-from app.adapters.qdrant.server_writer import BookStorage, ServerWriter
+from app.adapters.qdrant.server_writer import ServerWriter, Storage
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.errors import BookNotFound, IndexUnreadable, InputError, StorageError
+from app.domain.errors import BookNotFound, InputError, StorageError
 from app.domain.indexed_book import BookList, BookManifest, Damage, IndexPoint, Snapshot
 from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector, Vector
 
@@ -51,72 +51,59 @@ class ServerIndex:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """No request is sent yet. `url` is used only in messages; `clock` gives seconds."""
+        address = public_address(url)
         self._client = client
-        self._address = public_address(url)
-        self._schema = Schema(client, prefix, options or ServerOptions())
-        self._records = Records(client, self._schema.books, self._address)
-        self._storage = BookStorage(client, self._schema, self._records)
-        self._generations = self._storage.generations
-        self._catalogue = Catalogue(client, self._records, self._generations, clock)
+        self._address = address
+        self._version_is_checked = False
+        self._collections = Collections(client, prefix, options or ServerOptions())
+        self._records = Records(client, self._collections.books, address)
+        self._checks = GenerationChecks(client, self._collections, address)
+        self._storage = Storage(client, self._collections, self._records, self._checks)
+        self._catalogue = Catalogue(self._records, self._checks, clock)
 
     async def books(self) -> BookList:
-        return await self._catalogue.manifests()
+        await self._check_version()
+        return await self._catalogue.books()
 
     async def damaged(self) -> Mapping[BookId, Damage]:
         return self._catalogue.damaged()
 
-    async def manifest(self, book: BookId) -> BookManifest | None:
-        current = (await self._records.read(book)).current
-        if current is None:
-            return None
-        return manifest_from_json(current.manifest, f"{self._address} {book}")
-
-    async def faults(self, book: BookId, *, full: bool = False) -> list[str]:
-        current = (await self._record(book)).current
-        return await self._faults(book, current, full=full) if current else []
-
-    async def faults_before(self, book: BookId, *, full: bool = False) -> list[str] | None:
-        previous = (await self._record(book)).previous
-        return await self._faults(book, previous, full=full) if previous else None
-
-    async def _faults(
-        self, book: BookId, generation: GenerationRecord, *, full: bool = False
+    async def faults(
+        self, book: BookId, *, previous: bool = False, full: bool = False
     ) -> list[str]:
-        where = f"{self._address} {book} generation {generation.number}"
-        try:
-            manifest_from_json(generation.manifest, where)
-            await self._records.read_frequencies([generation.key])
-        except IndexUnreadable as error:
-            return [str(error)]
-        found = await self._generations.faults([(book, generation)], full=full)
-        return [f"{where}: {fault}" for fault in found.values()]
+        record = await self._record(book)
+        generation = record.previous if previous else record.current
+        return await self._faults(record.book, [generation] if generation else [], full=full)
 
     async def repair(self, book: BookId) -> BookManifest:
         record = await self._record(book)
-        if await self.faults(book):
-            if not record.previous:
-                message = f"book {book!r} has no other generation: run `textbook-rag ingest`"
-                raise StorageError(message)
-            await self._swap(book)
-        return (await self._catalogue.get(book)).manifest
+        refuse_if_held(book, record.lease)
+        intact = [one for one in record.kept if not await self._faults(record.book, [one])]
+        if not intact:
+            message = f"every generation of book {book!r} is damaged: run `textbook-rag ingest`"
+            raise StorageError(message)
+        if intact != record.kept:
+            current, previous = [*intact, None][:2]
+            new = replace(record, current=current, previous=previous, lease=None)
+            await self._records.put(record, new)
+        self._catalogue.look_again(compare=True)
+        return (await self._get(book)).manifest
+
+    async def _faults(
+        self, book: BookId, which: Sequence[GenerationRecord], *, full: bool = False
+    ) -> list[str]:
+        found = await self._checks.faults([(book, one) for one in which], full=full)
+        return [*found.values()]
 
     async def begin(self, book: BookId, dimension: int, number: int = 1) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
-        await self._catalogue.check_version()
-        await self._schema.create(dimension)
+        await self._check_version()
+        await self._collections.create(dimension)
         record = await self._storage.take(BookId(book))
         switched = self._catalogue.look_again
         writer = ServerWriter(self._storage, record, dimension, switched, number)
         await writer.start()
         return writer
-
-    async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
-        served = await self._catalogue.get(book)
-        key = served.current.key
-        return {
-            chunk_id_of(key, record.id): tuple((record.payload or {})["paragraph_ids"])
-            async for record in self._scroll(served, ["paragraph_ids"])
-        }
 
     async def search(
         self,
@@ -127,55 +114,53 @@ class ServerIndex:
     ) -> Candidates:
         if sparse is not None and not sparse.indices:
             sparse = None
-        books = await self._catalogue.served(filter.books)
+        books = await self._served(filter.books)
         found = await self._search(books, dense, sparse, limit, filter)
         if not found.dense and not found.sparse:
             # Two switches since the look-up may have deleted the points.
             self._catalogue.look_again()
-            again = await self._catalogue.served(filter.books)
+            again = await self._served(filter.books)
             if _scopes(again) != _scopes(books):
                 return await self._search(again, dense, sparse, limit, filter)
         return found
 
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
-        served = await self._catalogue.served(books)
-        weights = await self._catalogue.idf(served, terms)
-        best = dict.fromkeys(weights, 0.0)
-        for dimension, scope in _scopes(served).items():
-            found = await best_scores(self._client, self._schema.points(dimension), scope, weights)
-            for term, score in zip(weights, found, strict=True):
-                best[term] = max(best[term], score)
-        return [best[term] for term in terms]
+        best = [0.0] * len(terms)
+        for dimension, scope in _scopes(await self._served(books)).items():
+            collection = self._collections.points(dimension)
+            best = list(map(max, best, await best_scores(self._client, collection, scope, terms)))
+        return best
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         """One request for each dimension, and one more if a book was switched meanwhile."""
-        served = await self._catalogue.served(list(wanted)) if wanted else []
-        books = {one.manifest.book: one for one in served}
-        found = await self._retrieve([(one.current, wanted[book]) for book, one in books.items()])
-        before = [
-            (one.previous, [chunk_id for chunk_id in wanted[book] if (book, chunk_id) not in found])
-            for book, one in books.items()
-            if one.previous
-        ]
-        found |= await self._retrieve([(one, missing) for one, missing in before if missing])
-        every = ((book, chunk_id) for book, ids in wanted.items() for chunk_id in ids)
+        served = await self._served(list(wanted)) if wanted else []
+        found: dict[tuple[BookId, str], Chunk] = {}
+        for which in ("current", "previous"):
+            ids: dict[int, list[str]] = defaultdict(list)
+            for of_book in served:
+                book, generation = of_book.manifest.book, getattr(of_book, which)
+                missing = [name for name in wanted[book] if (book, name) not in found]
+                if generation and missing:
+                    ids[generation.dimension] += [point_id(generation.key, one) for one in missing]
+            found |= await self._retrieve(ids)
+        every = ((book, chunk_id) for book, names in wanted.items() for chunk_id in names)
         return [found[one] for one in every if one in found]
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = []
-        for dimension, scope in _scopes(await self._catalogue.served(filter.books)).items():
+        for dimension, scope in _scopes(await self._served(filter.books)).items():
             condition = condition_of(scope, filter)
-            records = scroll(self._client, self._schema.points(dimension), condition, True)
+            records = scroll(self._client, self._collections.points(dimension), condition, True)
             found += [from_payload(record.payload) async for record in records]
         return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
 
     async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        served = await self._catalogue.get(book)
+        served = await self._get(book)
         scope = condition_of({served.current.key: served.manifest.book})
         after = models.FieldCondition(key="position", range=models.Range(gt=position))
         same = match_any("chapter", [chapter])
         records, _ = await self._client.scroll(
-            self._schema.points(served.current.dimension),
+            self._collections.points(served.manifest.dimension),
             scroll_filter=models.Filter(must=[scope, after], must_not=[same]),
             limit=1,
             order_by="position",
@@ -189,22 +174,23 @@ class ServerIndex:
         await self._record(book)
         record = await self._storage.take(BookId(book))
         # A crash after this leaves a record without generations, which the next run cleans up.
-        record = await self._storage.put(record, BookRecord(record.book, lease=record.lease))
+        record = await self._records.put(record, BookRecord(record.book, lease=record.lease))
         await self._storage.keep(record.book, [])
         await self._records.delete(record)
         self._catalogue.look_again()
 
     async def rollback(self, book: BookId) -> BookManifest:
         await self._swap(book)
-        return (await self._catalogue.get(book)).manifest
+        return (await self._get(book)).manifest
 
     async def snapshot(self, book: BookId) -> Snapshot:
-        served = await self._catalogue.get(book)
+        served = await self._get(book)
         return Snapshot(served.manifest, self._in_reading_order(served))
 
     async def _in_reading_order(self, served: ServedBook) -> AsyncIterator[list[IndexPoint]]:
-        key, collection = served.current.key, self._schema.points(served.current.dimension)
-        records = self._scroll(served, list(ORDER_FIELDS))
+        key, collection = served.current.key, self._collections.points(served.manifest.dimension)
+        condition = condition_of({key: served.manifest.book})
+        records = scroll(self._client, collection, condition, list(ORDER_FIELDS))
         ids = in_reading_order([(chunk_id_of(key, one.id), one.payload) async for one in records])
         for start in range(0, len(ids), BATCH):
             asked = ids[start : start + BATCH]
@@ -213,7 +199,7 @@ class ServerIndex:
 
     async def check(self) -> None:
         self._catalogue.look_again(compare=True)
-        await self._catalogue.served([])
+        await self._served([])
 
     async def _search(
         self,
@@ -227,11 +213,9 @@ class ServerIndex:
             for one in books:
                 manifest = one.manifest
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-        if sparse is not None:
-            sparse = weighted(sparse, await self._catalogue.idf(books, sparse.indices))
         found = []
         for dimension, scope in _scopes(books).items():
-            collection, options = self._schema.points(dimension), self._schema.options
+            collection, options = self._collections.points(dimension), self._collections.options
             found.append(
                 await search_points(
                     self._client, collection, scope, dense, sparse, limit, filter, options
@@ -257,38 +241,39 @@ class ServerIndex:
         if record.previous is None:
             message = f"book {book!r} has no previous generation to go back to"
             raise InputError(message)
-        if faults := await self._faults(record.book, record.previous):
+        if faults := await self._faults(record.book, [record.previous]):
             raise StorageError(faults[0])
-        await self._storage.put(
+        await self._records.put(
             record, replace(record, current=record.previous, previous=record.current, lease=None)
         )
         self._catalogue.look_again()
 
-    async def _retrieve(
-        self, wanted: Sequence[tuple[GenerationRecord, Sequence[str]]]
-    ) -> dict[tuple[BookId, str], Chunk]:
-        by_dimension: dict[int, list[str]] = defaultdict(list)
-        for one, chunk_ids in wanted:
-            by_dimension[one.dimension] += [point_id(one.key, chunk_id) for chunk_id in chunk_ids]
+    async def _retrieve(self, ids: Mapping[int, Sequence[str]]) -> dict[tuple[BookId, str], Chunk]:
+        """Return the chunks of these points, which are given by dimension."""
         chunks: list[Chunk] = []
-        for dimension, ids in by_dimension.items():
-            records = await self._client.retrieve(
-                self._schema.points(dimension), ids, with_payload=True
-            )
+        for dimension, some in ids.items():
+            collection = self._collections.points(dimension)
+            records = await self._client.retrieve(collection, some, with_payload=True)
             chunks += [from_payload(record.payload) for record in records]
         return {(chunk.book, chunk.chunk_id): chunk for chunk in chunks}
 
-    def _scroll(
-        self, served: ServedBook, payload: bool | list[str]
-    ) -> AsyncIterator[models.Record]:
-        condition = condition_of({served.current.key: served.manifest.book})
-        collection = self._schema.points(served.current.dimension)
-        return scroll(self._client, collection, condition, payload)
+    async def _served(self, books: Sequence[BookId]) -> Sequence[ServedBook]:
+        await self._check_version()
+        return await self._catalogue.served(books)
+
+    async def _get(self, book: BookId) -> ServedBook:
+        (served,) = await self._served([book])
+        return served
+
+    async def _check_version(self) -> None:
+        if not self._version_is_checked:
+            check_version(self._address, (await self._client.info()).version)
+            self._version_is_checked = True
 
 
 def _scopes(books: Sequence[ServedBook]) -> dict[int, dict[str, BookId]]:
     """The books' current generations by dimension: each dimension is a collection."""
     scopes: dict[int, dict[str, BookId]] = defaultdict(dict)
     for one in books:
-        scopes[one.current.dimension][one.current.key] = one.manifest.book
+        scopes[one.manifest.dimension][one.current.key] = one.manifest.book
     return scopes

@@ -25,8 +25,8 @@ class CollectionMissing(StorageError):
     """The collection was deleted, or the server's storage was replaced."""
 
 
-OLDEST = (1, 16)
-"""The first version with conditional updates of points, which the records of books need."""
+OLDEST = (1, 19)
+"""The first version that counts document frequencies in the books searched (`idf.corpus`)."""
 
 _NEWEST_MAJOR = 1
 

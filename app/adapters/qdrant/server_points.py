@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from array import array
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.contents import checksum
 from app.adapters.qdrant.payload import (
     DENSE,
     SPARSE,
@@ -18,7 +18,7 @@ from app.adapters.qdrant.payload import (
     keyword_conditions,
     to_payload,
 )
-from app.adapters.qdrant.server_schema import (
+from app.adapters.qdrant.server_collections import (
     BATCH,
     GENERATION_FIELD,
     PAGE,
@@ -49,6 +49,20 @@ def _mask(generation: str) -> int:
     return int.from_bytes(blake2b(generation.encode(), digest_size=16).digest(), "big")
 
 
+def checksum(point: IndexPoint) -> str:
+    """Return a 128-bit hash of the chunk with its id, the sparse vector, and the signs of the dense
+    one, in hex.
+
+    Stores scale dense vectors to length 1 and sort the terms of sparse ones; both keep the hash.
+    """
+    digest = blake2b(repr(point.chunk).encode(), digest_size=16)
+    terms = sorted(zip(point.sparse.indices, point.sparse.values, strict=True))
+    digest.update(array("I", [term for term, _ in terms]).tobytes())
+    digest.update(array("f", [value for _, value in terms]).tobytes())
+    digest.update(bytes(value > 0 for value in point.dense))
+    return digest.hexdigest()
+
+
 Scope = Mapping[str, BookId]
 """The generations that are searched in one collection, and the book of each."""
 
@@ -65,16 +79,13 @@ async def search_points(
     filter: SearchFilter,
     options: ServerOptions,
 ) -> Candidates:
-    """Return the best points by each vector that is not None, in one request.
-
-    The values of `sparse` are multiplied by the idf.
-    """
+    """Return the best points by each vector that is not None, in one request."""
     requests = {}
     if dense is not None:
         params = search_params(options)
         requests["dense"] = models.QueryRequest(query=dense.tolist(), using=DENSE, params=params)
     if sparse is not None:
-        requests["sparse"] = models.QueryRequest(query=_sparse(sparse), using=SPARSE)
+        requests["sparse"] = _bm25_request(scope, sparse)
     for request in requests.values():
         request.filter = condition_of(scope, filter)
         request.limit = limit
@@ -90,6 +101,14 @@ async def search_points(
     return Candidates(**hits)
 
 
+def _bm25_request(scope: Scope, sparse: SparseVector) -> models.QueryRequest:
+    """Request whose document frequencies are those of the scope."""
+    corpus = models.IdfCorpusParams(corpus=condition_of(scope))
+    return models.QueryRequest(
+        query=_sparse(sparse), using=SPARSE, params=models.SearchParams(idf=corpus)
+    )
+
+
 def _sparse(vector: SparseVector) -> models.SparseVector:
     return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
 
@@ -100,26 +119,16 @@ def _scored(point: models.ScoredPoint, scope: Scope) -> ScoredId:
 
 
 async def best_scores(
-    client: AsyncQdrantClient, collection: str, scope: Scope, terms: Mapping[int, float]
+    client: AsyncQdrantClient, collection: str, scope: Scope, terms: Sequence[int]
 ) -> list[float]:
-    """Return the highest BM25 score of any point for each single term; 0 if no point has it.
-
-    `terms` maps term ids to their idf.
-    """
-    requests = [
-        models.QueryRequest(
-            query=models.SparseVector(indices=[term], values=[inverse]),
-            using=SPARSE,
-            filter=condition_of(scope),
-            limit=1,
-            with_payload=False,
-        )
-        for term, inverse in terms.items()
-    ]
+    """Return the highest BM25 score of any point for each single term; 0 if no point has it."""
     scores: list[float] = []
-    for start in range(0, len(requests), SEARCHES):
-        some = requests[start : start + SEARCHES]
-        answers = await client.query_batch_points(collection, some)
+    for start in range(0, len(terms), SEARCHES):
+        some = terms[start : start + SEARCHES]
+        requests = [_bm25_request(scope, SparseVector((term,), (1.0,))) for term in some]
+        for request in requests:
+            request.filter, request.limit, request.with_payload = condition_of(scope), 1, False
+        answers = await client.query_batch_points(collection, requests)
         scores += [answer.points[0].score if answer.points else 0.0 for answer in answers]
     return scores
 

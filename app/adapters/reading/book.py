@@ -23,6 +23,7 @@ from app.services.gc_control import paused_gc
 from app.services.phases import Advance, ignore
 
 _SINGLE_FILES = (".md", ".mdx", ".markdown", ".mdown", ".ipynb", ".txt", *PAGE_SUFFIXES)
+_HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?", re.I)
 _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
 _SAMPLE = 300
@@ -68,6 +69,8 @@ def read_book(
     documents = list(reader.read(opened, advance))
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
+    if isinstance(opened, SitePages):
+        documents = reader.without_boilerplate(documents)
     included = {name: files.text(name) for name in files.partials}
     for name, text in included.items():
         reader.warn_of_injections(text, name)
@@ -137,12 +140,19 @@ def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edit
 
 def _existing(folder: Path) -> Path:
     if not folder.exists():
-        message = "no such file or folder: give the path of the book's folder"
+        site = f" or, for a site, https://{folder}" if _is_host(folder) else ""
+        message = f"no such file or folder: give the path of the book's folder{site}"
         raise BookError(message, str(folder))
     if folder.is_file() and folder.suffix.lower() not in _SINGLE_FILES:
         message = "not a page: give Markdown, a notebook, HTML, or a folder of them"
         raise BookError(message, str(folder))
     return folder.resolve() if folder.is_symlink() and folder.is_file() else folder
+
+
+def _is_host(path: Path) -> bool:
+    """Whether a path looks like a web address without its scheme."""
+    host = path.parts[0] if path.parts else ""
+    return bool(_HOST.fullmatch(host)) and not host.lower().endswith(_SINGLE_FILES)
 
 
 def book_name(folder: Path) -> str:

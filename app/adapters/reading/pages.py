@@ -9,6 +9,7 @@ from functools import partial
 from lxml.html import HtmlElement
 
 from app.adapters.reading.blocks import page_drafts
+from app.adapters.reading.boilerplate import without_boilerplate
 from app.adapters.reading.documents import PageInfo, build_document
 from app.adapters.reading.drafts import Draft
 from app.adapters.reading.images import resolve_images
@@ -57,6 +58,14 @@ class PageReader:
         if empty:
             message = f"{counted(empty)} without text if scripts do not run"
             self._warnings.append(SourceWarning(message, empty[0], 0))
+
+    def without_boilerplate(self, pages: Sequence[Document]) -> list[Document]:
+        """Leave out what stands around the content of most pages, with one warning."""
+        kept, count = without_boilerplate(pages)
+        if count:
+            message = f"{count:,} blocks left out that most pages begin or end with"
+            self._warnings.append(SourceWarning(message, pages[0].file, 0))
+        return kept
 
     def _refused(self, error: FileRefused, file: str) -> None:
         if not self.skip_refused:

@@ -1,0 +1,161 @@
+"""The collections of one prefix on a server, created when first needed.
+
+`<prefix>~books` has the records (`server_records`), `<prefix>~<dimension>` the points of all books
+with vectors of this dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from qdrant_client import AsyncQdrantClient, models
+
+from app.adapters.qdrant.payload import (
+    DENSE,
+    INTEGER_FIELDS,
+    KEYWORD_FIELDS,
+    SPARSE,
+    TENANT_FIELD,
+)
+from app.adapters.qdrant.server_errors import CollectionExists
+
+GENERATION_FIELD = "generation"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """The defaults fit one node. For high availability use 3 nodes and 2 replicas."""
+
+    replicas: int = 1
+    quantization: Literal["none", "int8"] = "none"
+    """int8 takes a quarter of the memory: the original vectors are on disk, and the best candidates
+    are rescored with them."""
+
+
+BATCH = 256
+"""Points in one upsert: about 5 MB of JSON at 1,024 dimensions, under the server's 32 MB."""
+
+PAGE = 1_000
+"""Points in one page of a scroll."""
+
+SEARCHES = 64
+"""Searches in one request."""
+
+_STRICT_MODE = models.StrictModeConfig(
+    enabled=True,
+    unindexed_filtering_retrieve=False,
+    unindexed_filtering_update=False,
+    max_query_limit=PAGE,
+    upsert_max_batchsize=BATCH,
+    search_max_batchsize=SEARCHES,
+    filter_max_conditions=64,
+)
+"""The server refuses filters on fields without an index, and requests above these limits."""
+
+_INT8 = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
+
+
+class Collections:
+    """Names, creation and deletions of the collections."""
+
+    def __init__(self, client: AsyncQdrantClient, prefix: str, options: ServerOptions) -> None:
+        """No request is sent yet."""
+        self._client = client
+        self._prefix = prefix
+        self.options = options
+
+    @property
+    def books(self) -> str:
+        return f"{self._prefix}~books"
+
+    def points(self, dimension: int) -> str:
+        return f"{self._prefix}~{dimension}"
+
+    async def delete_points(self, condition: models.Filter) -> None:
+        """Delete the points of any dimension that match."""
+        start = f"{self._prefix}~"
+        for one in (await self._client.get_collections()).collections:
+            if one.name.startswith(start) and one.name.removeprefix(start).isdigit():
+                await self._client.delete(one.name, points_selector=condition, wait=True)
+
+    async def create(self, dimension: int) -> None:
+        """Create the two collections and their indexes where they are missing. StorageError."""
+        await self._create(
+            self.books,
+            dict.fromkeys(("book", "revision"), models.PayloadSchemaType.KEYWORD),
+            vectors_config={},
+            # If fewer replicas than this factor accept a write, Qdrant reports an error but keeps
+            # the write on those that did. With 1, replicas that failed are disabled instead, so two
+            # replicas of a record never differ.
+            write_consistency_factor=1,
+        )
+        await self._create(
+            self.points(dimension),
+            _points_indexes(),
+            vectors_config={DENSE: _vector_params(dimension, self.options)},
+            sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+            # One HNSW graph for each book, and one over all for questions without a book.
+            hnsw_config=models.HnswConfigDiff(m=16, payload_m=16),
+            # Writes go on while a node of two replicas is lost; of three, two agree.
+            write_consistency_factor=(self.options.replicas + 1) // 2,
+        )
+
+    async def _create(
+        self,
+        name: str,
+        indexes: Mapping[str, models.PayloadSchemaType | models.PayloadSchemaParams],
+        **layout: Any,  # noqa: ANN401 - arguments of `create_collection`
+    ) -> None:
+        if not await self._client.collection_exists(name):
+            # Suppressed: another process was first.
+            with suppress(CollectionExists):
+                await self._client.create_collection(
+                    name,
+                    shard_number=1,  # document frequencies are counted in each shard
+                    replication_factor=self.options.replicas,
+                    strict_mode_config=_STRICT_MODE,
+                    **layout,
+                )
+        present = (await self._client.get_collection(name)).payload_schema or {}
+        for field, schema in indexes.items():
+            if field not in present:
+                await self._client.create_payload_index(name, field, field_schema=schema, wait=True)
+
+
+def _points_indexes() -> dict[str, models.PayloadSchemaParams]:
+    """Payload indexes: the tenant key alone has an HNSW graph for each value, that is, each book.
+
+    The other fields filter within a book: few enough points match to compare them all.
+    """
+    keyword, integer = models.KeywordIndexType.KEYWORD, models.IntegerIndexType.INTEGER
+    tenant = models.KeywordIndexParams(type=keyword, is_tenant=True)
+    other = models.KeywordIndexParams(type=keyword, enable_hnsw=False)
+    number = models.IntegerIndexParams(type=integer, enable_hnsw=False)
+    indexes: dict[str, models.PayloadSchemaParams] = {TENANT_FIELD: tenant}
+    indexes |= dict.fromkeys((GENERATION_FIELD, *KEYWORD_FIELDS), other)
+    return indexes | dict.fromkeys(INTEGER_FIELDS, number)
+
+
+def match_any(field: str, values: Sequence[str]) -> models.FieldCondition:
+    return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))
+
+
+def _vector_params(dimension: int, options: ServerOptions) -> models.VectorParams:
+    quantized = options.quantization == "int8"
+    return models.VectorParams(
+        size=dimension,
+        distance=models.Distance.COSINE,
+        on_disk=quantized,
+        quantization_config=models.ScalarQuantization(scalar=_INT8) if quantized else None,
+    )
+
+
+def search_params(options: ServerOptions) -> models.SearchParams | None:
+    if options.quantization == "none":
+        return None
+    return models.SearchParams(
+        quantization=models.QuantizationSearchParams(rescore=True, oversampling=2.0)
+    )
