@@ -17,7 +17,6 @@ from app.adapters.qdrant.payload import index_point
 from app.adapters.qdrant.server_collections import (
     GENERATION_FIELD,
     PAGE,
-    SEARCHES,
     Collections,
     match_any,
 )
@@ -28,6 +27,9 @@ from app.domain.errors import IndexUnreadable, StorageError
 
 _SAMPLE = 8
 """Points of a generation that are read in a comparison."""
+
+_SAMPLED = 64
+"""Maximum number of generations of which a sample is read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class GenerationChecks:
 
     async def _misread(self, collection: str, generations: _Generations) -> dict[str, str]:
         """Read a sample of each generation; of many generations, a random choice."""
-        keys = random.sample(list(generations), min(len(generations), SEARCHES))
+        keys = random.sample(list(generations), min(len(generations), _SAMPLED))
         requests = [
             models.QueryRequest(
                 query=models.SampleQuery(sample=models.Sample.RANDOM),
