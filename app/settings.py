@@ -139,9 +139,6 @@ class Settings(BaseSettings):
     budget_month: float | None = Field(None, ge=0)
     """The same per calendar month in UTC."""
 
-    question_log_url: SecretStr | None = None
-    """SQLAlchemy URL of the question log, such as `postgresql://user:password@host/name`; None: a
-    SQLite file in `home`."""
     question_log_days: int = Field(0, ge=0)
     """Days that readers' questions are kept for the owner, without personal data; 0: they are not
     logged, and readers cannot give feedback."""

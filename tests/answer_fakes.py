@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.sentences import split_sentences
-from app.domain.answer import AnswerMode, Usage
+from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, extract
@@ -17,6 +17,13 @@ from app.domain.answering.relevance import Relevance
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
+from app.domain.generated_text.events import (
+    GeneratedCitation,
+    GeneratedEnd,
+    GeneratedText,
+    GeneratorEvent,
+    TextDiscarded,
+)
 from app.domain.retrieval.query import ContextPassage, SearchQuery, Turn
 from app.domain.retrieval.standalone import Standalone
 from app.domain.search_text import search_text
@@ -26,17 +33,9 @@ from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
+from app.services.extractive_answers import ExtractAnswer
 from app.services.feature_reranker import FeatureReranker
-from app.services.generators import (
-    ExtractiveGenerator,
-    GeneratedCitation,
-    GeneratedEnd,
-    GeneratedText,
-    GenerationRequest,
-    Generator,
-    GeneratorEvent,
-    TextDiscarded,
-)
+from app.services.generators import GenerationRequest, Generator
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import VectorIndex
@@ -44,6 +43,7 @@ from app.services.quote_links import LinkQuotes
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.vocabulary import BookVocabulary
+from app.services.write_answer import WriteAnswer
 from tests.retrieval_fakes import (
     FakeEmbedder,
     FakeIndex,
@@ -194,23 +194,21 @@ def answering_over(
     lexical, bounds = retriever.analysis.lexical, retriever.analysis.bounds
     vectors = similarity_encoder()
     reranker = FeatureReranker(lexical.ordered_terms, vectors)
-    scorer = AnswerabilityScorer(vectors, reranker.terms_of)
-    extractive = ExtractiveGenerator(split_sentences, scorer.similarity)
+    vocabulary = BookVocabulary(index, lexical, bounds, lambda text: len(text.split()))
+    scorer = AnswerabilityScorer(vectors, reranker.terms_of, vocabulary.is_common)
     consult = ConsultBook(
         retrieve=retriever,
         places=PageLocator(index),
         scorer=scorer,
         refusal_policy=RefusalPolicy(refusal_threshold, answer_threshold),
-        vocabulary=BookVocabulary(index, lexical, bounds, lambda text: len(text.split())),
+        vocabulary=vocabulary,
     )
     return AnswerQuestion(
         consult=consult,
         chapters=ConsultChapters(
             index, consult, LookUpTerms(index), split_sentences, lambda text: len(text.split())
         ),
-        generator=extractive,
-        extractive=extractive,
-        split_sentences=split_sentences,
+        write=WriteAnswer(ExtractAnswer(split_sentences, scorer.similarity)),
         links=LinkQuotes(index),
         figures=ShowFigures(index),
         count_tokens=lambda text: len(text.split()),
@@ -235,7 +233,7 @@ class FakeGenerator:
     steps: Sequence[Step]
     ends: bool = True
     finish_reason: str = "COMPLETE"
-    degraded: str = ""
+    truncated: bool = False
     closed: bool = False
     questions: list[str] = field(default_factory=list)
     contexts: list[Sequence[ContextPassage]] = field(default_factory=list)
@@ -243,10 +241,6 @@ class FakeGenerator:
     @property
     def model(self) -> str:
         return "fake-model"
-
-    @property
-    def mode(self) -> AnswerMode:
-        return AnswerMode.GENERATED
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         self.questions.append(request.question)
@@ -262,7 +256,7 @@ class FakeGenerator:
                 else:
                     yield GeneratedCitation(*step)
             if self.ends:
-                yield GeneratedEnd(Usage(10, 5), self.finish_reason, degraded=self.degraded)
+                yield GeneratedEnd(Usage(10, 5), self.finish_reason, truncated=self.truncated)
         finally:
             self.closed = True
 

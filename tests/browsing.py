@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect
 
 from app.api.events import ChatEvents
 from app.api.problems import ErrorEvent
-from app.domain.answer import AnswerEvent
+from app.domain.answer import (
+    Answer,
+    AnswerEvent,
+    AnswerMode,
+    Citation,
+    Finished,
+    Started,
+    TextDelta,
+)
+from app.domain.book_id import BookId
 
 CHROMIUM = next(
     (
@@ -83,6 +93,19 @@ def fulfill(page: Page, *events: AnswerEvent | ErrorEvent) -> None:
 def stream(route: Route, *events: AnswerEvent | ErrorEvent) -> None:
     body = b"".join(frame for event in events for frame in ChatEvents().frames(event))
     route.fulfill(status=200, content_type="text/event-stream", body=body)
+
+
+def reply(page: Page, text: str, mode: AnswerMode = AnswerMode.GENERATED, **fields: object) -> None:
+    """Answer the page's questions with this text instead of the server's."""
+    answer = Answer(text, mode, **fields)  # type: ignore[arg-type]
+    started = Started(mode, answer.sources, answer.confidence)
+    fulfill(page, started, TextDelta(text), Finished(answer))
+
+
+def claim(end: int, url: str = "/docs/a", quote: str = "q", **changes: object) -> Citation:
+    """Return a citation of an answer's beginning."""
+    place = (1, 0, end, "p-1", url, "T", ("T",), quote, BookId(BOOK), "f.md", ())
+    return replace(Citation(*place), **changes)  # type: ignore[arg-type]
 
 
 def turn(question: str = "Question", **answer: object) -> dict[str, object]:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import cohere
 import httpx
 
-from app.adapters.cohere.client import CohereClient, open_client
-from app.adapters.cohere.embedder import ATTEMPT_SECONDS, QUESTION_SECONDS, CohereEmbedder
-from app.adapters.cohere.limiter import RateLimiter
+from app.adapters.providers.cohere_client import CohereClient, open_client
+from app.adapters.providers.cohere_embedder import ATTEMPT_SECONDS, QUESTION_SECONDS, CohereEmbedder
 from app.domain.cost import RateLimits
-from app.services.provider_calls import ProviderCalls
+from app.services.rate_limiter import RateLimiter
 from tests.cohere_double import CohereDouble
 from tests.provider_fakes import free_calls
 from tests.virtual_clock import VirtualClock
@@ -59,7 +58,6 @@ class World:
         *,
         model: str = "embed-v4.0",
         dimension: int = 256,
-        provider: ProviderCalls | None = None,
         question_seconds: float = QUESTION_SECONDS,
         attempt_seconds: float = ATTEMPT_SECONDS,
         batch_tokens: int = 48_000,
@@ -67,8 +65,7 @@ class World:
     ) -> CohereEmbedder:
         return CohereEmbedder(
             self.client.sdk,
-            limiter or unlimited(),
-            provider or free_calls(),
+            free_calls(limiter=limiter or unlimited()),
             count_tokens,
             model=model,
             dimension=dimension,

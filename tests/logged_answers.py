@@ -12,18 +12,10 @@ from app.settings import Settings
 
 
 def found(settings: Settings, selected: Selected = Selected()) -> list[LoggedAnswer]:  # noqa: B008
-    store = question_store(settings)
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(asyncio.run, store.find(selected)).result()
-    finally:
-        store.close()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, question_store(settings).find(selected)).result()
 
 
 def deleted(settings: Settings, selected: Selected) -> int:
-    store = question_store(settings)
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(asyncio.run, store.delete(selected)).result()
-    finally:
-        store.close()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, question_store(settings).delete(selected)).result()

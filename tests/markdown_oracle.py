@@ -13,23 +13,22 @@ _RENDERERS = (
 )
 
 
-def live_parts(text: str, allowed: Collection[str]) -> list[str]:
+def live_parts(text: str) -> list[str]:
     """Whatever would lead elsewhere, load or be HTML by CommonMark or as GitHub reads it.
 
     A bare name that some renderers link, `main.rs`, is not of the answer's making.
     """
-    return [part for renderer in _RENDERERS for part in _live(renderer, text, allowed)]
+    return [part for renderer in _RENDERERS for part in _live(renderer, text)]
 
 
-def _live(renderer: MarkdownIt, text: str, allowed: Collection[str]) -> Iterator[str]:
+def _live(renderer: MarkdownIt, text: str) -> Iterator[str]:
     environment: dict[str, object] = {}
-    known = {renderer.normalizeLink(url) for url in allowed}
     for token in _all(renderer.parse(text, environment)):
         if token.type in {"html_block", "html_inline", "image"}:
             yield f"{token.type}: {token.content}"
         elif token.type == "link_open":
             url = str(token.attrs["href"])
-            if url not in known and not _is_bare_name(token, url):
+            if not _is_bare_name(token, url):
                 yield f"link: {url}"
     if environment.get("references"):
         yield f"definitions: {environment['references']}"

@@ -14,13 +14,16 @@ from app.bootstrap import providers
 from app.domain.cost import Price
 from app.services.budget import Budget
 from app.services.provider_calls import ProviderCalls
+from app.services.rate_limiter import RateLimiter
 from app.services.resilience import CircuitBreaker
 
 
-def free_calls(breaker: CircuitBreaker | None = None) -> ProviderCalls:
-    """Without limits, and without a file: what is free is not counted."""
+def free_calls(
+    breaker: CircuitBreaker | None = None, limiter: RateLimiter | None = None
+) -> ProviderCalls:
+    """Without a budget, and without a file: what is free is not counted."""
     budget = Budget(SqliteSpending(Path("never-written")), None, None)
-    return ProviderCalls(budget, Price(), breaker or CircuitBreaker("the provider"))
+    return ProviderCalls(budget, Price(), breaker or CircuitBreaker("the provider"), limiter)
 
 
 @contextmanager

@@ -15,10 +15,11 @@ import uvicorn
 
 from app.api.server import configured
 from app.bootstrap.application import Application, application
-from app.domain.answer import AnswerMode, Usage
+from app.domain.answer import Usage
+from app.domain.generated_text.events import GeneratedEnd, GeneratedText, GeneratorEvent
 from app.domain.retrieval.query import Turn
 from app.main import OpenApplication, create_app
-from app.services.generators import GeneratedEnd, GeneratedText, GenerationRequest, GeneratorEvent
+from app.services.generators import GenerationRequest
 from app.services.ingest import IngestRequest
 from app.services.phases import Phases
 from app.settings import Settings
@@ -101,10 +102,6 @@ class ScriptedGenerator:
         # Fresh ones: an answer of before may still be on its way out.
         self.hanging, self.cancelled = threading.Event(), threading.Event()
         self.histories.clear()
-
-    @property
-    def mode(self) -> AnswerMode:
-        return AnswerMode.GENERATED
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         self.histories.append(request.history)

@@ -7,21 +7,21 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi.responses import HTMLResponse
 
 from app.api.keys import AdminKey, allowed
-from app.api.report_formats import gap_issues, page_policy, report_csv, report_html, report_json
+from app.api.report_formats import page_policy, report_html, report_json
 from app.api.requests import BookName
 from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, AnswerNotFound, BookNotFound
-from app.domain.owner_report import MOST_DAYS, OwnerReport
+from app.domain.owner_report import OwnerReport
 from app.domain.site_key import SiteKey
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 
-Days = Annotated[int, Query(ge=1, le=MOST_DAYS)]
+Days = Annotated[int, Query(ge=1, le=366)]
 
 
 async def _report(
@@ -58,21 +58,6 @@ async def page(report: Report, key: AdminKey, rag: Rag, days: Days = 30) -> Resp
     return HTMLResponse(report_html(report, books=books, days=days), headers=headers)
 
 
-@router.get("/report.csv")
-async def table(report: Report) -> Response:
-    return _download(report_csv(report), "text/csv", f"{report.book}.csv")
-
-
 @router.get("/report.json")
 async def as_json(report: Report) -> Response:
-    return _download(report_json(report), "application/json", f"{report.book}.json")
-
-
-@router.get("/gaps.md")
-async def gaps(report: Report) -> Response:
-    return _download(gap_issues(report), "text/markdown", f"{report.book}-gaps.md")
-
-
-def _download(text: str, kind: str, name: str) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return PlainTextResponse(text, media_type=kind, headers=headers)
+    return Response(report_json(report), media_type="application/json")

@@ -80,7 +80,9 @@ class ReadyBody(Body):
                 fault=await rag.embedder_fault() or None,
             ),
             generator=GeneratorBody(
-                mode=rag.generator.mode, model=rag.generator.model or None, fault=model_fault
+                mode=AnswerMode.GENERATED if rag.answer.model else AnswerMode.EXTRACTIVE,
+                model=rag.answer.model or None,
+                fault=model_fault,
             ),
             disk=DiskBody.model_validate({"fault": (await rag.disk()).fault or None}),
         )

@@ -25,6 +25,10 @@ SHUTDOWN_SECONDS = 20
 """Time that running answers get when the server stops; then uvicorn cancels them, and they end
 with an error."""
 
+HEALTH_SECONDS = 60
+"""A worker that does not answer its supervisor for so long is replaced; on a busy machine the start
+of one takes ten."""
+
 
 def configured(web: FastAPI | str, settings: Settings) -> uvicorn.Config:
     """Return the server's configuration for an application, or for the name of its factory.
@@ -49,6 +53,7 @@ def configured(web: FastAPI | str, settings: Settings) -> uvicorn.Config:
         limit_concurrency=max(2, min(MAX_CONNECTIONS, raised_descriptor_limit() // 2)),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        timeout_worker_healthcheck=HEALTH_SECONDS,
         h11_max_incomplete_event_size=MAX_HEAD_BYTES,
     )
 

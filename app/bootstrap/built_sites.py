@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-import httpx
-
-from app.adapters.reading.built_site import FolderSite, WebSite
+from app.adapters.reading.built_site import page_at
 from app.adapters.reading.source_files import SourceFiles
+from app.bootstrap.books import fetched
 from app.domain.errors import InputError
-from app.domain.urls import checked_base_url
-from app.services.check_links import BuiltSite
+from app.domain.page_text import BuiltPage
+from app.settings import Settings
 
 
-@asynccontextmanager
-async def built_site(location: str, base_url: str) -> AsyncIterator[BuiltSite]:
-    """Open a site at a URL or in a folder. InputError if it is neither."""
+async def built_site(
+    location: str, base_url: str, settings: Settings
+) -> Callable[[str], BuiltPage | None]:
+    """Return what finds the page of a URL on a site in a folder or at an address, which is fetched.
+
+    InputError if it is neither, or cannot be fetched.
+    """
     folder = Path(location)
     if "://" in location:
-        async with httpx.AsyncClient() as client:
-            yield WebSite(client, checked_base_url(location), base_url)
-    elif await asyncio.to_thread(folder.is_dir):
-        yield FolderSite(SourceFiles(folder), base_url)
-    else:
+        # It may be a preview on the author's machine.
+        folder = (await fetched(location, settings, allow_private=True)).folder
+    elif not folder.is_dir():
         message = (
             f"{location}: neither a folder nor an http or https URL; give the folder of the built "
             "site, or its address"
         )
         raise InputError(message)
+    return partial(page_at, SourceFiles(folder), base_url)

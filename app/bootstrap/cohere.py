@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from app.adapters.cohere.client import CohereClient, open_client
-from app.adapters.cohere.embedder import CohereEmbedder, dimension_of
-from app.adapters.cohere.generator import CohereGenerator
-from app.adapters.cohere.limiter import EMBED_LIMITS, RateLimiter
-from app.adapters.cohere.reranker import CohereReranker
+from app.adapters.providers.cohere_chat import CohereGenerator
+from app.adapters.providers.cohere_client import CohereClient, open_client
+from app.adapters.providers.cohere_embedder import EMBED_LIMITS, CohereEmbedder, dimension_of
+from app.adapters.providers.cohere_reranker import CohereReranker
 from app.adapters.tokens import token_counter
 from app.bootstrap.providers import CohereParts, Providers
+from app.services.rate_limiter import RateLimiter
 
 
 async def open_cohere(providers: Providers, key: str) -> CohereParts:
@@ -30,24 +30,21 @@ async def open_cohere(providers: Providers, key: str) -> CohereParts:
 
 def _reranker(providers: Providers, client: CohereClient) -> CohereReranker:
     model = providers.settings.cohere_rerank_model
-    return CohereReranker(
-        client.sdk,
-        providers.calls("reranker", "Cohere's rerank", model),
-        token_counter(),
-        model,
-    )
+    calls = providers.calls("reranker", "Cohere's rerank", model)
+    return CohereReranker(client.sdk, calls, token_counter(), model)
 
 
 def _embedder(providers: Providers, client: CohereClient) -> CohereEmbedder:
     settings = providers.settings
     models = [one.strip() for one in settings.cohere_embed_model.split(",")]
+    limiter = RateLimiter(EMBED_LIMITS[settings.cohere_tier])
     # Each model has its own price. The last of the two breakers is that of questions.
     documents, asking = (
-        providers.calls("embedder", "Cohere's embed", one) for one in (models[0], models[-1])
+        providers.calls("embedder", "Cohere's embed", one, limiter=limiter)
+        for one in (models[0], models[-1])
     )
     return CohereEmbedder(
         client.sdk,
-        RateLimiter(EMBED_LIMITS[settings.cohere_tier]),
         documents,
         token_counter(),
         model=models[0],

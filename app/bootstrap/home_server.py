@@ -50,7 +50,7 @@ async def _listens(port: int) -> bool:
 async def _models(base_url: str) -> list[str]:
     """Return the models of the server that write; none if it is no model server."""
     # The import of an HTTP client takes a tenth of a second.
-    from app.adapters.openai_generator import listed_models, open_server  # noqa: PLC0415
+    from app.adapters.providers.openai_chat import listed_models, open_server  # noqa: PLC0415
 
     try:
         async with open_server(base_url, None) as client:

@@ -21,16 +21,17 @@ from app.domain.cost import Price, Tariff
 from app.domain.errors import ConfigError
 from app.services.budget import Budget
 from app.services.cross_lingual import CrossLingualScorer
-from app.services.generators import ParagraphScorer
+from app.services.extractive_answers import ParagraphScorer
 from app.services.ports import Embedder, Reranker
 from app.services.provider_calls import ProviderCalls
+from app.services.rate_limiter import RateLimiter
 from app.services.resilience import CircuitBreaker
 from app.settings import SMALL_CONTEXT, Settings
 
 if TYPE_CHECKING:
-    from app.adapters.cohere.embedder import CohereEmbedder
-    from app.adapters.cohere.generator import CohereGenerator
-    from app.adapters.openai_generator import OpenAIGenerator
+    from app.adapters.providers.cohere_chat import CohereGenerator
+    from app.adapters.providers.cohere_embedder import CohereEmbedder
+    from app.adapters.providers.openai_chat import OpenAIGenerator
 
 _log = logging.getLogger(__name__)
 
@@ -64,14 +65,21 @@ class Providers:
         store = SqliteSpending(settings.home / "spending.sqlite")
         return cls(settings, Budget(store, settings.budget_day, settings.budget_month), stack)
 
-    def calls(self, role: str, name: str, model: str, price: Price | None = None) -> ProviderCalls:
+    def calls(
+        self,
+        role: str,
+        name: str,
+        model: str,
+        price: Price | None = None,
+        limiter: RateLimiter | None = None,
+    ) -> ProviderCalls:
         """Return the calls to `model`. ConfigError if a limit needs its price."""
         price = price or self.settings.price(model)
         if price is None and self.budget.limited:
             message = f"a budget needs the price of {model}: set RAG_PRICES"
             raise ConfigError(message)
         self.breakers[role] = CircuitBreaker(name)
-        return ProviderCalls(self.budget, price or Price(), self.breakers[role])
+        return ProviderCalls(self.budget, price or Price(), self.breakers[role], limiter)
 
     def chat(
         self, name: str, model: str, price: Price | None = None
@@ -164,7 +172,10 @@ async def pick_language_model(
 async def _open_server(
     providers: Providers, server: HomeServer, calls: tuple[ProviderCalls, ProviderCalls]
 ) -> LanguageModel:
-    from app.adapters.openai_generator import OpenAIGenerator, open_server  # noqa: PLC0415
+    from app.adapters.providers.openai_chat import (  # noqa: PLC0415
+        OpenAIGenerator,
+        open_server,
+    )
 
     settings = providers.settings
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None

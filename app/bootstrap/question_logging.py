@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
 
+from app.adapters.sqlite.question_log import SqliteQuestionLog
 from app.adapters.vectors import cluster, inner_products
 from app.bootstrap.providers import local_embedder
 from app.bootstrap.storage import open_index
@@ -17,18 +17,9 @@ from app.services.report_questions import ReportQuestions
 from app.services.similarity import SimilarityEncoder
 from app.settings import Settings
 
-if TYPE_CHECKING:
-    from app.adapters.question_store import SqlQuestionStore
 
-
-def question_store(settings: Settings) -> SqlQuestionStore:
-    """Open the database that the settings name. Raises ConfigError."""
-    # The import takes 0.5 s, so it is delayed until the log is used.
-    from app.adapters.question_store import SqlQuestionStore, store_url  # noqa: PLC0415
-
-    url = settings.question_log_url
-    text = url.get_secret_value() if url else None
-    return SqlQuestionStore(store_url(text, settings.home / "questions.sqlite"))
+def question_store(settings: Settings) -> SqliteQuestionLog:
+    return SqliteQuestionLog(settings.home / "questions.sqlite")
 
 
 def question_reports(store: QuestionStore, index: BookStore) -> ReportQuestions:
@@ -46,8 +37,7 @@ async def question_log(settings: Settings) -> AsyncIterator[QuestionLog | None]:
     if not settings.question_log_days:
         yield None
         return
-    store = question_store(settings)
-    log = QuestionLog(store, settings.question_log_days)
+    log = QuestionLog(question_store(settings), settings.question_log_days)
     writer = asyncio.create_task(log.write())
     try:
         yield log
@@ -56,15 +46,10 @@ async def question_log(settings: Settings) -> AsyncIterator[QuestionLog | None]:
         writer.cancel()
         with suppress(asyncio.CancelledError):
             await writer
-        store.close()
 
 
 @asynccontextmanager
 async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
     """Open the question log and the index for a report."""
-    store = question_store(settings)
-    try:
-        async with open_index(settings) as index:
-            yield question_reports(store, index)
-    finally:
-        store.close()
+    async with open_index(settings) as index:
+        yield question_reports(question_store(settings), index)

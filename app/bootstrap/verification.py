@@ -16,14 +16,10 @@ from app.settings import Settings
 @asynccontextmanager
 async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
     """Open index, ledgers, cache, keys and question log, without an embedder."""
-    questions = question_store(settings)
     shared = {
         "cache": SqliteEmbeddingCache(settings.home / "embeddings.sqlite").faults,
         "keys": site_keys(settings).faults,
-        "question log": questions.faults,
+        "question log": question_store(settings).faults,
     }
-    try:
-        async with open_index(settings) as index:
-            yield VerifyBooks(index, ledger_store(settings), shared)
-    finally:
-        questions.close()
+    async with open_index(settings) as index:
+        yield VerifyBooks(index, ledger_store(settings), shared)

@@ -82,8 +82,7 @@ async def links(
 
 async def _check(settings: Settings, book: str, location: str, *, json: bool) -> int:
     base_url, found = await _links(settings, book)
-    async with built_site(location, base_url) as site:
-        checked = await check_links(found, site)
+    checked = check_links(found, await built_site(location, base_url, settings))
     for miss in checked.misses:
         if json:
             print_json(asdict(miss))

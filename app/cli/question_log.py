@@ -11,7 +11,7 @@ from typing import Annotated
 
 from typer import Option
 
-from app.api.report_formats import gap_issues, report_csv, report_html, report_json
+from app.api.report_formats import report_html, report_json
 from app.bootstrap.question_logging import reports
 from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import print_json
@@ -35,12 +35,7 @@ commands = group()
 class Form(StrEnum):
     TEXT = "text"
     HTML = "html"
-    CSV = "csv"
-    ISSUES = "issues"
     QUESTIONS = "questions"
-
-
-_RENDERED = {Form.HTML: report_html, Form.CSV: report_csv, Form.ISSUES: gap_issues}
 
 
 def moment(text: str) -> datetime:
@@ -65,13 +60,13 @@ async def report(
     since: Annotated[str, Option(metavar="TIME", help="30d, 12h, 4w or a date.")] = "30d",
     form: Annotated[
         Form,
-        Option("--as", help="issues: a text for each gap; questions: in the format of `eval`."),
+        Option("--as", help="html: a page; questions: in the format of `eval`."),
     ] = Form.TEXT,
     json: Json = False,
 ) -> None:
     """Print what readers ask a book, from the question log: questions without an answer, and most.
 
-    --as html and --json also have paragraphs, chapters, and the latency and cost of each day.
+    --as html and --json also have the paragraphs.
     """
     start = moment(since)
     async with reports(settings) as use_case:
@@ -83,10 +78,10 @@ async def report(
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
     if json:
         print(report_json(found))
-    elif form is Form.TEXT:
-        print("\n".join(_lines(found)))
+    elif form is Form.HTML:
+        print(report_html(found), end="")
     else:
-        print(_RENDERED[form](found), end="")
+        print("\n".join(_lines(found)))
 
 
 async def _print_questions(book: BookId, since: datetime, use_case: ReportQuestions) -> None:
@@ -103,10 +98,10 @@ def _lines(found: OwnerReport) -> Iterator[str]:
     yield f"{found.up} helped, {found.down} did not; {found.usd:.4f} US dollars"
     for title, clusters in (("Gaps", found.gaps), ("Asked most", found.most_asked)):
         if clusters:
-            yield f"\n{title}: times asked, not answered, rated down"
+            yield f"\n{title}: times asked, refused or uncertain, rated down"
         for one in clusters[:_SHOWN]:
             nearest = one.nearest.section if one.nearest else "-"
-            yield f"  {one.asked:4} {one.not_answered:4} {one.down:4}  {one.question}"
+            yield f"  {one.asked:4} {one.refused + one.uncertain:4} {one.down:4}  {one.question}"
             yield f"{'':19}nearest: {nearest}"
 
 

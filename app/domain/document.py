@@ -102,8 +102,6 @@ class Block:
     """1 to 6 for a heading, else 0."""
     language: str = ""
     """The programming language of a code block."""
-    title: str = ""
-    """A code block's title, an admonition's title, a figure's or listing's caption."""
     terms: tuple[str, ...] = ()
     """Terms that the author marks as defined here; the terms of a glossary entry."""
     parts: tuple[Part, ...] = ()
@@ -154,10 +152,6 @@ class Document:
     """Position in the book's reading order, from 0."""
     language: str = "en"
     """ISO 639-1 code."""
-    unread: tuple[str, ...] = ()
-    """Words of the page's content that are in no block."""
-    words: int = 0
-    """Number of words of the page's content."""
     html: str = ""
     """The page as it was rendered from Markdown; "" for a built page."""
     shown: PageText | None = None
@@ -186,10 +180,3 @@ class Book:
     def blocks(self) -> Iterator[Block]:
         for document in self.documents:
             yield from document.blocks
-
-    @property
-    def coverage(self) -> float:
-        """Share of the words of the pages' content that are in blocks, 0 to 1."""
-        words = sum(document.words for document in self.documents)
-        unread = sum(len(document.unread) for document in self.documents)
-        return 1 - unread / words if words else 1.0

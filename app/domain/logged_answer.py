@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from urllib.parse import urlsplit, urlunsplit
@@ -67,13 +66,7 @@ class LoggedAnswer:
     """Pseudonym for a day; "" if unknown."""
     mode: AnswerMode
     confidence: Confidence
-    degraded: tuple[str, ...]
-    milliseconds: float
-    """Time until the answer was complete."""
-    stages: Mapping[str, float] = field(default_factory=dict)
-    """Milliseconds by step."""
-    input_tokens: int = 0
-    output_tokens: int = 0
+    degraded: tuple[str, ...] = ()
     usd: float = 0.0
     """Price of all calls to providers."""
     citations: tuple[LoggedParagraph, ...] = ()
@@ -93,6 +86,16 @@ class LoggedAnswer:
     def paragraphs(self) -> tuple[LoggedParagraph, ...]:
         """The citations, then the sources."""
         return self.citations + self.sources
+
+    def with_feedback(self, feedback: Feedback) -> LoggedAnswer:
+        """Return the answer with a reader's feedback; a mark that it has is kept once."""
+        new = (feedback.mark,) if feedback.mark and feedback.mark not in self.marks else ()
+        return replace(
+            self,
+            rating=self.rating if feedback.rating is None else feedback.rating,
+            reason=self.reason if feedback.reason is None else feedback.reason,
+            marks=self.marks + new,
+        )
 
 
 @dataclass(frozen=True, slots=True)

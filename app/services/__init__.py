@@ -4,10 +4,11 @@
 - search: `analyse_question`, `lexical`, `similarity`, `cognates`, `cross_lingual`,
   `term_upper_bounds`, `retrieve`, `feature_reranker`
 - answers: `answer_question`, `consultation`, `page_locator`, `vocabulary`, `answerability_scorer`,
-  `chapter_requests`, `generators`, `written_answer`, `quote_links`, `show_figures`
+  `chapter_requests`, `generators`, `extractive_answers`, `write_answer`, `quote_links`,
+  `show_figures`
 - parts of a book: `paragraphs`, `book_text`, `page_glossary`, `page_suggestions`
-- calls to providers: `provider_calls`, `budget`, `resilience`, `provider_failures`,
-  `provider_stream`, `prompt_speed`
+- calls to providers: `provider_calls`, `budget`, `resilience`, `rate_limiter`,
+  `provider_failures`, `prompt_speed`
 - questions that readers asked: `question_log`, `report_questions`
 - upkeep: `backup`, `verify`, `check_links`
 - measuring: `evaluate`, `judge_answer`

@@ -1,13 +1,11 @@
-"""Answers a question from the book: consult, refuse or generate, verify, link, suggest."""
+"""Answers a question from the book: consult, refuse or write, link, suggest."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 
 from app.domain.answer import (
@@ -15,69 +13,41 @@ from app.domain.answer import (
     AnswerEvent,
     AnswerMode,
     Citation,
-    Confidence,
     Finished,
-    Source,
     Started,
     TextDelta,
-    Usage,
 )
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.conversation import about_the_book, resumed
-from app.domain.answering.exercises import Solutions
-from app.domain.answering.extraction_input import ExtractionInput
-from app.domain.answering.extractive import paragraphs_to_read
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
-from app.domain.answering.notices import READ_FIRST, in_language
 from app.domain.answering.part_requests import Intent, intent_of
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
 from app.domain.answering.small_talk import small_talk_reply
-from app.domain.answering.units import SplitSentences
-from app.domain.answering.verification import Verifier, by_paragraph
-from app.domain.errors import (
-    EMPTY_QUESTION,
-    ProviderUnavailable,
-    QuestionError,
-)
-from app.domain.generated_text.splitter import UNIT_CHARS
-from app.domain.indexed_book import BookList
+from app.domain.errors import EMPTY_QUESTION, QuestionError
 from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
 from app.services.chapter_requests import Clarification, ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
-from app.services.generators import (
-    FallbackGenerator,
-    GeneratedEnd,
-    GeneratedText,
-    Generator,
-    GeneratorEvent,
-)
+from app.services.generators import Generator
 from app.services.question_log import QuestionLog
 from app.services.quote_links import LinkQuotes
 from app.services.recording import Recording, current, stage
 from app.services.show_figures import ShowFigures
-from app.services.written_answer import WrittenAnswer, finish_refusal, refuse, source_of
+from app.services.write_answer import WriteAnswer
 
 _logger = logging.getLogger(__name__)
 
 HISTORY_TOKENS = 1_000
 """Token budget of the conversation, a third of the context's: the latest turns are kept."""
-PARAGRAPHS_TO_READ = 5
-"""Number of paragraphs to read before an exercise."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerQuestion:
-    """The use case: the steps of an answer, the same for all generators."""
+    """The use case: the steps of an answer."""
 
     consult: ConsultBook
     chapters: ConsultChapters
-    generator: Generator
-    """Writes the answers: the extractive generator, or a model (see `written_by`)."""
-    extractive: Generator
-    """Writes hints for exercises, which a model must not solve."""
-    split_sentences: SplitSentences
+    write: WriteAnswer
     links: LinkQuotes
     figures: ShowFigures
     count_tokens: Callable[[str], int]
@@ -85,13 +55,10 @@ class AnswerQuestion:
     """The owner's log of readers' questions; None if it is off."""
 
     def written_by(self, model: Generator) -> AnswerQuestion:
-        """Return a copy in which a model writes the answers, with quotations as its fallback."""
+        """Return a copy in which a model writes the answers."""
         policy = replace(self.consult.refusal_policy, model=True)
-        return replace(
-            self,
-            generator=FallbackGenerator(model, self.extractive),
-            consult=replace(self.consult, refusal_policy=policy),
-        )
+        consult = replace(self.consult, refusal_policy=policy)
+        return replace(self, write=replace(self.write, model=model), consult=consult)
 
     async def answer(self, request: AskRequest) -> Answer:
         """Return the whole answer. Raises as `stream` does."""
@@ -101,50 +68,57 @@ class AnswerQuestion:
         """Yield Started, then TextDelta and CitationFound interleaved, then Finished.
 
         Raises QuestionError before the first event, the errors of retrieval, and a ProviderError
-        if the generator fails and no passage can replace its answer. The mode in Started is
-        planned, the one in Finished is final.
+        if the model fails and no passage can replace its answer. The mode in Started is planned,
+        the one in Finished is final.
         """
         record = current()
         self._check(request.question)
         scope = await scope_of(self.consult.places.index, request.filter, request.page_url)
-        async with aclosing(self._stream(request, scope)) as events:
+        found = await self._read(request, scope)
+        if isinstance(found, Answer):
+            for event in _reply(found):
+                yield self._recorded(request, event, record, scope)
+            return
+        linked: dict[Citation, Citation] = {}
+        async with aclosing(self.write.events(found)) as events:
             async for event in events:
-                if isinstance(event, Finished):
-                    yield self._recorded(request, event, record, scope.every)
-                    continue
-                if record.first_text_ms is None and isinstance(event, TextDelta):
-                    record.first_text_ms = record.ms
-                yield event
+                with stage("links"):
+                    shown = await self.links.event(event, linked, found.scope.books)
+                if isinstance(shown, Finished):
+                    shown = Finished(await self._completed(shown.answer, found))
+                yield self._recorded(request, shown, record, scope)
 
     def _recorded(
-        self, request: AskRequest, event: Finished, record: Recording, books: BookList
-    ) -> Finished:
-        """Log the answer; a reader's gets the id of its entry in the question log."""
+        self, request: AskRequest, event: AnswerEvent, record: Recording, scope: BookScope
+    ) -> AnswerEvent:
+        """Record the event. The answer is logged; a reader's gets the id of its log entry."""
+        if isinstance(event, TextDelta) and record.first_text_ms is None:
+            record.first_text_ms = record.ms
+        if not isinstance(event, Finished):
+            return event
         if self.question_log and request.reader:
-            event = Finished(self.question_log.add(request, event.answer, record, books))
+            event = Finished(self.question_log.add(request, event.answer, record, scope.every))
         record.answer = event.answer
-        self._log(request, event.answer, record)
+        if _logger.isEnabledFor(logging.INFO):
+            answer = event.answer
+            fields: dict[str, object] = {
+                "books": request.filter.books,
+                "mode": answer.mode,
+                "confidence": answer.confidence,
+                "degraded": answer.degraded,
+                **record.fields(),
+            }
+            _logger.info("answer.finished", extra=fields)
         return event
 
-    def _log(self, request: AskRequest, answer: Answer, record: Recording) -> None:
-        if not _logger.isEnabledFor(logging.INFO):
-            return
-        fields: dict[str, object] = {
-            "books": request.filter.books,
-            "mode": answer.mode,
-            "confidence": answer.confidence,
-            "degraded": answer.degraded,
-            **record.fields(),
-        }
-        _logger.info("answer.finished", extra=fields)
+    async def _read(self, request: AskRequest, scope: BookScope) -> Consultation | Answer:
+        """Return the context for the question, or the part of the book that it requests.
 
-    async def _stream(
-        self, request: AskRequest, scope: BookScope
-    ) -> AsyncGenerator[AnswerEvent, None]:
+        Small talk and clarifying questions are answers already. If the reader's edition does not
+        answer the question, the default edition is consulted.
+        """
         if reply := small_talk_reply(words(request.question)):
-            for event in _reply(reply, AnswerMode.SMALL_TALK):
-                yield event
-            return
+            return Answer(answer=reply, mode=AnswerMode.SMALL_TALK)
         history = about_the_book(request.history)
         request = replace(
             request,
@@ -153,38 +127,18 @@ class AnswerQuestion:
         )
         asked = request.intent or intent_of(words(request.question))
         intent = None if request.selection else asked
-        read = await self._consult(request, intent, scope)
-        if isinstance(read, Clarification):
-            for event in _reply(read.text, AnswerMode.CLARIFICATION, read.sources):
-                yield event
-            return
-        linked: dict[Citation, Citation] = {}
-        async with aclosing(self._answered(read)) as events:
-            async for event in events:
-                with stage("links"):
-                    shown = await self.links.event(event, linked, read.scope.books)
-                    if isinstance(shown, Finished):
-                        shown = Finished(await self.figures.of(shown.answer, read))
-                yield _completed(shown, read)
-
-    async def _consult(
-        self, request: AskRequest, intent: Intent | None, scope: BookScope
-    ) -> Consultation | Clarification:
-        """Return the context for the question, or the part of the book that it requests.
-
-        If the reader's edition does not answer the question, the default edition is consulted.
-        """
-        found = await self._consult_books(
-            request, intent, await self.consult.located(request, scope)
-        )
+        found = await self._consult(request, intent, await self.consult.located(request, scope))
         refused = isinstance(found, Consultation) and found.refused
         default = scope.in_default_editions()
-        if default is None or not refused or request.scope not in (None, Scope.BOOK):
-            return found
-        instead = await self._consult_books(replace(request, page_url=""), intent, default)
-        return found if isinstance(instead, Consultation) and instead.refused else instead
+        if default and refused and request.scope in (None, Scope.BOOK):
+            instead = await self._consult(replace(request, page_url=""), intent, default)
+            if not (isinstance(instead, Consultation) and instead.refused):
+                found = instead
+        if isinstance(found, Clarification):
+            return Answer(answer=found.text, mode=AnswerMode.CLARIFICATION, sources=found.sources)
+        return found
 
-    async def _consult_books(
+    async def _consult(
         self, request: AskRequest, intent: Intent | None, scope: BookScope
     ) -> Consultation | Clarification:
         found = await self.chapters.read(intent, request, scope) if intent else None
@@ -192,10 +146,29 @@ class AnswerQuestion:
             return await self.consult.read(found, scope.within(found.filter))
         return found or await self.consult.read(request, scope)
 
+    async def _completed(self, answer: Answer, read: Consultation) -> Answer:
+        """Return the answer with its figures, the corrected question and follow-up questions."""
+        with stage("links"):
+            answer = await self.figures.of(answer, read)
+        answer = replace(answer, searched_for=read.searched_for)
+        if answer.refused:
+            return answer
+        asked = read.analysis
+        cited = {(one.book, one.file) for one in answer.citations}
+        near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
+        with stage("follow_ups"):
+            found = suggestions(asked.own_terms, near, asked.features.terms, asked.asked_in)
+            return replace(answer, follow_ups=tuple(islice(found, MAX_SUGGESTIONS)))
+
     async def answerability(self, request: AskRequest) -> float:
         """Return the answerability score, 0 to 1. Raises as `stream` does."""
         self._check(request.question)
         return (await self.consult.read(request)).score
+
+    @property
+    def model(self) -> str:
+        """Name of the model that writes the answers; "" if they are extractive."""
+        return self.write.model.model if self.write.model else ""
 
     @property
     def refusal_policy(self) -> RefusalPolicy:
@@ -208,139 +181,11 @@ class AnswerQuestion:
             raise QuestionError(EMPTY_QUESTION)
         require_length(question)
 
-    def _answered(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
-        """Return the events of the answer."""
-        solutions = read.request.solutions
-        if read.refused:
-            return _each(refuse(read))
-        if read.exercise and solutions is Solutions.HIDE:
-            return _each(self._to_read_first(read))
-        quotes = read.verbatim or (read.exercise and solutions is Solutions.HINT)
-        return self._written(self.extractive if quotes else self.generator, read)
 
-    async def _written(
-        self, generator: Generator, read: Consultation
-    ) -> AsyncGenerator[AnswerEvent, None]:
-        """Run the generator and verify its citations as they come.
-
-        Unsupported text is never shown: quotations from the book replace it.
-        """
-        writing = self._writing(read, generator, read.found.degraded)
-        async with aclosing(_events(generator, writing)) as events:
-            async for event in events:
-                yield event
-        if not writing.unsupported:
-            return
-        usage = writing.usage or Usage()
-        if not read.exercise and read.scored is Confidence.NOT_IN_BOOK:
-            if "generator" in writing.degraded:
-                message = "the generator failed before it wrote what the book supports"
-                raise ProviderUnavailable(message)
-            for event in finish_refusal(read, usage):
-                yield event
-            return
-        instead = self._writing(read, self.extractive, writing.degraded)
-        instead.started, instead.usage = True, usage
-        async with aclosing(_events(self.extractive, instead)) as events:
-            async for event in events:
-                yield event
-
-    def _writing(
-        self, read: Consultation, generator: Generator, degraded: tuple[str, ...]
-    ) -> WrittenAnswer:
-        builder = partial(CitedAnswerBuilder, self._verifier(read))
-        return WrittenAnswer(read, builder, generator.mode, degraded)
-
-    def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
-        """Answer an exercise with a list of the paragraphs to read before it."""
-        text = in_language(READ_FIRST, read.analysis.asked_in)
-        given = ExtractionInput(read.analysis.features, read.context, self.split_sentences)
-        first = tuple(map(source_of, paragraphs_to_read(given)[:PARAGRAPHS_TO_READ]))
-        yield Started(AnswerMode.EXTRACTIVE, first)
-        yield TextDelta(text)
-        yield Finished(
-            Answer(
-                answer=text,
-                mode=AnswerMode.EXTRACTIVE,
-                sources=first,
-                degraded=read.found.degraded,
-                exercise=read.exercise,
-            )
-        )
-
-    def _verifier(self, read: Consultation) -> Verifier:
-        analysis, language = read.analysis, read.analysis.features.language
-        selection = read.request.selection
-        selected = words(selection.text) if selection else ()
-        return Verifier(
-            by_paragraph(read.context),
-            analysis.features.terms,
-            self.split_sentences,
-            analysis.words.union(selected),
-            language,
-            translated=analysis.asked_in != language,
-        )
-
-
-async def _each(events: Iterator[AnswerEvent]) -> AsyncGenerator[AnswerEvent, None]:
-    for event in events:
-        yield event
-
-
-async def _events(
-    generator: Generator, writing: WrittenAnswer
-) -> AsyncGenerator[AnswerEvent, None]:
-    # A model takes seconds to its first token, so the sources are sent before. Quotations are
-    # available at once, so the Started event is sent with the first one.
-    if writing.mode is AnswerMode.GENERATED:
-        for first in writing.start():
-            yield first
-    async with aclosing(generator.generate(writing.read.generation)) as events:
-        while True:
-            with stage("generation"):
-                event = await anext(events, None)
-            if event is None:
-                break
-            for part in _parts(event):
-                with stage("verification"):
-                    verified = list(writing.take(part))
-                for shown in verified:
-                    yield shown
-                await asyncio.sleep(0)
-            if isinstance(event, GeneratedEnd):
-                return
-    message = "the generator stopped before the end of its answer"
-    raise ProviderUnavailable(message)
-
-
-def _parts(event: GeneratorEvent) -> Iterator[GeneratorEvent]:
-    """Cut a long text, so that other requests are served between its parts."""
-    if not isinstance(event, GeneratedText):
-        yield event
-        return
-    for at in range(0, len(event.text), UNIT_CHARS):
-        yield replace(event, text=event.text[at : at + UNIT_CHARS])
-
-
-def _completed(event: AnswerEvent, read: Consultation) -> AnswerEvent:
-    """Add the corrected question to the last event, and follow-up questions to an answer."""
-    if not isinstance(event, Finished):
-        return event
-    event = Finished(replace(event.answer, searched_for=read.searched_for))
-    if event.answer.refused:
-        return event
-    asked = read.analysis
-    cited = {(one.book, one.file) for one in event.answer.citations}
-    near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
-    with stage("follow_ups"):
-        found = suggestions(asked.own_terms, near, asked.features.terms, asked.asked_in)
-        return Finished(replace(event.answer, follow_ups=tuple(islice(found, MAX_SUGGESTIONS))))
-
-
-def _reply(text: str, mode: AnswerMode, sources: tuple[Source, ...] = ()) -> Iterator[AnswerEvent]:
-    yield Started(mode, sources)
-    yield TextDelta(text)
-    yield Finished(Answer(answer=text, mode=mode, sources=sources))
+def _reply(answer: Answer) -> Iterator[AnswerEvent]:
+    yield Started(answer.mode, answer.sources)
+    yield TextDelta(answer.answer)
+    yield Finished(answer)
 
 
 async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:
@@ -350,4 +195,4 @@ async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:
             if isinstance(event, Finished):
                 return event.answer
     message = "the answer's stream ended without a Finished event"
-    raise RuntimeError(message)
+    raise AssertionError(message)

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 from urllib.parse import urldefrag
 
 from app.domain.page_text import BuiltPage
-
-_PAGES_AT_ONCE = 8
-
-
-class BuiltSite(Protocol):
-    """The pages of a built site."""
-
-    async def page(self, url: str) -> BuiltPage | None:
-        """Return the built page at this URL of the book; None if the site has none.
-
-        InputError if the site cannot be read.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +39,17 @@ class Checked:
     links: int
 
 
-async def check_links(links: Iterable[DeepLink], site: BuiltSite) -> Checked:
-    """Check the links, reading each page once. InputError if the site cannot be read."""
+def check_links(links: Iterable[DeepLink], page_at: Callable[[str], BuiltPage | None]) -> Checked:
+    """Check the links, reading each page once by `page_at`, which returns None if there is none."""
     by_page: dict[str, list[DeepLink]] = {}
     for link in links:
         by_page.setdefault(urldefrag(link.url).url, []).append(link)
-    turn = asyncio.Semaphore(_PAGES_AT_ONCE)
-
-    async def misses_of(url: str) -> list[Miss]:
-        async with turn:
-            page = await site.page(url)
+    misses: list[Miss] = []
+    for url, own in by_page.items():
+        page = page_at(url)
         if page is None:
-            fault = f"no such page, {len(by_page[url])} links"
-            return [Miss(by_page[url][0].file, url, fault)]
-        faults = ((link, page.fault(link.url)) for link in by_page[url])
-        return [
-            Miss(link.file, link.url, fault, link.paragraph_id) for link, fault in faults if fault
-        ]
-
-    found = await asyncio.gather(*map(misses_of, by_page))
-    return Checked(
-        tuple(miss for misses in found for miss in misses),
-        len(by_page),
-        sum(map(len, by_page.values())),
-    )
+            misses.append(Miss(own[0].file, url, f"no such page, {len(own)} links"))
+            continue
+        faults = ((link, page.fault(link.url)) for link in own)
+        misses += [Miss(one.file, one.url, why, one.paragraph_id) for one, why in faults if why]
+    return Checked(tuple(misses), len(by_page), sum(map(len, by_page.values())))

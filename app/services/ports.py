@@ -94,18 +94,6 @@ class LedgerStore(Protocol):
         ...
 
 
-class LastRunStore(Protocol):
-    """Input and report of each book's last ingest. It only saves time, so it may be lost."""
-
-    async def recall(self, book: BookId) -> str:
-        """Return "" if nothing is stored."""
-        ...
-
-    async def remember(self, book: BookId, text: str) -> None:
-        """Store the text; a failure is ignored."""
-        ...
-
-
 class SparseEncoder(Protocol):
     """Encodes text as BM25 term weights; the index multiplies in the inverse document frequency."""
 

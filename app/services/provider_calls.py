@@ -1,27 +1,69 @@
-"""Calls to a provider: each behind a circuit breaker, in a time limit and within the budget.
+"""Calls to a provider: time limit, retries, circuit breaker, rate limit, budget and recording.
 
 An adapter makes each of its calls in one block:
 
-    async with self.provider.call(estimate, seconds) as call:
-        response = await client.rerank(...)
-        call.bill(units)
+    async with self.calls.call(estimate, seconds) as call:
+        response = await call.run(send)  # `send` bills what the provider reports: call.bill(units)
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing, asynccontextmanager, nullcontext
-from dataclasses import dataclass
+import logging
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
 from math import ceil
+from typing import TypeVar
 
 from app.domain.cost import NOTHING, Price, Units
-from app.domain.errors import ProviderError
+from app.domain.errors import ProviderError, ProviderRateLimited, ProviderUnavailable
 from app.services.budget import Budget
-from app.services.generators import GeneratedEnd, GeneratorEvent
+from app.services.rate_limiter import RateLimiter, Slot
 from app.services.resilience import CircuitBreaker, time_limit
 
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
 _BYTES_PER_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often and how long to retry after temporary failures. Times in seconds."""
+
+    attempts: int
+    first_backoff: float
+    longest_backoff: float
+    longest_retry_after: float
+    """If Retry-After is longer, the error is raised at once."""
+    after_timeout: bool
+    """Whether to retry a call that timed out."""
+
+    def wait(self, attempt: int, error: ProviderError) -> float | None:
+        """Seconds before the next attempt; None if there is none.
+
+        Exponential back-off with full jitter, added to the provider's Retry-After. Source: AWS
+        Architecture Blog, "Exponential Backoff And Jitter" (2015).
+        """
+        timed_out = isinstance(error.__cause__, TimeoutError)
+        if attempt == self.attempts or (timed_out and not self.after_timeout):
+            return None
+        most = min(self.longest_backoff, self.first_backoff * 2 ** (attempt - 1))
+        jitter = random.uniform(0.0, most)  # noqa: S311 - jitter is no secret
+        if error.retry_after is None:
+            return jitter
+        if error.retry_after > self.longest_retry_after:
+            return None
+        return error.retry_after + min(jitter, self.first_backoff)
+
+
+INGEST = Retries(10, 1.0, longest_backoff=60.0, longest_retry_after=300.0, after_timeout=True)
+"""For ingests: no reader waits, and a failed batch ends the run. Two minutes on average."""
+READER = Retries(2, 0.2, longest_backoff=1.0, longest_retry_after=1.0, after_timeout=False)
+"""For calls with a waiting reader; if they fail, an answer is still possible without them."""
 
 
 @dataclass(slots=True)
@@ -29,9 +71,42 @@ class Call:
     """A call under way."""
 
     limit: asyncio.Timeout
+    retries: Retries
+    estimate: Units
+    inputs: int
+    limiter: RateLimiter | None
     begun: bool = False
     billed: Units | None = None
     """What the provider billed, retries included; None if it did not say so."""
+    _slot: Slot | None = field(default=None, init=False)
+
+    async def run(self, send: Callable[[], Awaitable[T]]) -> T:
+        """Return the result of `send`, retried after ProviderRateLimited and ProviderUnavailable.
+
+        The last of these errors when the retries are used up; other errors of `send` at once. After
+        a rate limit all calls of the limiter pause.
+        """
+        attempt = 0
+        while True:
+            attempt += 1
+            if self.limiter:
+                self._slot = await self.limiter.acquire(self.inputs, self.estimate.input_tokens)
+            try:
+                return await send()
+            except (ProviderRateLimited, ProviderUnavailable) as error:
+                wait = self.retries.wait(attempt, error)
+                if wait is None:
+                    raise
+                await self._pause(attempt, wait, error)
+
+    async def _pause(self, attempt: int, wait: float, error: ProviderError) -> None:
+        fields = {"attempt": attempt, "wait": wait, "error": error.code}
+        failed = {"status": error.status, "reason": error.reason}
+        _log.warning("provider.retry", extra=fields | failed)
+        if self.limiter and isinstance(error, ProviderRateLimited):
+            self.limiter.pause(wait)
+        else:
+            await (self.limiter.sleep if self.limiter else asyncio.sleep)(wait)
 
     def begin(self) -> None:
         """Lift the time limit, since the first output is here. From now on a failure costs money.
@@ -44,6 +119,8 @@ class Call:
 
     def bill(self, units: Units) -> None:
         self.billed = (self.billed or NOTHING) + units
+        if self._slot:
+            self._slot.tokens = units.input_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +130,18 @@ class ProviderCalls:
     budget: Budget
     price: Price
     breaker: CircuitBreaker
+    limiter: RateLimiter | None = None
+    """Only an ingest waits for it: it can send more in a minute than a key allows. A reader's call
+    is sent at once, and is refused by the provider if the minute is used up."""
 
     @asynccontextmanager
     async def call(
-        self, estimate: Units, seconds: float | None = None
+        self, estimate: Units, seconds: float | None = None, inputs: int = 1
     ) -> AsyncGenerator[Call, None]:
-        """Make one call in the block, which lasts at most `seconds`.
+        """Make one call in the block, which lasts at most `seconds`, with so many `inputs`.
 
-        None for a call that no reader waits for, of an ingest: it has no time limit, and neither
-        heeds nor moves the circuit breaker.
+        No `seconds` for a call that no reader waits for, of an ingest: it has no time limit, is
+        retried for minutes, and neither heeds nor moves the circuit breaker.
 
         BudgetSpent if the budget is spent. ProviderUnavailable while the circuit is open, or if the
         time is over. Afterwards the bill is charged, else the estimate. Without a bill, a failed
@@ -71,7 +151,9 @@ class ProviderCalls:
             async with time_limit(seconds, self.breaker.name) as limit:
                 if self.price.of(estimate):
                     await self.budget.check()
-                call = Call(limit)
+                ingest = seconds is None
+                retries, limiter = (INGEST, self.limiter) if ingest else (READER, None)
+                call = Call(limit, retries, estimate, inputs, limiter)
                 try:
                     yield call
                 except ProviderError:
@@ -82,31 +164,6 @@ class ProviderCalls:
                     usd = self.price.of(estimate if call.billed is None else call.billed)
                     # Shielded: what a cancelled call costs is counted too.
                     await asyncio.shield(self.budget.charge(usd, call.billed or NOTHING))
-
-    async def answer(
-        self, events: AsyncGenerator[GeneratorEvent, None], estimate: Units, seconds: float
-    ) -> AsyncGenerator[GeneratorEvent, None]:
-        """Yield the events of an answer, as one call; `seconds` limits the wait for the first."""
-        end: GeneratedEnd | None = None
-        async with self.call(estimate, seconds) as call, aclosing(events):
-            async for event in events:
-                call.begin()
-                if isinstance(event, GeneratedEnd):
-                    end = event
-                    bill_usage(call, event)
-                else:
-                    yield event
-        # Outside the call: the consumer may close this stream after its last event, which the
-        # breaker would treat as a cancelled call.
-        if end is not None:
-            yield end
-
-
-def bill_usage(call: Call, end: GeneratedEnd) -> None:
-    """Bill the tokens of an answer, if the model reported them."""
-    used = Units(end.usage.input_tokens, end.usage.output_tokens)
-    if used != NOTHING:
-        call.bill(used)
 
 
 def tokens_about(texts: Iterable[str]) -> int:

@@ -24,6 +24,7 @@ from app.domain.logged_answer import (
     source_paragraphs,
 )
 from app.domain.personal_data import without_personal_data
+from app.domain.printable import printable
 from app.services.recording import Recording
 
 _log = logging.getLogger(__name__)
@@ -103,7 +104,7 @@ class QuestionLog:
             message = f"the answer has no paragraph {feedback.mark.paragraph_id!r}"
             raise InputError(message)
         if feedback.reason is not None:
-            reason = without_personal_data(feedback.reason)[:MAX_REASON_CHARS]
+            reason = printable(without_personal_data(feedback.reason))[:MAX_REASON_CHARS]
             feedback = replace(feedback, reason=reason)
         await self.store.give(feedback)
 
@@ -145,17 +146,13 @@ class QuestionLog:
             book=book,
             book_version=manifest.book_version if manifest else "",
             # Text that is not a question may be a name or a greeting: it is not stored.
-            question="" if small_talk else without_personal_data(request.question),
-            page=page_address(request.page_url),
+            question="" if small_talk else printable(without_personal_data(request.question)),
+            page=printable(page_address(request.page_url)),
             reader=request.reader,
             mode=answer.mode,
             confidence=answer.confidence,
             degraded=answer.degraded,
-            milliseconds=record.ms,
-            stages=record.stages,
             usd=record.usd,
-            input_tokens=answer.usage.input_tokens,
-            output_tokens=answer.usage.output_tokens,
             citations=cited_paragraphs(answer),
             sources=source_paragraphs(answer),
         )

@@ -34,7 +34,7 @@ class ReportQuestions:
     """(vectors, minimum cosine) -> the number of each vector's cluster."""
 
     async def run(self, book: str, since: datetime) -> OwnerReport:
-        """Report on a book, "" for all. Raises BookNotFound, StorageError."""
+        """Raises BookNotFound, StorageError."""
         answers = await self.answers(book, since)
         asked = [one for one in answers if is_question(one) and one.question.strip()]
         clusters = await self._clusters(asked, await self.language(book))
@@ -51,12 +51,12 @@ class ReportQuestions:
         return max(books, key=lambda book: asked[book], default=None)
 
     async def answers(self, book: str, since: datetime) -> list[LoggedAnswer]:
-        """Return the log's entries of a book, "" for all. Raises StorageError.
+        """Return the log's entries of a book. Raises StorageError.
 
         BookNotFound if there are none and no such book is indexed.
         """
-        answers = await self.store.find(Selected(book=book or None, since=since))
-        if not answers and book and book not in await self.index.books():
+        answers = await self.store.find(Selected(book=book, since=since))
+        if not answers and book not in await self.index.books():
             message = f"no book {book!r} in the index or the question log; see `textbook-rag books`"
             raise BookNotFound(message)
         return answers

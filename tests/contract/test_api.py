@@ -15,8 +15,8 @@ import app.domain.errors as errors
 from app.api.problems import error_event, status_of
 from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
 from app.api.security import MAX_BODY_BYTES
+from app.domain.generated_text.events import GeneratedCitation
 from app.main import openapi_json
-from app.services.generators import GeneratedCitation
 from tests.conftest import ROOT
 from tests.owl_server import BOOK, ORIGIN, QUESTION, UNSURE, assert_problem
 from tests.serving import ScriptedGenerator, offline_settings, serving

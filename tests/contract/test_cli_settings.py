@@ -63,7 +63,6 @@ def test_a_password_in_a_wrong_address_is_not_shown(run: Run) -> None:
         ("QDRANT_API_KEY", "kéy"),
         ("RAG_TRUSTED_PROXIES", "10.0.0.0/99"),
         ("RAG_ALLOWED_ORIGINS", "https://*.book.example"),
-        ("RAG_QUESTION_LOG_URL", "http://"),
     ],
 )
 def test_a_wrong_setting_of_a_server_is_named_before_it_starts(

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 
 import pytest
 
-from app.adapters.cohere.generator import CohereGenerator
+from app.adapters.providers.cohere_chat import CohereGenerator
 from app.domain.errors import (
     ProviderAuthError,
     ProviderError,
@@ -16,9 +16,14 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
+from app.domain.generated_text.events import (
+    GeneratedCitation,
+    GeneratedEnd,
+    GeneratedText,
+    GeneratorEvent,
+)
 from app.domain.prompts import ANSWER_FROM_DOCUMENTS, NO_ANSWER, REWRITE_QUESTION
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.generators import GeneratedCitation, GeneratedEnd, GeneratedText, GeneratorEvent
 from tests import answer_fakes
 from tests.answer_fakes import context_of, generation_request
 from tests.cohere_double import CitationOrder, CohereDouble, Fault
@@ -202,7 +207,7 @@ async def test_a_failure_before_the_first_event_is_tried_once_more(
         (Fault(status=401), ProviderAuthError, 1),
         (Fault(status=400, message="unknown field"), ProviderRejected, 1),
         (Fault(status=404, message="model 'x' not found"), ProviderRejected, 1),
-        (Fault(kind="body"), ProviderUnavailable, 2),
+        (Fault(kind="body"), ProviderUnavailable, 1),
     ],
     ids=str,
 )

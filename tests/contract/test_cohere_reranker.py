@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.cohere.reranker import CohereReranker
+from app.adapters.providers.cohere_reranker import CohereReranker
 from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
 from app.domain.errors import (
@@ -86,7 +86,7 @@ async def test_a_spent_budget_stops_the_next_ranking(
     budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.00001, None)
 
     calls = ProviderCalls(budget, Price(1.0), CircuitBreaker("rerank"))
-    used = replace(reranker(world, model="rerank-v5.0-fast"), provider=calls)
+    used = replace(reranker(world, model="rerank-v5.0-fast"), calls=calls)
     await used.rerank("light", TEXTS)
     with pytest.raises(BudgetSpent):
         await used.rerank("light", TEXTS)

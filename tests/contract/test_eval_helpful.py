@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,21 +18,6 @@ from tests.conftest import ROOT
 Record: TypeAlias = dict[str, Any]
 
 STUDENTS = ROOT / "tests/data/student_questions.jsonl"
-RECORDS: list[Record] = [
-    json.loads(line) for line in STUDENTS.read_text("utf-8").split("\n") if line
-]
-KEYS = {
-    "id", "book", "question", "history", "lang", "kind", "answerable", "gold", "key_facts", "half",
-}  # fmt: skip
-KINDS = {
-    "how": 41, "definition": 36, "why": 34, "compare": 23, "list": 19, "vague": 18, "steps": 15,
-    "code": 15, "typo": 12, "follow_up": 11, "other_language": 10, "unanswerable_near": 46,
-    "off_topic": 20,
-}  # fmt: skip
-UNANSWERABLE = {"unanswerable_near", "off_topic"}
-LONGEST_FACT = 140
-"""Key facts are patterns of a few words: the books' sentences are not ours to give."""
-
 TEXT = "# Lamps\n\nThe Fresnel lens bends the light of a small lamp into a single beam.\n"
 GOLD = {"file": "lamps.md", "start": TEXT.index("The Fresnel"), "end": len(TEXT) - 1}
 LENS: Record = {
@@ -111,36 +93,6 @@ def test_a_wrong_key_is_named_with_its_line(tmp_path: Path, change: Record, mess
         read_questions(path)
 
 
-def test_students_questions_have_all_keys_and_only_those() -> None:
-    for record in RECORDS:
-        assert KEYS <= record.keys() <= {*KEYS, "gold_all"}
-        assert record.get("gold_all", True) is True
-
-
-def test_students_questions_can_be_read_and_are_counted_by_kind() -> None:
-    questions = read_questions(STUDENTS)  # ids are unique, patterns compile
-    assert len(questions) == 300
-    assert Counter(one.kind for one in questions) == KINDS
-    assert Counter(one.book for one in questions) == {
-        "openstax-biology": 80, "rust-book-quizzes": 65, "hf-course": 60, "redux-docs": 55,
-        "sample": 40,
-    }  # fmt: skip
-
-
-def test_students_questions_are_answerable_by_kind_and_then_have_gold_and_short_facts() -> None:
-    for one in read_questions(STUDENTS):
-        assert one.answerable is (one.kind not in UNANSWERABLE)
-        assert bool(one.gold) is bool(one.key_facts) is one.answerable
-        assert all(0 < len(fact) <= LONGEST_FACT for fact in one.key_facts)
-        assert not any(re.search(fact, "") for fact in one.key_facts)
-
-
-def test_the_halves_of_the_students_questions_are_drawn_by_their_ids() -> None:
-    for one in read_questions(STUDENTS):
-        even = int(sha256(one.id.encode()).hexdigest()[0], 16) % 2 == 0
-        assert one.half == ("development" if even else "final")
-
-
 def about(book: str) -> list[Question]:
     return [one for one in read_questions(STUDENTS) if one.book == book and one.answerable]
 
@@ -165,19 +117,3 @@ def test_every_gold_place_of_the_sample_book_has_the_key_facts(sample_book: Path
 )
 def test_every_gold_place_of_a_real_book_has_the_key_facts(shared_data: Path, book: str) -> None:
     require_gold_with_facts(shared_data / "books" / book, book)
-
-
-def test_calibration_prints_shares_below_each_threshold_and_what_to_set(
-    run: Run, questions: Path
-) -> None:
-    told = run("eval", questions, "--calibrate", "--book", "tiny")
-    assert told.code == 0
-    rows = [line.strip("| ").split("|") for line in told.out.splitlines() if line.startswith("|")]
-    shares = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
-    assert shares["below the threshold"] == ["answerable", "unanswerable"]
-    assert shares["0.90"] == ["0.0%", "100.0%"]
-    for setting in ("RAG_REFUSAL_THRESHOLD", "RAG_ANSWER_THRESHOLD"):
-        assert f"{setting}=" in told.out
-    found = run("eval", questions, "--calibrate", "--book", "tiny", "--json").json()["refusal"]
-    assert found["answer_setting"] == "RAG_ANSWER_THRESHOLD"
-    assert found["suggested_answer"]["answerable_refused"] == 0

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import sqlalchemy as sql
 
 from app.domain.answer import AnswerMode
 from app.domain.logged_answer import LoggedAnswer, Mark, MarkKind, Rating
@@ -24,27 +21,12 @@ from tests.logged_answers import deleted, found
 from tests.owl_server import ORIGIN, QUESTION, added, assert_problem, events_of
 from tests.serving import offline_settings, serving
 
-POSTGRES = os.environ.get("RAG_TEST_POSTGRES_URL", "")
 
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def settings(request: pytest.FixtureRequest, owl_home: Path, home: Path) -> Iterator[Settings]:
+@pytest.fixture
+def settings(owl_home: Path, home: Path) -> Settings:
     """Settings with a new, empty log."""
     state = Path(shutil.copytree(owl_home, home / "state"))
-    if request.param == "sqlite":
-        yield offline_settings(state, question_log_days=36_500)
-        return
-    if not POSTGRES:
-        pytest.skip("RAG_TEST_POSTGRES_URL names no server")
-    schema = f"test_{uuid.uuid4().hex}"
-    engine = sql.create_engine(sql.make_url(POSTGRES).set(drivername="postgresql+psycopg"))
-    with engine.begin() as connection:
-        connection.execute(sql.schema.CreateSchema(schema))
-    url = f"{POSTGRES}{'&' if '?' in POSTGRES else '?'}options=-csearch_path%3D{schema}"
-    yield offline_settings(state, question_log_days=36_500, question_log_url=url)
-    with engine.begin() as connection:
-        connection.execute(sql.schema.DropSchema(schema, cascade=True))
-    engine.dispose()
+    return offline_settings(state, question_log_days=36_500)
 
 
 @pytest.fixture
@@ -97,9 +79,9 @@ def test_an_answer_is_logged_with_what_readers_say(
     assert [one.paragraph_id for one in entry.sources] == [
         one["paragraph_id"] for one in told["sources"]
     ]
-    assert (entry.rating, entry.reason) == (Rating.DOWN, " too short, mail <email>")
+    assert entry.rating is Rating.DOWN
+    assert entry.reason == "\N{REPLACEMENT CHARACTER} too short, mail <email>"
     assert set(entry.marks) == {Mark(paragraph, kind) for kind in MarkKind}
-    assert 0 < entry.milliseconds < 60_000
 
 
 def test_no_personal_data_is_logged(settings: Settings, logging_client: httpx.Client) -> None:
@@ -209,7 +191,7 @@ def test_a_log_that_cannot_be_written_delays_no_answer(owl_home: Path, home: Pat
         assert_problem(say(client, told["answer_id"], rating="up"), 503, "storage_failed")
 
 
-def test_tokens_money_and_stages_of_a_model_are_logged(owl_home: Path, home: Path) -> None:
+def test_the_money_that_a_model_costs_is_logged(owl_home: Path, home: Path) -> None:
     state = Path(shutil.copytree(owl_home, home / "state"))
     with CohereDouble() as double:
         settings = offline_settings(
@@ -220,20 +202,15 @@ def test_tokens_money_and_stages_of_a_model_are_logged(owl_home: Path, home: Pat
             cohere_base_url=double.url,
         )
         with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
-            told = ask(client)
+            ask(client)
     (entry,) = found(settings)
     assert entry.mode is AnswerMode.GENERATED
-    assert entry.input_tokens == told["usage"]["input_tokens"] > 0
-    assert entry.output_tokens == told["usage"]["output_tokens"] > 0
     assert entry.usd > 0
-    assert {"search", "generation"} <= set(entry.stages)
 
 
 def test_deleted_questions_are_gone_from_the_files(
     settings: Settings, logging_client: httpx.Client
 ) -> None:
-    if settings.question_log_url:
-        pytest.skip("the files are those of SQLite")
     ask(logging_client, "How far do owls see at Quxhaven?")
     entry = only(settings, logging_client)
     assert "Quxhaven" in entry.question

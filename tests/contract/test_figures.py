@@ -13,7 +13,7 @@ import pytest
 
 from app.api.protocols.linked_text import without_links
 from app.domain.book_id import BookId
-from app.services.generators import GeneratedCitation, GeneratedText, GeneratorEvent
+from app.domain.generated_text.events import GeneratedCitation, GeneratedText, GeneratorEvent
 from app.services.ingest import IngestRequest
 from tests.built_pages import write_site
 from tests.serving import ScriptedGenerator, ingest, offline_settings, serving

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
 import pytest
 
-from app.api.report_formats import report_csv
 from app.bootstrap.logs import LineFormatter
-from app.domain.owner_report import QuestionCluster, owner_report
 from app.domain.printable import printable
 from tests.command_line import Run
 from tests.owl_server import QUESTION
@@ -125,28 +119,6 @@ def test_answers_of_the_api_are_clean_and_their_positions_valid(book: Path) -> N
     claim = answer["answer"][citation["start"] : citation["end"]]
     assert claim.startswith("The feathers")
     assert claim.endswith("no sound.")
-
-
-CELLS = {
-    "=1+1": "'=1+1",
-    "@SUM(1)": "'@SUM(1)",
-    "\t=1": "'\t=1",
-    ' "-1': "' \"-1",
-    "an owl;=1+1": "an owl;'=1+1",
-    "an owl; +1": "an owl;' +1",
-    "an owl\n-1": "an owl\n'-1",
-    "a=1;b-c": "a=1;b-c",
-    "\r=1": "\N{REPLACEMENT CHARACTER}=1",
-}
-
-
-@pytest.mark.parametrize(("question", "cell"), CELLS.items())
-def test_no_cell_of_a_table_begins_a_formula(question: str, cell: str) -> None:
-    cluster = QuestionCluster(question, (), 1, 1, 0, 0, 0, None, (), (), 0, ())
-    now = datetime(2026, 1, 31, tzinfo=UTC)
-    report = replace(owner_report("owls", now, now, [], []), most_asked=(cluster,))
-    rows = csv.reader(io.StringIO(report_csv(report), newline=""))
-    assert [row[0] for row in rows] == ["question", cell]
 
 
 @pytest.mark.parametrize("as_json", [True, False])

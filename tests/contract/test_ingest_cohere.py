@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.cohere.embedder import CohereEmbedder
+from app.adapters.providers.cohere_embedder import CohereEmbedder
 from app.adapters.tokens import token_counter
 from app.domain.cost import Price, Tariff
 from app.domain.errors import ProviderRejected, ProviderUnavailable
 from app.settings import Settings
-from tests.cohere_double import CohereDouble, Fault, Limits, seeded_faults
+from tests.cohere_double import CohereDouble, Fault, seeded_faults
 from tests.cohere_world import connected
 from tests.command_line import Run
 from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose
@@ -90,18 +90,17 @@ async def test_after_an_outage_the_next_run_embeds_only_the_rest(
     assert_all_billed_once(double)
 
 
-async def test_a_text_that_alone_cannot_pass_is_named_and_the_old_index_stays(
+async def test_a_refused_text_leaves_the_old_index(
     bench: Bench, double: CohereDouble, book: Path
 ) -> None:
-    double.limits = Limits(tokens_per_text=600)
     await bench.ingest(book)
     before = await bench.points()
     edit(book / "page5.md", prose("page5 part1"), "Endless " + prose("endless", 480))
     edit(book / "page7.md", "Page7 part1", "Quite harmless")
-    with pytest.raises(ProviderRejected, match=r"the text begins .*Endless"):
+    double.fail(Fault(status=400, message="no such text"), endpoint="embed")
+    with pytest.raises(ProviderRejected, match="no such text"):
         await bench.ingest(book)
     assert await bench.points() == before
-    double.limits = Limits()
     assert (await bench.ingest(book)).generation == 2
     assert_all_billed_once(double)
 

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.adapters.openai_generator import CHARACTERS_PER_TOKEN, OpenAIGenerator, open_server
+from app.adapters.providers.openai_chat import CHARACTERS_PER_TOKEN, OpenAIGenerator, open_server
 from app.domain.errors import (
     ConfigError,
     ProviderAuthError,
@@ -21,6 +21,12 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
+from app.domain.generated_text.events import (
+    GeneratedEnd,
+    GeneratedText,
+    GeneratorEvent,
+    TextDiscarded,
+)
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     NO_ANSWER,
@@ -28,7 +34,6 @@ from app.domain.prompts import (
     SHORT_ANSWER_FROM_NUMBERED_SOURCES,
 )
 from app.domain.retrieval.query import Turn
-from app.services.generators import GeneratedEnd, GeneratedText, GeneratorEvent, TextDiscarded
 from app.services.prompt_speed import PromptSpeed
 from tests.answer_fakes import generation_request
 from tests.contract.test_cohere_generator import CONTEXT, passage, text_of

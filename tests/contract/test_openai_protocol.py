@@ -15,7 +15,7 @@ from openai.types.chat import ChatCompletionMessageParam as MessageParam
 
 import app.domain.errors as errors
 from app.api.protocols.housekeeping import housekeeping_reply
-from app.services.generators import GeneratedCitation
+from app.domain.generated_text.events import GeneratedCitation
 from tests.command_line import Run
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added
 from tests.serving import ScriptedGenerator, offline_settings, serving
@@ -162,7 +162,7 @@ def test_a_front_ends_own_prompts_are_no_questions(
 def logged(home: Path) -> list[str]:
     """The questions in the question log."""
     with sqlite3.connect(home / "questions.sqlite") as log:
-        return [row[0] for row in log.execute("SELECT question FROM textbook_rag_answers")]
+        return [row[0] for row in log.execute("SELECT question FROM answers")]
 
 
 def test_a_question_about_titles_and_tasks_is_a_question() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import json
 import shutil
 from collections.abc import Iterator, Sequence
@@ -48,8 +46,6 @@ def logged(number: int, question: str, **fields: object) -> LoggedAnswer:
         "reader": f"r{number % 3}",
         "mode": AnswerMode.EXTRACTIVE,
         "confidence": Confidence.ANSWERED,
-        "degraded": (),
-        "milliseconds": 10.0 * number,
         "usd": 0.25,
         "citations": (SILENT,),
         "sources": (NIGHT,),
@@ -85,10 +81,8 @@ def settings(owl_home: Path, home: Path) -> Settings:
 
 
 def fill(settings: Settings, answers: Sequence[LoggedAnswer]) -> None:
-    store = question_store(settings)
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, store.add(answers)).result()
-    store.close()
+        pool.submit(asyncio.run, question_store(settings).add(answers)).result()
 
 
 @pytest.fixture
@@ -109,22 +103,15 @@ def test_the_report_counts_what_was_asked_and_not_answered(run: Run) -> None:
     assert report["by_confidence"] == {"answered": 3, "not_in_book": 2, "uncertain": 1}
     assert (report["up"], report["down"], report["usd"]) == (1, 1, 1.75)
     most = report["most_asked"][0]
-    assert (most["asked"], most["readers"]) == (2, 2)
+    assert most["asked"] == 2
     gap = next(one for one in report["gaps"] if one["question"] == EAT)
     assert (gap["asked"], gap["refused"], gap["gaps"]) == (2, 2, 2)
     assert gap["nearest"]["paragraph_id"] == "p-night"
-    assert gap["why"][0].startswith("refused")
-    assert any("degraded: embedding" in why for why in gap["why"])
+    assert report["degraded"] == {"embedding": 1}
     cited = {one["paragraph"]["paragraph_id"]: one for one in report["most_cited"]}
     assert (cited["p-silent"]["cited"], cited["p-silent"]["down"]) == (4, 1)
     unhappy = {one["paragraph"]["paragraph_id"]: one for one in report["unhappy"]}
     assert (unhappy["p-night"]["unhelpful"], unhappy["p-silent"]["unhelpful"]) == (1, 0)
-    (chapter,) = report["chapters"]
-    assert (chapter["chapter"], chapter["questions"], chapter["not_answered"]) == ("Owls", 6, 3)
-    today = report["days"][-1]
-    assert len(report["days"]) == 31
-    assert sum(day["questions"] for day in report["days"]) == 6
-    assert today["p95_ms"] == pytest.approx(90)
 
 
 @pytest.mark.usefixtures("settings")
@@ -138,20 +125,12 @@ def test_since_selects_the_time(run: Run) -> None:
 
 @pytest.mark.usefixtures("settings")
 def test_readers_texts_are_harmless_in_every_form(run: Run) -> None:
-    told, html, table, issues = (
-        run("report", "owls", "--as", form).out for form in ("text", "html", "csv", "issues")
-    )
+    told, html = (run("report", "owls", "--as", form).out for form in ("text", "html"))
     assert EAT in told
     page = Page(html)
     assert not page.all("script")
     assert escape(HOSTILE) in html
     assert all(link.attributes["href"].startswith(ORIGIN) for link in page.all("a"))
-    cells = [cell for row in csv.reader(io.StringIO(table)) for cell in row]
-    assert f"'{HOSTILE}" in cells
-    assert not [cell for cell in cells if cell.startswith("=")]
-    assert f"Readers ask: `{EAT}`" in issues
-    assert "`=HYPERLINK(1) <script>alert(1)</script> @owner 'x' [a](javascript:x)`" in issues
-    assert f"<{NIGHT.url}>" in issues
 
 
 @pytest.mark.usefixtures("settings")
@@ -192,7 +171,7 @@ def test_old_answers_are_deleted_when_one_is_logged(settings: Settings) -> None:
 
 
 def test_admin_shows_the_report_to_a_secret_key_only(owner: httpx.Client, run: Run) -> None:
-    paths = ("/admin", "/admin/report.csv", "/admin/report.json", "/admin/gaps.md")
+    paths = ("/admin", "/admin/report.json")
     for path in paths:
         refused = owner.get(path)
         assert_problem(refused, 401, "key_required")
@@ -212,10 +191,8 @@ def test_admin_shows_the_report_to_a_secret_key_only(owner: httpx.Client, run: R
     assert page.headers["cache-control"] == "no-store"
     assert EAT in page.text
     assert not Page(page.text).all("script")
-    assert owner.get("/admin/report.csv", auth=auth).text.startswith("question,asked")
     assert owner.get("/admin/report.json", auth=auth).json()["questions"] == 6
     assert json.loads(owner.get("/admin/report.json?days=60", auth=auth).text)["questions"] == 7
-    assert EAT in owner.get("/admin/gaps.md", auth=auth).text
     assert_problem(owner.get("/admin?days=0", auth=auth), 422, "invalid_request")
     assert_problem(owner.get("/admin?book=wolves", auth=auth), 404, "book_not_found")
 

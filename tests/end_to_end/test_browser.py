@@ -13,7 +13,6 @@ from app.domain.answer import (
     AnswerEvent,
     AnswerMode,
     AnswerPassage,
-    Citation,
     CitationFound,
     Confidence,
     Finished,
@@ -23,9 +22,10 @@ from app.domain.answer import (
     TextDelta,
 )
 from app.domain.book_id import BookId
-from tests.browsing import CITED, PAGE, ask, fulfill, send, stream
+from tests.browsing import CITED, PAGE, ask, claim, fulfill, reply, send, stream
 
 QUESTION = "What is an inverted index?"
+FIRST = "/pages/small-book-of-search/01-why-search.html"
 
 
 def letters(text: str) -> str:
@@ -72,10 +72,10 @@ def test_the_conversation_goes_on_on_the_next_page(page: Page, site: str) -> Non
 
 
 def test_a_cited_paragraph_in_closed_details_is_opened(page: Page, site: str) -> None:
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html")
+    page.goto(site + FIRST)
     inside = page.locator("details [data-paragraph-id], details[data-paragraph-id]").first
     paragraph_id = inside.get_attribute("data-paragraph-id")
-    page.goto(f"{site}/pages/small-book-of-search/01-why-search.html?cite={paragraph_id}")
+    page.goto(f"{site}{FIRST}?cite={paragraph_id}")
     cited = page.locator(CITED).first
     expect(cited).to_be_in_viewport()
     expect(cited).to_be_focused()
@@ -94,20 +94,9 @@ def test_a_refusal_shows_the_nearest_sections(opened: Page, site: str) -> None:
 def test_uncertain_passages_stand_under_a_label_of_their_own(opened: Page, site: str) -> None:
     notice = "Das Buch sagt dazu vielleicht nichts."
     text = "Owls hunt at night."
-    passage = AnswerPassage(
-        ("p-1",),
-        text,
-        ("Owls",),
-        f"{site}/pages/small-book-of-search/01-why-search.html",
-        "p-1",
-        BookId("b"),
-        ((0, 19),),
-    )
-    answer = Answer(
-        f"{notice}\n\n{text}", AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, passages=(passage,)
-    )
-    started = Started(AnswerMode.EXTRACTIVE, (), Confidence.UNCERTAIN)
-    fulfill(opened, started, TextDelta(answer.answer), Finished(answer))
+    passage = AnswerPassage(("p-1",), text, ("Owls",), site + FIRST, "p-1", BookId("b"), ((0, 19),))
+    uncertain = {"confidence": Confidence.UNCERTAIN, "passages": (passage,)}
+    reply(opened, f"{notice}\n\n{text}", AnswerMode.EXTRACTIVE, **uncertain)
     ask(opened, QUESTION)
     expect(opened.locator(".tbr-uncertain .tbr-mode")).to_have_text(notice)
     expect(opened.locator(".tbr-passage")).to_contain_text(text)
@@ -121,40 +110,20 @@ def test_a_problem_is_told_in_the_box(opened: Page) -> None:
 
 
 def test_markup_in_an_answer_stays_text_and_offsets_count_code_points(opened: Page) -> None:
-    claim = "🦉🦉 <img src=x onerror=alert(1)> Owls hunt."
-    text = f"{claim} <b>Bold</b>\n\n```python\nhunt('<i>')\n```\n\nDone."
-    citation = Citation(
-        1,
-        0,
-        len(claim),
-        "p-1",
-        "javascript:alert(1)",
-        "T",
-        ("T",),
-        "<u>q</u>",
-        BookId("b"),
-        "f.md",
-        (),
-    )
-    answer = Answer(text, AnswerMode.GENERATED, citations=(citation,))
-    fulfill(opened, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
+    said = "🦉🦉 <img src=x onerror=alert(1)> Owls hunt."
+    text = f"{said} <b>Bold</b>\n\n```python\nhunt('<i>')\n```\n\nDone."
+    reply(opened, text, citations=(claim(len(said), "javascript:alert(1)", "<u>q</u>"),))
     ask(opened, QUESTION)
     expect(opened.locator(".tbr-mode")).to_have_text("Written by a language model from the book:")
     shown = opened.locator(".tbr-answer")
-    expect(shown.locator("p")).to_have_text([f"{claim}[1] <b>Bold</b>", "Done."])
+    expect(shown.locator("p")).to_have_text([f"{said}[1] <b>Bold</b>", "Done."])
     expect(opened.locator(".tbr-log").locator("img, b, i, u, a")).to_have_count(0)
     expect(shown.locator("pre")).to_have_text("hunt('<i>')")
     expect(opened.locator(".tbr-quote")).to_have_text("<u>q</u>")
 
 
 def test_after_a_broken_stream_the_question_is_asked_again(opened: Page, site: str) -> None:
-    source = Source(
-        "p-1",
-        f"{site}/pages/small-book-of-search/01-why-search.html",
-        "How owls hunt",
-        ("Owls",),
-        1.0,
-    )
+    source = Source("p-1", site + FIRST, "How owls hunt", ("Owls",), 1.0)
     started = Started(AnswerMode.GENERATED, (source,))
     answer = Answer("They listen.", AnswerMode.GENERATED)
     answers: list[list[AnswerEvent]] = [
@@ -170,8 +139,7 @@ def test_after_a_broken_stream_the_question_is_asked_again(opened: Page, site: s
 
 
 def test_a_follow_up_question_is_asked_at_a_click(opened: Page) -> None:
-    answer = Answer("So.", AnswerMode.EXTRACTIVE, follow_ups=("And why?", "Who?"))
-    fulfill(opened, Started(AnswerMode.EXTRACTIVE, ()), Finished(answer))
+    reply(opened, "So.", AnswerMode.EXTRACTIVE, follow_ups=("And why?", "Who?"))
     ask(opened, QUESTION)
     expect(opened.locator(".tbr-follow-up")).to_have_text(["And why?", "Who?"])
     opened.reload()
@@ -182,23 +150,15 @@ def test_a_follow_up_question_is_asked_at_a_click(opened: Page) -> None:
 
 @pytest.mark.parametrize("mode", [AnswerMode.SMALL_TALK, AnswerMode.CLARIFICATION])
 def test_a_reply_that_is_no_answer_has_no_caption(opened: Page, mode: AnswerMode) -> None:
-    answer = Answer("Which chapter?", mode)
-    fulfill(opened, Started(mode, ()), TextDelta("Which chapter?"), Finished(answer))
+    reply(opened, "Which chapter?", mode)
     ask(opened, QUESTION)
     expect(opened.locator(".tbr-answer")).to_have_text("Which chapter?")
     expect(opened.locator(".tbr-mode")).to_have_count(0)
 
 
 def test_the_chapters_there_are_are_linked(opened: Page) -> None:
-    source = Source(
-        "p-1",
-        "/pages/small-book-of-search/01-why-search.html",
-        "1. Why Search?",
-        ("1. Why Search?",),
-        0.0,
-    )
-    answer = Answer("Which?", AnswerMode.CLARIFICATION, sources=(source,))
-    fulfill(opened, Started(answer.mode, (source,)), Finished(answer))
+    source = Source("p-1", FIRST, "1. Why Search?", ("1. Why Search?",), 0.0)
+    reply(opened, "Which?", AnswerMode.CLARIFICATION, sources=(source,))
     ask(opened, QUESTION)
     expect(opened.get_by_text("Chapters", exact=True)).to_be_visible()
     expect(opened.locator(".tbr-citations").get_by_role("link")).to_contain_text("1. Why Search?")
@@ -212,8 +172,7 @@ def test_what_no_paragraph_supports_is_marked(opened: Page) -> None:
         Statement(*doubtful, supported=False),
         Statement(doubtful[1] + 1, len(text), supported=True),
     )
-    answer = Answer(text, AnswerMode.GENERATED, statements=statements)
-    fulfill(opened, Started(AnswerMode.GENERATED, ()), TextDelta(text), Finished(answer))
+    reply(opened, text, statements=statements)
     ask(opened, QUESTION)
     expect(opened.locator(".tbr-unsupported")).to_have_text(["Owls read."])
     expect(opened.locator(".tbr-answer")).to_have_text(text)
@@ -237,9 +196,7 @@ def test_on_a_narrow_screen_the_box_makes_way_for_the_paragraph(
 def test_a_question_under_way_is_asked_again_on_the_next_page(opened: Page, site: str) -> None:
     text = "Owls hunt. They listen."
     url = f"{site}/pages/small-book-of-search/05-evaluation.html"
-    cited = Citation(
-        1, 0, 10, "p-1", url, "T", ("T",), "quote", BookId("small-book-of-search"), "f.md", ()
-    )
+    cited = claim(10, url, "quote")
     answer = Answer(text, AnswerMode.GENERATED, citations=(cited,))
     begun: list[AnswerEvent] = [
         Started(AnswerMode.GENERATED, ()),

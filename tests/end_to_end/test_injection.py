@@ -69,7 +69,6 @@ def test_from_the_reader_it_changes_nothing_that_the_book_says(
 
 
 def test_no_attack_of_the_table_reaches_the_reader_and_citations_stay_in_place() -> None:
-    """The passages that they name are not consulted here."""
     claim = "Owls hunt mice at night"
     for attack in table("answers"):
         tried()
@@ -78,7 +77,7 @@ def test_no_attack_of_the_table_reaches_the_reader_and_citations_stay_in_place()
         enough = f"{claim}.\n" * 30  # else the attack is not even shown
         found = answer(AskRequest(QUESTION), before, enough, cited)
         assert found.mode is AnswerMode.GENERATED
-        assert live_parts(found.answer, [OWLS.url, MICE.url]) == []
+        assert live_parts(found.answer) == []
         first, *attributed = (found.answer[one.start : one.end] for one in found.citations)
         # A fence that is not closed goes to the end of the answer, and is cited as a whole.
         assert first == claim or (first.startswith("```") and claim in first)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from app.adapters.cohere.generator import CohereGenerator
-from app.adapters.openai_generator import OpenAIGenerator, open_server
+from app.adapters.providers.cohere_chat import CohereGenerator
+from app.adapters.providers.openai_chat import OpenAIGenerator, open_server
 from app.domain import prompts
 from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest, Selection

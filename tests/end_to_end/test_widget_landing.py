@@ -7,16 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.domain.answer import (
-    Answer,
-    AnswerMode,
-    Citation,
-    Finished,
-    Started,
-    TextDelta,
-)
-from app.domain.book_id import BookId
-from tests.browsing import BOOK, CITED, ask, fulfill, watched_page
+from tests.browsing import CITED, ask, claim, reply, watched_page
 from tests.foreign_site import ForeignSite
 
 
@@ -40,12 +31,9 @@ def cite(
     """Follow a citation of this quote on the site's page."""
     page.goto(owls.address)
     address = page.url + (f"#{anchor}" if anchor else "")
-    heading, claim = ("T",), "Claim"
-    cited = Citation(
-        1, 0, 5, paragraph, address, "T", heading, quote, BookId(BOOK), "f.md", (), prefix=prefix
+    reply(
+        page, "Claim", citations=(claim(5, address, quote, paragraph_id=paragraph, prefix=prefix),)
     )
-    answer = Answer(claim, AnswerMode.GENERATED, citations=(cited,))
-    fulfill(page, Started(AnswerMode.GENERATED, ()), TextDelta(claim), Finished(answer))
     ask(page, "Question?")
     page.locator(".tbr-ref").click()
 

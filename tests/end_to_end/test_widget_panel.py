@@ -9,16 +9,16 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from app.domain.answer import Answer, AnswerMode, Citation, Finished, Started, TextDelta
-from app.domain.book_id import BookId
+from app.domain.answer import Answer, AnswerMode, Finished, Started
 from tests.browsing import (
     BOOK,
     CITED,
     PAGE,
     ask,
     citation,
-    fulfill,
+    claim,
     open_by_shortcut,
+    reply,
     restore,
     send,
     stream,
@@ -72,9 +72,7 @@ def test_a_key_that_ends_a_composition_is_the_input_methods(panel: Page, key: st
     question.dispatch_event("keydown", {"key": key, "keyCode": 229, "isComposing": False})
     expect(question).to_have_value("にほん")
     expect(panel.get_by_role("dialog")).to_be_visible()
-    fulfill(
-        panel, Started(AnswerMode.EXTRACTIVE, ()), Finished(Answer("So.", AnswerMode.EXTRACTIVE))
-    )
+    reply(panel, "So.", AnswerMode.EXTRACTIVE)
     question.press("Enter")
     expect(panel.locator(".tbr-question")).to_have_text(["にほん"])
 
@@ -254,8 +252,7 @@ def test_a_failed_question_is_asked_again_at_a_click(browser: Browser, site: str
 def test_the_conversation_is_there_in_another_tab(browser: Browser, site: str) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     first = context.new_page()
-    answer = Answer("They listen.", AnswerMode.GENERATED)
-    fulfill(first, Started(answer.mode, ()), Finished(answer))
+    reply(first, "They listen.")
     first.goto(site + PAGE)
     ask(first, QUESTION)
     second = context.new_page()
@@ -266,10 +263,8 @@ def test_the_conversation_is_there_in_another_tab(browser: Browser, site: str) -
 
 
 def test_a_screen_reader_hears_the_answer_once_with_its_sources(opened: Page) -> None:
-    place = ("p-1", "/docs/a", "Owls", ("Owls",), "q", BookId(BOOK), "f.md", ())
     text = "**Owls** hunt."
-    answer = Answer(text, AnswerMode.GENERATED, citations=(Citation(1, 0, len(text), *place),))
-    fulfill(opened, Started(answer.mode, ()), TextDelta(text), Finished(answer))
+    reply(opened, text, citations=(claim(len(text), title="Owls", heading_path=("Owls",)),))
     ask(opened, QUESTION)
     expect(opened.locator(".tbr-panel > [role=status]")).to_have_text("Owls hunt. Source 1: Owls")
 

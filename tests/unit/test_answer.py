@@ -28,11 +28,12 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
+from app.domain.generated_text.events import TextDiscarded
 from app.domain.indexed_book import BookList
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import Turn
 from app.services.answer_question import AnswerQuestion
-from app.services.generators import ExtractiveGenerator, TextDiscarded
+from app.services.write_answer import WriteAnswer
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
 LIGHT = passage(
@@ -129,34 +130,31 @@ class ListeningScorer:
         return [0.5 if at < read else None for at in range(len(paragraphs))]
 
 
+def reading_paragraphs(answering: AnswerQuestion, *scorers: ListeningScorer) -> AnswerQuestion:
+    extract = replace(answering.write.extract, paragraphs=scorers)
+    return replace(answering, write=WriteAnswer(extract))
+
+
 def test_paragraphs_are_scored_with_their_headings_by_a_model_that_reads_them() -> None:
     scorer = ListeningScorer()
     answering = World((LIGHT,)).answering()
-    extractive = ExtractiveGenerator(
-        answering.split_sentences, answering.consult.scorer.similarity, [scorer]
-    )
-    assert ask(replace(answering, generator=extractive)).passages
+    assert ask(reading_paragraphs(answering, scorer)).passages
     assert scorer.heard == [(QUESTION, [("Book > Section", LIGHT.text)])]
 
 
 def test_paragraphs_that_the_model_had_no_time_to_read_are_scored_without_it() -> None:
     answering = World((LIGHT, passage("Owls hunt at night.", "p-owls"))).answering()
-    vectors = answering.consult.scorer.similarity
     without = ask(answering)
     for read in (0, 1):
-        scorers = [ListeningScorer(reads_first=read)]
-        extractive = ExtractiveGenerator(answering.split_sentences, vectors, scorers)
-        assert ask(replace(answering, generator=extractive)).passages == without.passages
+        reading = reading_paragraphs(answering, ListeningScorer(reads_first=read))
+        assert ask(reading).passages == without.passages
 
 
 def test_a_multilingual_model_answers_a_question_that_shares_no_word_with_the_book() -> None:
     scorer = ListeningScorer(language="es")
     answering = World((LIGHT,)).answering()
-    vectors = answering.consult.scorer.similarity
-    extractive = ExtractiveGenerator(
-        answering.split_sentences, vectors, [ListeningScorer(language="fr"), scorer]
-    )
-    answer = ask(replace(answering, generator=extractive), "¿Qué es lo que hacen las plantas?")
+    reading = reading_paragraphs(answering, ListeningScorer(language="fr"), scorer)
+    answer = ask(reading, "¿Qué es lo que hacen las plantas?")
     (shown,) = answer.passages
     assert shown.text == LIGHT.text
     assert (shown.marks[0][0], shown.marks[-1][1]) == (0, len(LIGHT.text))
@@ -357,13 +355,13 @@ def test_text_of_which_nothing_is_left_is_replaced_by_quotations(text: str) -> N
 
 def test_an_answer_that_reached_its_maximum_says_so() -> None:
     for text, degraded in ((TOLD, "truncated"), ("Hockey is fun.", "unsupported")):
-        cut = FakeGenerator([text], degraded="truncated")
+        cut = FakeGenerator([text], truncated=True)
         assert ask(World((LIGHT,)).answering(cut)).degraded == (degraded,)
 
 
 def test_text_that_turns_out_to_be_reasoning_is_dropped() -> None:
     thought = "Okay, the user wants to hear about hockey in Ottawa. "
-    cited = (len(thought), len(thought) + len(TOLD) - 1, ("p-light",))
+    cited = (0, len(TOLD) - 1, ("p-light",))
     answer = written(thought, TextDiscarded(), TOLD, cited)
     assert (answer.answer, answer.degraded) == (TOLD, ())
     (citation,) = answer.citations

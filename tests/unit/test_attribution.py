@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from app.adapters.sentences import split_sentences
+from app.domain.answer import CitationFound, TextDelta
 from app.domain.answering.attribution import Attributor
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.verification import Verifier, by_paragraph
+from app.domain.generated_text.events import GeneratedText
 from tests.answer_fakes import context_of, in_order, passage, terms
 
 LEAVES = passage(
@@ -86,8 +90,14 @@ PARAGRAPHS = ("p-leaves", "p-veins", "p-stems")
 def shown(*pieces: str, numbered: bool = True) -> list[tuple[str, int]]:
     """What each piece, and the end, let out: text, and how many citations."""
     builder = CitedAnswerBuilder(verifier())
-    out = [builder.write(piece, numbered=PARAGRAPHS if numbered else ()) for piece in pieces]
-    return [(text, len(citations)) for text, citations in [*out, builder.close()]]
+    numbers = PARAGRAPHS if numbered else ()
+    out = [builder.take(GeneratedText(piece, numbers)) for piece in pieces]
+    return [_let_out(events) for events in [*out, builder.close()]]
+
+
+def _let_out(events: Sequence[TextDelta | CitationFound]) -> tuple[str, int]:
+    texts = [one.text for one in events if isinstance(one, TextDelta)]
+    return "".join(texts), len(events) - len(texts)
 
 
 def test_nothing_is_shown_before_a_whole_sentence_is_supported() -> None:
@@ -118,11 +128,11 @@ def test_no_marker_makes_a_supported_answer_unsupported(marker: str) -> None:
     for text in (f"{SAID[:-1]} {marker}.", f"{SAID} {marker}", f"{SAID}\n{marker}\n"):
         builder = CitedAnswerBuilder(verifier())
         for piece in text:
-            builder.write(piece, numbered=PARAGRAPHS)
+            builder.take(GeneratedText(piece, PARAGRAPHS))
         builder.close()
         assert not builder.unsupported
         assert builder.text.startswith(SAID[:-1])
-        assert [one.supported for one in builder.statements()] == [True]
+        assert [one.supported for one in builder.statements] == [True]
         assert builder.citations[0].paragraph_id == "p-leaves"
 
 
@@ -135,7 +145,7 @@ def test_emphasis_is_no_part_of_a_term() -> None:
 
 def test_unsupported_text_is_never_shown() -> None:
     builder = CitedAnswerBuilder(verifier())
-    assert builder.write(FABLE) == ("", [])
-    assert builder.close() == ("", [])
+    assert builder.take(GeneratedText(FABLE)) == []
+    assert builder.close() == []
     assert builder.unsupported
     assert builder.text == ""

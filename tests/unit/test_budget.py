@@ -9,17 +9,19 @@ from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 
+from app.adapters.providers.openai_chat import OpenAIGenerator
 from app.adapters.sqlite.spending import SqliteSpending
-from app.domain.answer import Usage
 from app.domain.cost import Price, Units
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
 from app.services.budget import Budget
-from app.services.generators import GeneratedEnd, GeneratedText, GeneratorEvent
 from app.services.provider_calls import ProviderCalls
 from app.services.recording import recording
 from app.services.resilience import CircuitBreaker
+from tests.answer_fakes import generation_request
+from tests.openai_double import event
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SEARCH = Units(searches=1)
@@ -167,46 +169,35 @@ async def test_money_that_cannot_be_counted_stops_calls_below_a_ceiling_only(
     assert made == (0 if day else 1)
 
 
-async def written(usage: Usage) -> AsyncGenerator[GeneratorEvent, None]:
-    """Two words, then the end with this usage."""
-    yield GeneratedText("two")
-    yield GeneratedText("words")
-    yield GeneratedEnd(usage, "COMPLETE")
+async def _body(text: str) -> AsyncGenerator[bytes, None]:
+    yield text.encode()
 
 
-async def answer(provider: ProviderCalls, usage: Usage, events: int) -> None:
-    """Read so many events, then leave."""
-    estimate = Units(500, 1_000)
-    async with aclosing(provider.answer(written(usage), estimate, seconds=10.0)) as stream:
-        for _ in range(events):
-            await anext(stream)
+async def answer(provider: ProviderCalls, usage: str, events: int) -> None:
+    """Read so many of three events, then leave."""
+    body = "".join(map(event, ("two", "words"))) + event(finish_reason="stop") + usage
+    serve = httpx.MockTransport(lambda _: httpx.Response(200, content=_body(body)))
+    async with httpx.AsyncClient(transport=serve, base_url="http://model.example") as client:
+        model = OpenAIGenerator(client, provider, provider, "llama")
+        async with aclosing(model.generate(generation_request("word " * 400))) as stream:
+            for _ in range(events):
+                await anext(stream)
+
+
+MILLION = 'data: {"choices":[],"usage":{"prompt_tokens":1000000,"completion_tokens":0}}\n\n'
+BROKEN = "data: {\n\n"
+ESTIMATE = (500 + 500) * 2 / 1e6 + 1_000 * 8 / 1e6
 
 
 @pytest.mark.parametrize(
     ("events", "usage", "dollars"),
-    [
-        (3, Usage(1_000_000, 0), 2.0),
-        (3, Usage(), 0.009),
-        (1, Usage(1_000_000, 0), 0.009),
-    ],
-    ids=["read to its end", "no usage reported", "left before its end"],
+    [(3, MILLION, 2.0), (3, "", ESTIMATE), (1, MILLION, ESTIMATE), (3, BROKEN, ESTIMATE)],
+    ids=["read to its end", "no usage reported", "left before its end", "broken off"],
 )
 async def test_an_answer_costs_what_its_end_reports_or_else_the_estimate(
-    tmp_path: Path, events: int, usage: Usage, dollars: float
+    tmp_path: Path, events: int, usage: str, dollars: float
 ) -> None:
     limit = budget(tmp_path, 10.0)
-    await answer(paid_from(limit), usage, events)
+    with suppress(ProviderUnavailable):
+        await answer(paid_from(limit), usage, events)
     assert await spent(limit) == pytest.approx(dollars)
-
-
-async def test_an_answer_that_breaks_off_costs_its_estimate(tmp_path: Path) -> None:
-    async def broken() -> AsyncGenerator[GeneratorEvent, None]:
-        yield GeneratedText("two")
-        message = "the connection broke"
-        raise ProviderUnavailable(message)
-
-    limit = budget(tmp_path, 10.0)
-    with pytest.raises(ProviderUnavailable):
-        async for _ in paid_from(limit).answer(broken(), Units(500, 1_000), seconds=10.0):
-            pass
-    assert await spent(limit) == pytest.approx(0.009)

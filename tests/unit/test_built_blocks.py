@@ -41,7 +41,6 @@ def book_of(folder: Path, html: str) -> Book:
 def shown(block: Block) -> str:
     facts = {
         "language": block.language,
-        "title": block.title,
         "anchor": block.anchor if block.level else "",
         "id": block.author_id,
         "figure": block.figure and " | ".join(filter(None, astuple(block.figure))),

@@ -11,6 +11,7 @@ import pytest
 from app.adapters.sentences import split_sentences
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.verification import Verifier, by_paragraph
+from app.domain.generated_text.events import GeneratedText
 from tests.answer_fakes import context_of, in_order, passage, terms
 from tests.attacking import tried
 
@@ -34,7 +35,7 @@ def answered(text: str, size: int) -> None:
     )
     builder = CitedAnswerBuilder(Verifier(by_paragraph(context), terms, split_sentences))
     for at in range(0, len(text), size):
-        builder.write(text[at : at + size], numbered=("p-owls", "p-mice"))
+        builder.take(GeneratedText(text[at : at + size], ("p-owls", "p-mice")))
     builder.close()
 
 

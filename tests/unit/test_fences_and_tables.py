@@ -233,8 +233,9 @@ def test_a_block_without_letters_keeps_its_id(code: str) -> None:
     ],
 )
 def test_options_of_a_fence_are_no_language(info: str, language: str, title: str) -> None:
-    block = only(f"``` {info}\nx = 1\n```\n")
-    assert (block.text, block.language, block.title) == ("x = 1", language, title)
+    *before, block = read_text(f"``` {info}\nx = 1\n```\n", site=Site.MKDOCS).blocks
+    assert (block.text, block.language) == ("x = 1", language)
+    assert [one.text for one in before] == ([f"{title}:"] if title else [])
 
 
 def test_code_of_a_file_with_crlf_has_no_blanks_at_its_line_ends() -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.cohere.limiter import RateLimiter
 from app.domain.cost import RateLimits
+from app.services.rate_limiter import RateLimiter
 from tests.cohere_world import InstantClock
 from tests.virtual_clock import VirtualClock
 

@@ -1,9 +1,9 @@
-"""No answer leads anywhere but to consulted passages, whatever is written and however it is cut.
+"""No answer leads anywhere, whatever is written and however it is cut.
 
 The answer is cut into units by the splitter, and each unit goes through the policy.
 
-`attacks/answers.jsonl` has a line for each attack: what is written, the addresses of the consulted
-passages, and what is shown; `attacks/ordinary.jsonl` has answers that are shown as written. A
+`attacks/answers.jsonl` has a line for each attack: what is written, and what is shown;
+`attacks/ordinary.jsonl` has answers that are shown as written. A
 Markdown parser judges what a reader's page would make of what is shown.
 """
 
@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
 from app.domain.generated_text.link_policy import LinkPolicy
-from app.domain.generated_text.link_syntax import forms
 from app.domain.generated_text.splitter import Splitter
 from app.domain.invisible_characters import without_invisible
 from tests.attacking import table, tried
@@ -36,7 +35,6 @@ class Case:
 
     name: str
     text: str
-    allowed: Sequence[str]
     shown: str
 
 
@@ -44,9 +42,9 @@ ATTACKS = [Case(**line) for line in table("answers")]
 ORDINARY = [Case(**line) for line in table("ordinary")]
 
 
-def shown(pieces: Sequence[str], allowed: Sequence[str] = (ADDRESS,)) -> str:
+def shown(pieces: Sequence[str]) -> str:
     tried()
-    policy, splitter = LinkPolicy(allowed, BOOK_TEXT), Splitter(split_sentences, "en")
+    policy, splitter = LinkPolicy(BOOK_TEXT), Splitter(split_sentences, "en")
     units = [unit for piece in pieces for unit in splitter.feed(piece)] + splitter.close()
     assert "".join(unit.text for unit in units) == "".join(pieces)
     return "".join(policy.shown(without_invisible(one.text), fence=one.fence) for one in units)
@@ -54,13 +52,12 @@ def shown(pieces: Sequence[str], allowed: Sequence[str] = (ADDRESS,)) -> str:
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_attack_is_shown_without_its_link_however_it_is_cut(attack: Case) -> None:
-    assert shown([attack.text], attack.allowed) == attack.shown
-    assert shown(attack.text, attack.allowed) == attack.shown
+    assert shown([attack.text]) == attack.shown
+    assert shown(attack.text) == attack.shown
     for cut in range(len(attack.text)):
         pieces = attack.text[:cut], attack.text[cut:]
-        assert shown(pieces, attack.allowed) == attack.shown
-    allowed = [form for url in attack.allowed for form in forms(url)]
-    assert live_parts(attack.shown, allowed) == []
+        assert shown(pieces) == attack.shown
+    assert live_parts(attack.shown) == []
 
 
 @pytest.mark.long
@@ -69,23 +66,22 @@ def test_attack_is_shown_without_its_link_however_it_is_cut(attack: Case) -> Non
 def test_two_attacks_one_after_the_other_lead_nowhere(attack: Case, between: str) -> None:
     for other in ATTACKS:
         text = f"{attack.text}{between}{other.text}"
-        urls = [*attack.allowed, *other.allowed]
-        result = shown([text], urls)
-        assert shown(text, urls) == result, text
-        assert live_parts(result, [form for url in urls for form in forms(url)]) == [], text
+        result = shown([text])
+        assert shown(text) == result, text
+        assert live_parts(result) == [], text
 
 
 def test_without_the_policy_the_attacks_would_lead_elsewhere() -> None:
-    live = [one.name for one in ATTACKS if live_parts(one.text, one.allowed)]
+    live = [one.name for one in ATTACKS if live_parts(one.text)]
     assert len(live) > 60
 
 
 @pytest.mark.parametrize("answer", ORDINARY, ids=lambda answer: answer.name)
 def test_ordinary_answer_is_shown_as_it_is_written(answer: Case) -> None:
     assert answer.shown == answer.text
-    assert shown([answer.text], answer.allowed) == answer.text
-    assert shown(answer.text, answer.allowed) == answer.text
-    assert live_parts(answer.text, answer.allowed) == []
+    assert shown([answer.text]) == answer.text
+    assert shown(answer.text) == answer.text
+    assert live_parts(answer.text) == []
 
 
 def test_address_that_the_books_text_has_is_shown_as_code() -> None:
@@ -95,12 +91,6 @@ def test_address_that_the_books_text_has_is_shown_as_code() -> None:
     assert shown([written]) == (
         "Ask `http://localhost:8000/docs`, not (link removed) or (link removed)"
     )
-
-
-def test_consulted_page_may_be_linked_with_its_text_fragment_and_without() -> None:
-    quoted = "https://book.example/page#:~:text=owls%20hunt"
-    for address in (quoted, "https://book.example/page"):
-        assert shown([f"[a]({address}) {address}"], [quoted]) == f"[a]({address}) {address}"
 
 
 _PIECES = [
@@ -121,7 +111,7 @@ def test_whatever_is_written_leads_nowhere_and_cuts_change_nothing(pieces: list[
     result = shown([text])
     assert shown(pieces) == result
     assert shown(text) == result
-    assert live_parts(result, [ADDRESS]) == []
+    assert live_parts(result) == []
 
 
 _LINES = [
@@ -143,7 +133,7 @@ _MARGINS = [
 def test_no_arrangement_of_lists_quotes_and_fences_lets_html_out(text: str) -> None:
     result = shown([text])
     assert shown(text) == result
-    assert live_parts(result, [ADDRESS]) == []
+    assert live_parts(result) == []
 
 
 @pytest.mark.parametrize(

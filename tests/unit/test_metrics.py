@@ -93,13 +93,6 @@ def test_a_score_is_what_was_worked_out_by_hand(
     assert getattr(score_ranking(question(*gold), ranking, 5), metric) == pytest.approx(score)
 
 
-@pytest.mark.parametrize("ranking", [[], [chunk((0, 100), file="b.md")]])
-def test_nothing_retrieved_or_another_file_scores_zero(ranking: list[Retrieved]) -> None:
-    scores = score_ranking(question((0, 100)), ranking, 5)
-    assert (scores.recall, scores.first_hit, scores.ndcg) == (0, 0, 0)
-    assert scores.precision == 0
-
-
 _span = st.tuples(st.integers(0, 400), st.integers(1, 120)).map(lambda p: (p[0], p[0] + p[1]))
 _chunks = st.lists(
     st.builds(

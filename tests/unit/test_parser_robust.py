@@ -185,6 +185,22 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         read_book(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize(
+    ("path", "hinted"),
+    [
+        ("owls.example", True),
+        ("owls.example:8000/book/a.html", True),
+        ("owls.md", False),
+        ("owls", False),
+        ("../owls.example", False),
+    ],
+)
+def test_a_host_without_a_scheme_is_hinted_at(path: str, hinted: bool) -> None:
+    with pytest.raises(BookError) as error:
+        read_book(Path(path))
+    assert (f"https://{path}" in str(error.value)) is hinted
+
+
 def test_a_single_file_that_is_no_page_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_text("Some text.")
     with pytest.raises(BookError, match="not a page: give Markdown"):

@@ -9,6 +9,7 @@ from app.domain.answering.cited_answer import CitedAnswerBuilder, coverage
 from app.domain.answering.verification import CitationList, Verifier, by_paragraph
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.generated_text.events import GeneratedCitation, GeneratedText
 from app.domain.terms import names, numbers, words
 from tests.answer_fakes import context_of, in_order, passage, terms
 
@@ -176,10 +177,10 @@ def test_names_are_capitals_where_no_sentence_begins(text: str, found: set[str])
 def written(text: str, *cited: str) -> CitedAnswerBuilder:
     """CitedAnswerBuilder this text with each of these parts of it cited to the owl's paragraph."""
     draft = CitedAnswerBuilder(verifier(EYES, MOUSE))
-    draft.write(text)
+    draft.take(GeneratedText(text))
     for part in cited:
         start = text.index(part)
-        draft.cite((start, start + len(part)), ["p-eyes"])
+        draft.take(GeneratedCitation(start, start + len(part), ("p-eyes",)))
     draft.close()
     return draft
 
@@ -196,14 +197,14 @@ def written(text: str, *cited: str) -> CitedAnswerBuilder:
     ],
 )
 def test_every_sentence_is_told_supported_or_not(text: str, supported: list[bool]) -> None:
-    statements = written(text, "barn owl hunts at night").statements()
+    statements = written(text, "barn owl hunts at night").statements
     assert [one.supported for one in statements] == supported
     assert coverage(statements) == sum(supported) / len(supported)
 
 
 def test_statements_leave_out_list_marks_and_empty_lines() -> None:
     text = "1. The barn owl hunts.\n\n* * *\n2. It sleeps."
-    found = [text[one.start : one.end] for one in written(text).statements()]
+    found = [text[one.start : one.end] for one in written(text).statements]
     assert found == ["The barn owl hunts.", "It sleeps."]
 
 

@@ -144,17 +144,16 @@ class _Blocks:
         if not found.runs.strip(_NO_TEXT):
             kind = _MATH.get(found.text[:2], kind)
             if found.image is not None:
-                kind, figure = BlockKind.FIGURE, Figure(found.image, found.text)
+                kind, figure = BlockKind.FIGURE, found.image
         ident = "" if element in self._holders and len(run) < len(element) else own_id(element)
         inner = [one for one in run if not isinstance(one, str)]
         ident = ident or next(filter(None, map(own_id, inner)), "")
         # A formula that stands among blocks is an element of its own.
         alone = len(inner) == 1 and not any(isinstance(one, str) and one.strip() for one in run)
         span = self._span_of(inner[0] if alone and element in self._holders else element)
-        is_title = alone and self._tree.has("code_title", inner[0])
         return [
             Draft(kind, found.text, found.runs, span, terms=found.terms, element_id=ident,
-                  figure=figure, caption=is_title)
+                  figure=figure)
         ]  # fmt: skip
 
     def _heading(self, element: HtmlElement) -> list[Draft]:
@@ -169,15 +168,15 @@ class _Blocks:
 
     def _code(self, element: HtmlElement) -> list[Draft]:
         pres = [element] if element.tag == "pre" else list(element.iter("pre"))
-        title = code_title(element, self._tree) or element.get("title") or ""
-        drafts = []
+        drafts = _lead_in(code_title(element, self._tree))
         for pre in pres:
             text, runs = code_text(pre)
             if text.strip():
                 language = code_language(pre, element)
-                draft = Draft(BlockKind.CODE, text, runs, self._span_of(pre), language=language)
-                draft.title, draft.element_id = title, own_id(pre)
-                drafts.append(draft)
+                drafts.append(
+                    Draft(BlockKind.CODE, text, runs, self._span_of(pre), language=language,
+                          element_id=own_id(pre))
+                )  # fmt: skip
         return drafts if pres else self.of(element)
 
     def _container_kind(self, element: HtmlElement) -> BlockKind | None:
@@ -226,15 +225,7 @@ class _Blocks:
         names += [""] * (len(panels) - len(names))
         contents = map(self._block_of_panel, panels)
         found = [_labelled(*one) for one in zip(names, contents, strict=False)]
-        if len(found) == 1 and not self._is_beside_tabs(element):
-            for label in found[0][:1]:
-                label.caption = label.text == f"{names[0]}:"
         return [one for drafts in found for one in drafts]
-
-    def _is_beside_tabs(self, element: HtmlElement) -> bool:
-        """Whether another set of tabs is next to one: each tab of Markdown is a set of its own."""
-        beside = (element.getprevious(), element.getnext())
-        return any(one is not None and self._tree.has("tab_set", one) for one in beside)
 
     def _block_of_panel(self, panel: HtmlElement) -> list[Draft]:
         return self._code(panel) if self._tree.has("code", panel) else self.of(panel)
@@ -265,24 +256,23 @@ class _Blocks:
         return drafts
 
     def _figure(self, element: HtmlElement) -> list[Draft]:
-        """Return a figure with its caption; a table's or listing's caption becomes its title."""
-        if self._tree.has("caption", element) and element.tag != "figure":
+        """Return a figure with its caption first; that of a table or listing is a paragraph."""
+        if element.tag != "figure" and self._tree.has("caption", element):
             found = self._inline(element)
             draft = Draft(BlockKind.FIGURE, found.text, found.runs, terms=found.terms, caption=True)
             return _kept(draft)
         drafts = self.of(element)
-        shown = next((one.figure for one in drafts if one.figure), None)
-        shown = shown or next((Figure(one.get("src") or "") for one in element.iter("img")), None)
         captions = [one for one in drafts if one.caption]
         rest = [one for one in drafts if not one.caption]
         if rest and all(one.kind in (BlockKind.CODE, BlockKind.TABLE) for one in rest):
-            title = " ".join(one.text for one in captions)
-            rest[0].title = rest[0].title or title
-            return [*captions, *rest]
+            return [*(replace(one, kind=BlockKind.PARAGRAPH) for one in captions), *rest]
         figure = compose(BlockKind.FIGURE, [*captions, *rest])
-        figure.title = " ".join(one.text for one in captions)
+        if figure.figure is None and (image := next(element.iter("img"), None)) is not None:
+            figure.figure = Figure(image.get("src") or "")
+        if figure.figure and captions:
+            caption = " ".join(one.text for one in captions)
+            figure.figure = replace(figure.figure, caption=caption)
         figure.element_id = own_id(element)
-        figure.figure = replace(shown, caption=figure.title) if shown else None
         return _kept(figure)
 
     def _whole(self, kind: BlockKind, element: HtmlElement) -> list[Draft]:

@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 
-from app.adapters.reading.blocks import page_drafts
-from app.adapters.reading.documents import PageDraft, PageInfo, build_document, draft_page
-from app.adapters.reading.images import resolve_images
-from app.adapters.reading.markdown.includes import Expanded, expand
-from app.adapters.reading.markdown.render import render
-from app.adapters.reading.markdown.sites import (
-    SourceSite,
-    open_page,
-    open_sources,
-    recognised,
-)
-from app.adapters.reading.prompt_injections import prompt_injections
-from app.adapters.reading.shown_text import shown_text
-from app.adapters.reading.site_pages import PAGE_SUFFIXES, SitePages, counted, open_site_folder
-from app.adapters.reading.source_files import SourceFiles, front_matter
-from app.adapters.reading.stamping import marked
-from app.adapters.reading.tree import Tree, page_tree, parse
+from app.adapters.reading.documents import PageDraft, PageInfo, build_document
+from app.adapters.reading.markdown.sites import SourceSite, open_page, open_sources, recognised
+from app.adapters.reading.pages import PageReader
+from app.adapters.reading.site_pages import PAGE_SUFFIXES, SitePages, open_site_folder
+from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
-from app.domain.document import BlockKind, Book, Document, Site, SourceWarning
+from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.edition import ONLY, Edition
-from app.domain.errors import BookError, FileRefused
+from app.domain.errors import BookError
 from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
 from app.services.gc_control import paused_gc
 from app.services.phases import Advance, ignore
 
 _SINGLE_FILES = (".md", ".mdx", ".markdown", ".mdown", ".ipynb", ".txt", *PAGE_SUFFIXES)
+_HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?", re.I)
 _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
 _SAMPLE = 1_000
@@ -50,7 +37,6 @@ _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
 _FOLDERS = 1_000
 """Maximum folders below a given one that are searched for a site."""
-_WORD = re.compile(r"\w+")
 
 
 @paused_gc()
@@ -78,17 +64,19 @@ def read_book(
     """
     folder = _existing(folder)
     own_id = edition.id_of(book_id or book_id_of(book_name(folder)))
-    reading = _Reading(skip_refused, mark=mark)
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
+    reader = PageReader(files, skip_refused=skip_refused, mark=mark)
     opened = _open(folder, files, site, base_url, edition, skip_refused=skip_refused)
-    drafts = list(reading.pages(opened, files, advance))
+    drafts = list(reader.read(opened, advance))
     if not drafts:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
+    if isinstance(opened, SitePages):
+        drafts = reader.without_boilerplate(drafts)
     included = {name: files.text(name) for name in files.partials}
     for name, text in included.items():
-        reading.warn_of_injections(text, name)
+        reader.warn_of_injections(text, name)
     book = _book(own_id, opened, drafts, included)
-    warnings = (*opened.warnings, *reading.notes(), *files.warnings)
+    warnings = (*opened.warnings, *reader.warnings(), *files.warnings)
     return replace(book, orphans=tuple(opened.orphans), warnings=warnings)
 
 
@@ -105,7 +93,7 @@ def _open(
         found = open_site_folder(folder, base_url, skip_refused=skip_refused)
         return next((one for one in found if one.edition == edition), found[0])
     if folder.is_dir():
-        return open_sources(files, site, base_url, edition.in_id[0])
+        return open_sources(files, site, base_url)
     return open_page(folder.name, site, base_url)
 
 
@@ -114,7 +102,7 @@ def is_built_site(folder: Path) -> bool:
     if not folder.is_dir():
         return folder.suffix.lower() in PAGE_SUFFIXES
     files = SourceFiles(folder)
-    if recognised(files).config:
+    if recognised(files)[1]:
         return False
     return any(folder.glob("*.html")) or (
         not files.any_with(".md", ".mdx", ".ipynb", ".markdown") and files.any_with(*PAGE_SUFFIXES)
@@ -125,15 +113,17 @@ def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     """Return how a folder is read and why: as built pages, or as the Markdown of a generator."""
     if site is None and is_built_site(folder):
         return "built pages", "it holds HTML and no Markdown"
-    found = recognised(SourceFiles(folder), site)
-    return found.site, found.reason
+    kind, config = recognised(SourceFiles(folder), site)
+    if site is not None:
+        return kind, "as --site says"
+    return kind, f"it has {config}" if config else "no generator's configuration"
 
 
 def site_below(folder: Path) -> tuple[str, str] | None:
     """Return the kind and the folder of the first site one or two levels below; None if none."""
     below = islice(chain(folder.glob("[!.]*/"), folder.glob("[!.]*/[!.]*/")), _FOLDERS)
     for path in sorted(below, key=lambda path: (len(path.parts), path)):
-        if path.is_dir() and recognised(SourceFiles(path)).config:
+        if path.is_dir() and recognised(SourceFiles(path))[1]:
             return detected_site(path)[0], path.relative_to(folder).as_posix()
     return None
 
@@ -151,12 +141,19 @@ def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edit
 
 def _existing(folder: Path) -> Path:
     if not folder.exists():
-        message = "no such file or folder: give the path of the book's folder"
+        site = f" or, for a site, https://{folder}" if _is_host(folder) else ""
+        message = f"no such file or folder: give the path of the book's folder{site}"
         raise BookError(message, str(folder))
     if folder.is_file() and folder.suffix.lower() not in _SINGLE_FILES:
         message = "not a page: give Markdown, a notebook, HTML, or a folder of them"
         raise BookError(message, str(folder))
     return folder.resolve() if folder.is_symlink() and folder.is_file() else folder
+
+
+def _is_host(path: Path) -> bool:
+    """Whether a path looks like a web address without its scheme."""
+    host = path.parts[0] if path.parts else ""
+    return bool(_HOST.fullmatch(host)) and not host.lower().endswith(_SINGLE_FILES)
 
 
 def book_name(folder: Path) -> str:
@@ -166,130 +163,6 @@ def book_name(folder: Path) -> str:
     path = folder.resolve()
     names = [one.name for one in (path, *path.parents) if one.name.lower() not in _OUTPUT_FOLDERS]
     return names[0] or path.name
-
-
-class _Reading:
-    """Reads the pages of a book one after the other, and keeps what is to be said of them."""
-
-    def __init__(self, skip_refused: bool, *, mark: bool = False) -> None:
-        self._skip_refused = skip_refused
-        self._mark = mark
-        self._warnings: list[SourceWarning] = []
-        self._unknown: list[SourceWarning] = []
-        """Places that only the site's generator can resolve."""
-
-    def pages(
-        self, site: SitePages | SourceSite, files: SourceFiles, advance: Advance
-    ) -> Iterator[PageDraft]:
-        """Yield the pages that have text; built ones without are counted."""
-        empty: list[str] = []
-        for page in site.pages:
-            try:
-                if isinstance(site, SitePages):
-                    draft = self._built_page(page, files.data(page.file))
-                    empty += [page.file] if draft is None else []
-                else:
-                    draft = self._source_page(files, site, page)
-            except FileRefused as error:
-                self._refused(error, page.file)
-            else:
-                yield from [draft] if draft is not None else []
-            advance(1)
-        if empty:
-            message = f"{counted(empty)} without text if scripts do not run"
-            self._warnings.append(SourceWarning(message, empty[0], 0))
-
-    def _built_page(self, info: PageInfo, html: bytes) -> PageDraft | None:
-        root = parse(marked(html) if self._mark else html, info.file)
-        resolve_images(root, info.url)
-        shown = shown_text(root)
-        draft = self._page(info, page_tree(root, info.theme), "" if self._mark else None)
-        if draft is None:
-            return None
-        self.warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
-        return replace(draft, shown=shown)
-
-    def _refused(self, error: FileRefused, file: str) -> None:
-        if not self._skip_refused:
-            message = f"{error.problem}, or leave the page out with --skip-refused"
-            raise FileRefused(message, error.file, error.line) from error
-        self._warnings.append(SourceWarning(f"left out: {error.problem}", file, error.line))
-
-    def _source_page(
-        self, files: SourceFiles, site: SourceSite, page: PageInfo
-    ) -> PageDraft | None:
-        source = files.text(page.file)
-        front, skip = front_matter(source, page.file)
-        insert = partial(expand, file=page.file, files=files)
-        rendered = render(
-            source,
-            site.site,
-            skip,
-            page.file,
-            insert if site.site is Site.MDBOOK else Expanded,
-            jsx=page.file.endswith(".mdx"),
-        )
-        self._unknown += [SourceWarning(what, page.file, line) for line, what in rendered.unknown]
-        info = replace(
-            page,
-            title=str(front.get("title") or page.title),
-            settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
-        )
-        self.warn_of_injections(source, page.file)
-        # Other generators move images when they build the site.
-        keeps_images = site.site in (Site.PLAIN, Site.MDBOOK)
-        return self.rendered(info, rendered.html, source, info.url * keeps_images, site.base_url)
-
-    def rendered(
-        self, info: PageInfo, html: str, source: str, page_url: str = "", folder_url: str = ""
-    ) -> PageDraft | None:
-        """Return a page that is rendered from Markdown; None if it has no blocks.
-
-        `page_url` and `folder_url` as `resolve_images` takes them.
-        """
-        root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
-        resolve_images(root, page_url, folder_url)
-        page = self._page(info, page_tree(root, info.theme), source)
-        return replace(page, html=html) if page is not None else None
-
-    def _page(
-        self, info: PageInfo, tree: Tree | None, source: str | None = None
-    ) -> PageDraft | None:
-        if tree is None:
-            return None
-        for text in tree.hidden:
-            shown = text[:60]
-            message = f"hidden text is not read: {shown!r}"
-            self._warnings.append(SourceWarning(message, info.file, 0))
-        words = Counter(_WORD.findall(" ".join(tree.content.itertext())))
-        draft = draft_page(info, page_drafts(tree, info.file), source)
-        return (
-            replace(draft, words=words.total(), unread=_unread(words, draft))
-            if draft.drafts
-            else None
-        )
-
-    def warn_of_injections(self, text: str, file: str) -> None:
-        for line, meaning in prompt_injections(text):
-            message = f"the text {meaning}: it may be meant for a language model"
-            self._warnings.append(SourceWarning(message, file, line))
-
-    def notes(self) -> list[SourceWarning]:
-        """Return the warnings, with one for all places that need the built site."""
-        if not self._unknown:
-            return self._warnings
-        first, count = self._unknown[0], len(self._unknown)
-        places = "1 place needs" if count == 1 else f"{count:,} places need"
-        shown = f"first: `{first.message[:80]}`"
-        message = f"{places} the built site ({shown}): build it and ingest its folder"
-        return [SourceWarning(message, first.file, first.line), *self._warnings]
-
-
-def _unread(words: Counter[str], draft: PageDraft) -> tuple[str, ...]:
-    """Return the words of a page's content that no block has."""
-    for one in draft.drafts:
-        words.subtract(_WORD.findall(f"{one.title} {one.text}"))
-    return tuple((+words).elements())
 
 
 def _book(
@@ -328,9 +201,7 @@ def _documents(
 
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
     """Read a page from a string. It cannot include files."""
-    front, skip = front_matter(text, file)
-    html = render(text, site, skip, file, jsx=file.endswith(".mdx")).html
-    page = _Reading(False).rendered(PageInfo(file, "", str(front.get("title") or "")), html, text)
+    page = PageReader(SourceFiles(Path("/nowhere"))).markdown(PageInfo(file, ""), text, site)
     if page is None:
         raise BookError("no text found", file)
     return _documents([page], _language_of([page]))[0]

@@ -50,10 +50,6 @@ class PageDraft:
     drafts: Sequence[Draft]
     source: str | None
     """The Markdown source; None for a built page, whose source is the text of its blocks."""
-    unread: Sequence[str] = ()
-    """Words of the content that no block has."""
-    words: int = 0
-    """Number of words of the content."""
     html: str = ""
     """The page as it was rendered from Markdown."""
     shown: PageText | None = None
@@ -98,8 +94,6 @@ def build_document(page: PageDraft, position: int, ids: Iterator[str], language:
         tuple(_blocks(page, ids)),
         position,
         language,
-        unread=tuple(page.unread),
-        words=page.words,
         html=page.html,
         shown=page.shown,
         settings=dict(info.settings),
@@ -131,7 +125,6 @@ def _blocks(page: PageDraft, paragraph_ids: Iterator[str]) -> Iterator[Block]:
             paragraph_id=next(paragraph_ids),
             level=draft.level,
             language=draft.language,
-            title=draft.title,
             terms=draft.terms[:_MOST_TERMS],
             parts=tuple(_parts(draft, span, exact=page.source is None)),
             author_id=_author_id(draft),

@@ -35,7 +35,6 @@ class Draft:
     anchor: str = ""
     """The id of a heading."""
     language: str = ""
-    title: str = ""
     terms: tuple[str, ...] = ()
     parts: Sequence[DraftPart] = ()
     element_id: str = ""
@@ -43,7 +42,7 @@ class Draft:
     signatures: tuple[tuple[str, str], ...] = ()
     """Name and id of each function or option that the block documents, the outermost first."""
     caption: bool = False
-    """Whether it is the caption of a figure or listing beside it."""
+    """Whether it is the caption of a figure."""
 
     @property
     def text_inside(self) -> str:
@@ -65,7 +64,6 @@ def compose(kind: BlockKind, drafts: Sequence[Draft], title: str = "") -> Draft:
         GAP.join(texts),
         RUN_BOUNDARY.join(runs),
         span_of(drafts),
-        title=title,
         terms=tuple(dict.fromkeys(term for one in drafts for term in one.terms)),
         parts=parts,
         element_id=next((one.element_id for one in drafts if one.element_id), ""),

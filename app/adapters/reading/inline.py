@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.formulas import delimited
 from app.adapters.reading.tree import GAP, Tree
-from app.domain.document import RUN_BOUNDARY, RUN_GLUE
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Figure
 
 _BEGIN, _END = "\x01", "\x02"
 """Around text that is shown otherwise than it is in the page: formulas, alternative texts."""
@@ -37,8 +37,8 @@ class Inline:
     runs: str
     """`text` as a text fragment may quote it, see `Block.runs`."""
     terms: tuple[str, ...] = ()
-    image: str | None = None
-    """Address of the first image; None if there is no image."""
+    image: Figure | None = None
+    """The first image; its address is "" if it has none."""
 
     def __bool__(self) -> bool:
         return bool(self.text)
@@ -60,7 +60,7 @@ class _Reading:
         self._tree = tree
         self._out: list[str] = []
         self._terms: dict[str, None] = {}
-        self._image: str | None = None
+        self._image: Figure | None = None
         self._last_picture = ""
         self._in_code = False
 
@@ -111,10 +111,10 @@ class _Reading:
 
     def _picture(self, element: HtmlElement) -> None:
         """Add an image's texts, once if the page has a light and a dark variant of it."""
-        self._image = self._image or element.get("src") or ""
-        src, alt = element.get("src") or "", element.get("alt") or ""
+        src, alt, title = (element.get(name) or "" for name in ("src", "alt", "title"))
         alt = "" if "/" in alt and alt in src else alt  # a path that Sphinx or Texinfo wrote
-        text = " ".join(filter(None, (alt, element.get("title"))))
+        self._image = self._image or Figure(src, alt, title)
+        text = " ".join(filter(None, dict.fromkeys((alt, title))))
         if text != self._last_picture:
             self._shown(text)
         self._last_picture = text

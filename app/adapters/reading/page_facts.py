@@ -46,7 +46,9 @@ class PageFacts:
     """The table of contents in its text."""
     links: tuple[str, ...]
     """Links and frames in the order of the page, without those of the navigation."""
-    texts: frozenset[int]
+    text: int
+    """Hash of its text; 0 if it has none."""
+    paragraphs: frozenset[int]
     """Hashes of its paragraphs and listings, without those of a few words."""
 
     @property
@@ -90,6 +92,7 @@ def read_facts(data: bytes, file: str) -> PageFacts:
     versions = theme.select("version", root)
     content = theme.content(root)
     navigation = tuple(_navigation(root, theme, file, folder))
+    whole = "" if content is None else _text(content)
     texts = [] if content is None else [_text(one) for one in content.iter("p", "pre")]
     return PageFacts(
         file,
@@ -106,6 +109,7 @@ def read_facts(data: bytes, file: str) -> PageFacts:
         navigation,
         tuple(_entries_of(theme.select("contents", root), theme, file, folder)),
         tuple(_links(root, folder, {"", *(entry.target for entry in navigation)})),
+        hash(whole),
         frozenset(hash(text) for text in texts if text.count(" ") >= _WORDS - 1),
     )
 

@@ -183,7 +183,7 @@ def _show_tab(element: HtmlElement) -> None:
 
 
 def _show_listing(pre: HtmlElement) -> None:
-    """Put a listing into a figure, with its title as the caption."""
+    """Put a listing into a figure."""
     parent, code = pre.getparent(), pre.find("code")
     if parent is None or code is None:
         return
@@ -193,11 +193,6 @@ def _show_listing(pre: HtmlElement) -> None:
     figure = pre.makeelement("figure", {"class": "code"})
     figure.tail, pre.tail = pre.tail, None
     parent.replace(pre, figure)
-    if title := _value(pre, "title"):
-        del pre.attrib["title"]
-        caption = pre.makeelement("figcaption", {})
-        caption.text = title
-        figure.append(caption)
     figure.append(pre)
 
 

@@ -1,31 +1,31 @@
-"""Pages of a site whose text stands on other pages: the whole book on one page, and copies."""
+"""Pages of a site whose text stands on other pages: the whole book on one page, and long copies."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
+
+from app.adapters.reading.page_facts import PageFacts
 
 _SHARE = 0.9
-"""Part of a page's texts that other pages have. The rest is what only a page of all has."""
+"""Part of its texts that other pages have. The rest is what only a page of the whole has."""
 _FEWEST = 10
-"""Texts of a page of the table of contents that is taken for one of other pages."""
+"""Texts of a page that is taken for one of other pages."""
 
 
-def repeated_pages(texts: Mapping[str, frozenset[int]], listed: Collection[str]) -> Iterator[str]:
-    """Yield the files whose texts are those of pages that stay.
+def repeated_pages(pages: Sequence[PageFacts], listed: Collection[str]) -> Iterator[str]:
+    """Yield the files of the pages whose texts are those of pages that stay.
 
-    Of copies one stays, if any of them is listed, a listed one. A listed page is repeated only if
-    no other page alone has half of its texts: two guides that differ in a few steps both stay.
+    Of copies one stays, if any is in the table of contents, one of these. A listed page stays if
+    another page alone has half of its texts, as two guides that differ in a few steps.
     """
-    pages_with = Counter(text for own in texts.values() for text in own)
-    for file in sorted(texts, key=lambda file: (file in listed, -len(texts[file]))):
-        own = texts[file]
-        repeated = [text for text in own if pages_with[text] > 1]
-        if not own or len(repeated) < _SHARE * len(own):
+    pages_with = Counter(text for page in pages for text in page.paragraphs)
+    for page in sorted(pages, key=lambda one: (one.file in listed, -len(one.paragraphs))):
+        own = page.paragraphs
+        repeated = sum(pages_with[text] > 1 for text in own)
+        if len(own) < _FEWEST or repeated < _SHARE * len(own):
             continue
-        if file in listed:
-            most = max(len(own & other) for name, other in texts.items() if name != file)
-            if len(own) < _FEWEST or 2 * most > len(own):
-                continue
-        pages_with.subtract(own)
-        yield file
+        others = (len(own & one.paragraphs) for one in pages if one is not page)
+        if page.file not in listed or 2 * max(others) <= len(own):
+            pages_with.subtract(own)
+            yield page.file

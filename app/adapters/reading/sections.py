@@ -48,8 +48,6 @@ _TITLED_EXERCISE = re.compile(
 _NUMBERED = re.compile(r"^(?:(?:exercise|problem|question)\s*)?\d[\d.]*[a-z]?[.:)]\s*\S", re.I)
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
 _MARKER = re.compile(r"^(?:-|\w{1,6}\.) ")
-_LISTING = (BlockKind.PARAGRAPH, BlockKind.CODE)
-"""The label of a listing, such as its file's name, and the listing."""
 _SEPARATE = frozenset(
     {BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.ADMONITION, BlockKind.GLOSSARY_ENTRY,
      BlockKind.FOOTNOTE, BlockKind.REFERENCE}
@@ -103,19 +101,16 @@ def _is_evidence(draft: Draft) -> bool:
 
 
 def _with_captions(drafts: Iterable[Draft]) -> list[Draft]:
-    """Join captions that stand alone to the figure before them or the listing behind them."""
-    joined = [Draft(BlockKind.PARAGRAPH, "", "")]
+    """Join captions that stand alone to the figure before them."""
+    joined: list[Draft] = []
     for draft in drafts:
-        last = joined.pop()
-        if draft.caption and draft.kind is last.kind is BlockKind.FIGURE:
-            figure = compose(BlockKind.FIGURE, [draft, last])
+        if draft.caption and joined and joined[-1].kind is BlockKind.FIGURE:
+            figure = compose(BlockKind.FIGURE, [draft, joined.pop()])
             shown = figure.figure and replace(figure.figure, caption=draft.text)
-            joined.append(replace(figure, title=draft.text, figure=shown))
-        elif last.caption and (last.kind, draft.kind) == _LISTING:
-            joined.append(replace(draft, title=draft.title or last.text.removesuffix(":")))
+            joined.append(replace(figure, figure=shown))
         else:
-            joined += [last, draft]
-    return joined[1:]
+            joined.append(draft)
+    return joined
 
 
 def _role_of(heading: str) -> str:

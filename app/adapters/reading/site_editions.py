@@ -69,8 +69,12 @@ def _roots(pages: Sequence[PageFacts], file_of: Callable[[str], str]) -> dict[st
     chapters: set[Root] = set()
     for navigation in {page.navigation for page in pages}:
         files = {file_of(entry.target) for entry in navigation} - {""}
-        listed = {versions[file] for file in files if versions[file].version}
-        chapters |= listed if len(listed) > 1 else set()
+        listed = Counter(versions[file] for file in files)
+        named_as_versions = {root for root in listed if root.version}
+        # A link to another version is one; a chapter is listed page by page beside the others.
+        page_by_page = {root for root, number in listed.items() if number > 1}
+        if len(named_as_versions) > 1 or len(page_by_page) > 1:
+            chapters |= named_as_versions
     for file, above in within.items():
         own = versions[file] if versions[file] not in chapters else Root(above)
         versions[file] = own._replace(locale=named[above])

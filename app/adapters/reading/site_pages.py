@@ -28,7 +28,7 @@ _TITLE_PARTS = re.compile(r"\s+(?:\||-|–|—|·|::)\s+|\s*‣\s*")
 UNLISTED = "not in the table of contents: list them in the site's navigation to have them read"
 NO_TEXT = "a home page without text of its own"
 FURNITURE = "search, error, tag and index pages"
-REPEATED = "repeat the text of other pages"
+REPEATED = "the same text is on other pages"
 _FURNITURE = re.compile(
     r"(?:^|/)(?:40[34]|search|tags?|categories|authors|archive|genindex(?:-\w+)?|py-modindex)"
     r"(?:\.html?|/index\.html)$|(?:^|/)(?:_modules|tags?|categories|authors|archive)/"
@@ -221,7 +221,7 @@ class _Edition:
                 found[file] = "noindex"
             elif file not in listed and not page.is_page:
                 found[file] = "not of the book, such as a blog"
-        kept = {file: page.texts for file, page in self._files.items() if file not in found}
+        kept = [page for file, page in self._files.items() if file not in found]
         return found | dict.fromkeys(repeated_pages(kept, listed), REPEATED)
 
     def _in_order(self, listed: Collection[str]) -> list[str]:
@@ -230,7 +230,7 @@ class _Edition:
         If no generator is known, the other pages follow as links lead to them.
         """
         order = [*listed]
-        if self._home and self._home not in listed and self._files[self._home].texts:
+        if self._home and self._home not in listed and self._has_own_text(listed):
             order.insert(0, self._home)
         if all(self._files[file].theme.name == UNKNOWN for file in listed):
             order += self._files
@@ -241,6 +241,11 @@ class _Edition:
                 found[file] = None
                 file = self._own(self._files[file].next)
         return [*found]
+
+    def _has_own_text(self, listed: Collection[str]) -> bool:
+        """Whether the home page has text, and no listed page the same, as mdBook's first one."""
+        home = self._files[self._home]
+        return bool(home.paragraphs) and home.text not in {self._files[one].text for one in listed}
 
     def _page(self, listed: Listed, title: str) -> PageInfo:
         page = self._files[listed.file]

@@ -19,7 +19,7 @@ def read_table(
     read: Callable[[HtmlElement], Inline],
     span: Callable[[HtmlElement], Span],
 ) -> Draft:
-    """Return a table; its caption, if it has one, is its first row and its title."""
+    """Return a table; its caption, if it has one, is its first row."""
     caption = next((read(one) for one in table.iterchildren("caption") if one is not None), None)
     parts: list[DraftPart] = []
     runs: list[str] = []
@@ -43,7 +43,6 @@ def read_table(
         BlockKind.TABLE,
         "\n".join(part.text for part in parts),
         RUN_BOUNDARY.join(runs),
-        title=caption.text if caption else "",
         terms=tuple(terms),
         parts=parts,
     )

@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.domain.answer import Citation, Statement
+from app.domain.answer import Citation, CitationFound, Statement, TextDelta
 from app.domain.answering.attribution import Attributor
-from app.domain.answering.verification import CitationList, Quote, Verifier
+from app.domain.answering.verification import CitationList, Verifier
 from app.domain.document import Span
-from app.domain.generated_text.citation_markers import Marked, without_markers
+from app.domain.generated_text.citation_markers import without_markers
+from app.domain.generated_text.events import GeneratedCitation, GeneratedText, TextDiscarded
 from app.domain.generated_text.fences import LINE_MARK
 from app.domain.generated_text.link_policy import LinkPolicy
 from app.domain.generated_text.prompt_guard import PromptGuard
 from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, Unit
 from app.domain.invisible_characters import without_invisible
-from app.domain.terms import words
 
 _LONGEST_CLAIM = 2 * UNIT_CHARS
 """Limit on the characters of a citation of several sentences."""
@@ -53,27 +53,29 @@ class _Shown:
 
 
 class CitedAnswerBuilder:
-    """Returns text and citations as soon as they may be shown.
+    """Take the generator's events, then close: the events of the answer that may be shown.
 
-    Spans passed in are offsets of the generator's text. Spans returned are offsets of `text`, in
-    which links to other pages than the consulted passages are removed. `text` ends where the
+    In `text`, links to other pages than the consulted passages are removed. It ends where the
     generator recites a prompt of the program.
     """
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
         passages = [piece.passage for one in verifier.paragraphs.values() for piece in one]
-        self._links = LinkPolicy(
-            (one.url for one in passages), "\n".join(one.text for one in passages)
-        )
-        self._splitter = Splitter(verifier.split_sentences, verifier.language)
-        self._guard = PromptGuard()
-        self._list = CitationList(verifier.paragraphs)
+        self._links = LinkPolicy("\n".join(one.text for one in passages))
         self._attributor = Attributor(verifier)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._splitter = Splitter(self._verifier.split_sentences, self._verifier.language)
+        self._guard = PromptGuard()
+        self._list = CitationList(self._verifier.paragraphs)
+        self._received = ""
+        self._base = 0
+        """Where the generator's text begins in `_received`."""
         self._numbered: Sequence[str] = ()
-        self._waiting: list[tuple[Span, Sequence[str]]] = []
+        self._waiting: list[GeneratedCitation] = []
         """Citations of text that is not complete yet."""
-        self._quoted: list[Statement] = []
         self._claimed = self._verified = 0
         self._units: list[_Shown] = []
         self._statements: list[_Shown] = []
@@ -86,63 +88,42 @@ class CitedAnswerBuilder:
         self.text = ""
         """The answer; before `close` it includes the text that is held back."""
 
-    def write(self, text: str, *, numbered: Sequence[str] = ()) -> tuple[str, list[Citation]]:
-        """Add text; return the text and citations that can be shown now.
+    def take(
+        self, event: GeneratedText | GeneratedCitation | TextDiscarded
+    ) -> list[TextDelta | CitationFound]:
+        """Return what can be shown now. Text that was shown is not discarded."""
+        if isinstance(event, GeneratedText):
+            self._received += event.text
+            self._numbered = event.numbered
+            units = self._splitter.feed(event.text)
+            self._add([unit for one in units for unit in self._guard.take(one)])
+        elif isinstance(event, GeneratedCitation):
+            self._claimed += len(event.paragraph_ids)
+            self._waiting.append(event)
+            self._place_citations()
+        elif self._shown:
+            self._base = len(self._received)
+        else:
+            self._begin()
+        return [*self._show()]
 
-        `numbered`: ids of the paragraphs that the markers [1], [2], ... in the text cite. Without
-        it, markers are text, and citations come by `cite` until the end.
-        """
-        self._numbered = numbered
-        units = self._splitter.feed(text)
-        self._add([unit for one in units for unit in self._guard.take(one)])
-        return self._show()
-
-    def cite(self, span: Span, paragraph_ids: Sequence[str]) -> tuple[str, list[Citation]]:
-        """Record the generator's citation of these paragraphs for `text[start:end]`.
-
-        Returns the same as `write`.
-        """
-        self._claimed += len(paragraph_ids)
-        if 0 <= span[0] < span[1]:
-            self._place(span, paragraph_ids)
-            self._judge()
-        return self._show()
-
-    def quote(self, before: str, shown: str, quote: Quote) -> tuple[str, list[Citation]]:
-        """Add a verbatim quotation; returns the same as `write`.
-
-        `shown` is the quotation with mark-up, such as the rule of a table. `before` is the mark-up
-        or the text of the book before it. Link policy and prompt guard do not apply
-        to the book's own words.
-        """
-        if shown != quote.text and words(shown) != words(quote.text):
-            return "", []
-        self.text += before
-        span = (len(self.text), len(self.text) + len(shown))
-        self.text += shown
-        self._quoted.append(Statement(*span, supported=True))
-        citation = self._list.add(span, quote)
-        return before + shown, [citation] if citation else []
-
-    def end_quotes(self, after: str) -> str:
-        """Add the text after the last quotation, such as the end of a code fence."""
-        self.text += after
-        return after
-
-    def close(self) -> tuple[str, list[Citation]]:
+    def close(self) -> list[TextDelta | CitationFound]:
         """Return the rest of the text that can be shown; drop citations outside the text."""
-        if self._quoted:
-            return "", []
         units = [unit for one in self._splitter.close() for unit in self._guard.take(one)]
         self._add([*units, *self._guard.close()])
         if not self._numbered:
             for one in self._statements:
                 self._attribute(one)
         self._judge_prefixes()
-        out = self._show()
+        out = [*self._show()]
         self.unsupported = bool(self.text[self._shown :].strip())
         self.text = self.text[: self._shown]
         return out
+
+    @property
+    def empty(self) -> bool:
+        """Whether the generator wrote nothing."""
+        return not self._received.strip()
 
     @property
     def recited(self) -> bool:
@@ -157,26 +138,28 @@ class CitedAnswerBuilder:
     @property
     def citations(self) -> tuple[Citation, ...]:
         """The citations of the text shown, by position."""
-        return tuple(one for one in self._list.citations if one.end <= self._shown or self._quoted)
+        return tuple(one for one in self._list.citations if one.end <= self._shown)
 
     @property
     def precision(self) -> float:
         """Share of the generator's citations that were verified; 1 if there are none."""
         return self._verified / self._claimed if self._claimed else 1.0
 
+    @property
     def statements(self) -> tuple[Statement, ...]:
-        """Return the quotations, else the sentences with content, and whether each is supported."""
-        if self._quoted:
-            return tuple(self._quoted)
+        """The sentences with content, and whether each is supported."""
         shown = (one for one in self._statements if one.end <= len(self.text))
         return tuple(Statement(one.start, one.end, one.supported) for one in shown)
 
-    def _show(self) -> tuple[str, list[Citation]]:
-        """Return what is new of the text of which enough is supported."""
-        shown, self._shown = self.text[self._shown : self._may_show], self._may_show
-        seen = [one for one in self._withheld if one.end <= self._shown]
+    def _show(self) -> Iterator[TextDelta | CitationFound]:
+        """Yield what is new of the text of which enough is supported."""
+        new, self._shown = self.text[self._shown : self._may_show], self._may_show
+        if new:
+            yield TextDelta(new)
+        for one in self._withheld:
+            if one.end <= self._shown:
+                yield CitationFound(one)
         self._withheld = [one for one in self._withheld if one.end > self._shown]
-        return shown, seen
 
     def _judge(self) -> None:
         """Allow all text so far if enough of it is supported."""
@@ -209,16 +192,13 @@ class CitedAnswerBuilder:
                     self._attribute(one)
             self._judge()
         if units:
-            waiting, self._waiting = self._waiting, []
-            for span, paragraph_ids in waiting:
-                self._place(span, paragraph_ids)
-                self._judge()
+            self._place_citations()
 
     def _edited(self, unit: Unit) -> tuple[_Shown, list[tuple[Span, Sequence[str]]]]:
         """Write the unit; return it, and the claims of its markers with what they cite."""
-        written, marked = without_invisible(unit.text), list[Marked]()
-        if not unit.fence:
-            written, marked = without_markers(written, len(self._numbered))
+        written = without_invisible(unit.text)
+        sources = 0 if unit.fence else len(self._numbered)
+        written, marked = without_markers(written, sources)
         shown = self._links.shown(written, fence=unit.fence)
         mark = LINE_MARK.match(shown) if unit.begins_line else None
         begin = mark.end() if mark else len(shown) - len(shown.lstrip())
@@ -235,16 +215,29 @@ class CitedAnswerBuilder:
             claims.append((claim, [self._numbered[number - 1] for number in found.numbers]))
         return one, claims
 
-    def _place(self, span: Span, paragraph_ids: Sequence[str]) -> None:
-        """Verify the citations of a span of the generator's text, or keep them until it is here."""
-        if not self._units or span[1] > self._units[-1].until:
-            self._waiting.append((span, paragraph_ids))
-            return
-        first = self._units[bisect_right(self._units, span[0], key=lambda one: one.until)]
-        last = self._units[bisect_left(self._units, span[1], key=lambda one: one.until)]
-        start = first.start if first.shift is None else span[0] + first.shift
-        end = last.end if last.shift is None else span[1] + last.shift
-        self._cite((start, end), paragraph_ids)
+    def _place_citations(self) -> None:
+        """Verify the citations whose text is complete."""
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            start, end = self._base + one.start, self._base + one.end
+            if not self._units or end > self._units[-1].until:
+                self._waiting.append(one)
+                continue
+            if one.words and self._received[start:end] != one.words:
+                start = _nearest(self._received, one.words, start)
+                end = start + len(one.words)
+            if 0 <= start < end <= self._units[-1].until:
+                self._cite(self._in_text(start, end), one.paragraph_ids)
+                self._judge()
+
+    def _in_text(self, start: int, end: int) -> Span:
+        """Return the span of the answer for a span of the generator's text."""
+        first = self._units[bisect_right(self._units, start, key=lambda one: one.until)]
+        last = self._units[bisect_left(self._units, end, key=lambda one: one.until)]
+        return (
+            first.start if first.shift is None else start + first.shift,
+            last.end if last.shift is None else end + last.shift,
+        )
 
     def _cite(self, claim: Span, paragraph_ids: Sequence[str]) -> None:
         """Add citations of `text[start:end]` to the paragraphs that support it."""
@@ -285,6 +278,12 @@ class CitedAnswerBuilder:
 
     def _said(self, start: int, end: int) -> str:
         return _NO_CLAIM.sub("", self.text[start:end])
+
+
+def _nearest(text: str, words: str, at: int) -> int:
+    """Return the place of the words that is nearest to `at`; -1 if there is none."""
+    places = text.rfind(words, 0, at + len(words)), text.find(words, max(at, 0))
+    return min((one for one in places if one >= 0), key=lambda one: abs(one - at), default=-1)
 
 
 def coverage(statements: Sequence[Statement]) -> float:

@@ -1,7 +1,7 @@
-"""Removes links from a generated answer, except those to the consulted passages.
+"""Removes links from a generated answer: the model is told to write none, and citations lead on.
 
-Each unit is read as CommonMark, with what renderers do that turn addresses in text into links. Any
-other link is replaced by its label, an image by its alternative text, an address by
+Each unit is read as CommonMark, with what renderers do that turn addresses in text into links. A
+link is replaced by its label, an image by its alternative text, an address by
 "(link removed)" or, if the book's text has it too, by code. HTML and link definitions are escaped.
 Code and all other text stays unchanged. Where the text on both sides could form new mark-up, a
 replacement contains a space or parentheses.
@@ -10,7 +10,6 @@ replacement contains a space or parentheses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from app.domain.generated_text import link_syntax as syntax
 from app.domain.generated_text.fences import at_margin
@@ -23,9 +22,8 @@ _ENDS_SENTENCE = frozenset("\u3002\uff01\uff1f")
 class LinkPolicy:
     """Decides unit by unit what is shown."""
 
-    def __init__(self, allowed_urls: Iterable[str], book_text: str = "") -> None:
-        """`allowed_urls` may be linked to; addresses of `book_text` may be shown, as code."""
-        self._allowed = frozenset(form for url in allowed_urls for form in syntax.forms(url))
+    def __init__(self, book_text: str = "") -> None:
+        """Addresses of `book_text` may be shown, as code."""
         self._mentioned = syntax.addresses(book_text)
         self._last = "\n"
         self._cells = False
@@ -54,8 +52,7 @@ class LinkPolicy:
         if found["ticks"]:
             return "".join(f"\\{one}" for one in whole)
         if found["autolink"]:
-            allowed = found["autolink"] in self._allowed
-            return whole if allowed else self._instead(found, found["autolink"])
+            return self._instead(found, found["autolink"])
         if found["address"] or found["label"] is not None:
             return self._address(found) if found["address"] else self._link(found)
         if found["bracket"]:
@@ -65,23 +62,15 @@ class LinkPolicy:
 
     def _link(self, found: re.Match[str]) -> str:
         written, label, whole = found["target"], found["label"], found[0]
-        target = written[1:-1] if written.startswith("<") else written
-        allowed = self._is_allowed(target) and not (found["image"] or "|" in whole or "`" in whole)
-        shows_address = syntax.HAS_ADDRESS.search(label) is not None
-        if allowed and (not shows_address or label == target):
-            return whole
-        if target and _ADDRESS_MARKS.isdisjoint(written):
+        if written.strip("<>") and _ADDRESS_MARKS.isdisjoint(written):
             return whole.replace("](", "] (", 1)  # f[x](t) of a formula, rather than a link
-        if shows_address or not label.strip():
+        if syntax.HAS_ADDRESS.search(label) or not label.strip():
             return _apart(found, REMOVED_IMAGE if found["image"] else REMOVED_LINK)
         return label if _reads_alone(found) else _apart(found, f"({label})")
 
     def _address(self, found: re.Match[str]) -> str:
         address = found["address"].rstrip(".,;:!?_~") or found["address"]
-        after = syntax.AFTER.match(found.string, found.start() + len(address))
         rest = found["address"][len(address) :]
-        if after and self._is_allowed(address):
-            return address + rest
         return self._instead(found, address) + rest
 
     def _instead(self, found: re.Match[str], address: str) -> str:
@@ -92,14 +81,10 @@ class LinkPolicy:
             return f"`{address}`"
         return _apart(found, REMOVED_LINK)
 
-    def _is_allowed(self, written: str) -> bool:
-        return syntax.decoded(written) in self._allowed
-
     def _html(self, found: re.Match[str]) -> str:
         if found["begins"] is not None:
             return f"{found['begins']}\\<"
-        escaped = found["tag"] or (found["autolink"] and found["autolink"] not in self._allowed)
-        return f"\\{found[0]}" if escaped else found[0]
+        return f"\\{found[0]}" if found["tag"] or found["autolink"] else found[0]
 
 
 def _apart(found: re.Match[str], put: str) -> str:

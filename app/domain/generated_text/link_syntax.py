@@ -27,8 +27,6 @@ ADDRESS = (
 """Start of an address in text, or the rest of one with an unknown scheme."""
 HAS_ADDRESS = re.compile(ADDRESS, re.IGNORECASE)
 _BODY = r"[^\s<>\"'`)\]}|*]*"
-AFTER = re.compile(r"[)\]\"']{0,2}(?:[.,;?!]?(?=\s|\Z)|(?=\]\())")
-"""What follows an address where no renderer counts it as part of it."""
 _TRAILING = ".,;:!?*_~'\")]"
 
 _TITLE = r"(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|\((?:[^()\\\n]|\\.)*\))"
@@ -64,23 +62,12 @@ HTML = re.compile(
 """A `tag`, comment or the like, also one that the next line may end; where the content of a line
 `begins`, any bracket before a letter."""
 
-_DECODED = re.compile(rf"\\([!-/:-@\[-`{{-~])|{_REFERENCE}")
 _LIVE = re.compile(
     r"<(?=[A-Za-z/!?])|\](?=[(:\[])|:(?=\\?/|&)|/(?=\\?/|&)|(?<=www)\.|(?<=\w)@"
     r"|&(?=[#A-Za-z])|(?<=script):|(?<=mailto):|(?<=data):",
     re.IGNORECASE,
 )
 _MENTIONED = re.compile(r"(?:https?|ftp|wss?|file)://[^\s<>\"'`)\]}|*]+|www\.[^\s<>\"'`)\]}|*]+")
-
-
-def decoded(address: str) -> str:
-    """Return the address without backslashes and character references."""
-    return _DECODED.sub(lambda found: found[1] or html.unescape(found[0]), address)
-
-
-def forms(url: str) -> set[str]:
-    """Return the address of a passage with and without its text fragment."""
-    return {url, url.partition(":~:text=")[0].removesuffix("#")}
 
 
 def addresses(text: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""MyST's directives, as far as one table of names goes: ```` ```{note} ```` and `:::{note}`."""
+"""Directives and containers: ```` ```{note} ````, `:::{note}`, `::: note Title`, `=== "Tab"`."""
 
 from __future__ import annotations
 
@@ -7,34 +7,61 @@ from dataclasses import dataclass, field
 from html import escape
 
 from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from mdit_py_plugins.colon_fence import colon_fence_plugin
 
 from app.adapters.reading.markdown.unresolved import inline_html
 
-_INFO = re.compile(r"^\{(?P<name>[\w:.+-]+)\}\s*(?P<argument>.*)$", re.DOTALL)
+_FENCE = re.compile(r"\s*\{(?P<name>[A-Za-z][\w:.+-]*)\}(?P<argument>.*)", re.DOTALL)
+_CONTAINER = re.compile(
+    r"\s*(?:\{\s*)?\.?(?P<name>[A-Za-z][\w:.+-]*)?(?:[^{}\[\]\n]*\})?(?P<argument>.*)", re.DOTALL
+)
+_ATTRIBUTES = re.compile(r"\{[^{}]*\}\Z")
 _OPTION = re.compile(r"^:(?P<key>[\w-]+):[ \t]*(?P<value>.*)$")
 _NAMES = {
-    "code": "code code-block code-cell sourcecode literalinclude highlight prompt",
+    "code": "code code-block code-cell sourcecode highlight prompt",
     "formula": "math",
-    "left out": "toctree contents tableofcontents index only raw include bibliography glue:figure "
+    "left out": "toctree contents tableofcontents index only raw bibliography glue:figure "
     "currentmodule module automodule autoclass mermaid graphviz iframe video youtube",
+    "unknown": "include literalinclude csv-table",
     "glossary": "glossary",
-    "figure": "figure image figure-md",
-    "table": "table list-table csv-table",
+    "figure": "figure image",
+    "figure around": "figure-md",
+    "table": "table list-table",
     "tab": "tab-item",
-    "details": "dropdown",
+    "details": "dropdown details",
     "blockquote": "epigraph pull-quote",
     "frame": "div container grid grid-item grid-item-card card rst-class margin sidebar aside "
     "tab-set parsed-literal proof theorem definition lemma example algorithm axiom corollary "
     "remark property observation assumption proposition",
 }
 """What becomes of directives; those of other names are admonitions."""
-_ROLES = {name: role for role, names in _NAMES.items() for name in names.split()}
-_NEEDS_FILE = frozenset("literalinclude include csv-table".split())
+_ROLES = {name: role for role, names in _NAMES.items() for name in names.split()} | {"": "frame"}
+_FRAMES = {
+    "admonition": ('<div class="admonition {classes}"{id}>{head}', "</div>"),
+    "blockquote": ("<blockquote{id}>", "</blockquote>"),
+    "details": ("<details{id}><summary>{title}</summary>", "</details>"),
+    "figure": ('<figure{id}><img src="{argument}" alt="{alt}"><figcaption>',
+               "</figcaption></figure>"),
+    "figure around": ("<figure{id}>", "</figure>"),
+    "frame": ('<div class="{classes}"{id}>', "</div>"),
+    "tab": ('<tabs><tabitem label="{argument}">', "</tabitem></tabs>"),
+    "table": ("<div{id}><p>{title}</p>", "</div>"),
+}  # fmt: skip
+"""The start and the end of the element that a directive becomes, by its role."""
 _DEFINITION = re.compile(r"^(?P<term>\S[^\n]*)\n[ \t]{2,}(?=\S)", re.MULTILINE)
-_DEPTH = 12
+_DEPTH = 8
 """Deepest nesting of directives."""
+_MARKERS = frozenset("!?=")
+_INDENTED = re.compile(
+    r"(?:===[!+]{0,2}(?= +\")|(?:!!!|\?\?\?\+?) *(?P<name>[\w-]+)[^\"]*+)"
+    r"(?: *\"(?P<title>.*)\")?\s*$"
+)
+"""The first line of an admonition or tab of MkDocs, whose body is indented."""
+_INDENT = 4
 
 
 @dataclass(slots=True)
@@ -53,6 +80,10 @@ class Directive:
 
 
 def directives_plugin(md: MarkdownIt) -> None:
+    """Read directives, also those that MkDocs writes with `!!!`, `???` and `===`."""
+    ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    md.use(colon_fence_plugin)
+    md.block.ruler.before("fence", "indented", _indented, ends)
     md.core.ruler.after("block", "directive", _directives)
 
 
@@ -63,14 +94,20 @@ def _directives(state: StateCore) -> None:
 def _replaced(tokens: list[Token], state: StateCore, depth: int) -> list[Token]:
     result: list[Token] = []
     for token in tokens:
-        found = _INFO.match(token.info.strip()) if token.type in ("fence", "colon_fence") else None
-        if found is None or token.map is None or depth > _DEPTH:
+        pattern = {"fence": _FENCE, "colon_fence": _CONTAINER}.get(token.type)
+        found = pattern.match(token.info) if pattern and depth <= _DEPTH else None
+        if found is None:
             result.append(token)
         else:
-            result += _tokens(
-                _directive(found["name"], found["argument"], token), token, state, depth
-            )
+            one = _directive((found["name"] or "").lower(), _title(found["argument"]), token)
+            result += _tokens(one, token, state, depth)
     return result
+
+
+def _title(argument: str) -> str:
+    """Return a directive's argument without the attributes behind it and the brackets around it."""
+    text = _ATTRIBUTES.sub("", argument.strip()).rstrip()
+    return text[1:-1] if text[:1] == "[" and text.endswith("]") else text
 
 
 def _directive(name: str, argument: str, token: Token) -> Directive:
@@ -87,40 +124,34 @@ def _directive(name: str, argument: str, token: Token) -> Directive:
         options[found["key"]] = found["value"].strip()
         at += 1
     first = token.map[0] + 1 + at if token.map else 0
-    return Directive(name.lower(), argument.strip(), "\n".join(lines[at:]), first, options)
+    return Directive(name, argument, "\n".join(lines[at:]), first, options)
 
 
 def _tokens(one: Directive, token: Token, state: StateCore, depth: int) -> list[Token]:
-    if one.name in _NEEDS_FILE:
-        state.env["unknown"].append((one.line, f"{{{one.name}}} {one.argument}"))
-    if one.role == "left out":
+    if one.role == "unknown":
+        state.env["unknown"].append(f"{{{one.name}}} {one.argument}")
+    if one.role in ("unknown", "left out"):
         return []
     if one.role == "code":
         token.type, token.info, token.content = "fence", one.argument, one.body.lstrip("\n")
-        if one.name == "literalinclude":  # the listing says which file it shows
-            token.info, token.content = one.options.get("language", ""), one.argument
         return [token]
     if one.role == "formula":
         token.type, token.tag, token.info, token.content = "math_block", "", "", one.body
         return [token]
-    if one.role == "glossary":
-        return _nested(_glossary(one.body), one.line, state, depth)
-    inside = _nested(one.body, one.line, state, depth)
-    return [_html(_opening(one, state), token), *inside, _html(_closing(one))]
+    if one.role == "glossary":  # terms and indented definitions
+        one.body = _DEFINITION.sub(r"\g<term>\n: ", one.body)
+        return _nested(one, state, depth)
+    opening, closing = _frame(one, state)
+    return [_html(opening, token), *_nested(one, state, depth), _html(closing)]
 
 
-def _nested(body: str, line: int, state: StateCore, depth: int) -> list[Token]:
+def _nested(one: Directive, state: StateCore, depth: int) -> list[Token]:
     tokens: list[Token] = []
-    state.md.block.parse(body, state.md, state.env, tokens)
+    state.md.block.parse(one.body, state.md, state.env, tokens)
     for token in tokens:
         if token.map is not None:
-            token.map = [token.map[0] + line, token.map[1] + line]
+            token.map = [token.map[0] + one.line, token.map[1] + one.line]
     return _replaced(tokens, state, depth + 1)
-
-
-def _glossary(body: str) -> str:
-    """Return a glossary's terms and indented definitions as a definition list of Markdown."""
-    return _DEFINITION.sub(r"\g<term>\n: ", body)
 
 
 def _html(content: str, of: Token | None = None) -> Token:
@@ -129,33 +160,42 @@ def _html(content: str, of: Token | None = None) -> Token:
     return token
 
 
-def _id(one: Directive) -> str:
-    name = one.options.get("name") or one.options.get("label") or ""
-    return f' id="{escape(name)}"' if name else ""
-
-
-def _opening(one: Directive, state: StateCore) -> str:
-    if one.role == "tab":
-        return f'<tabs><tabitem label="{escape(one.argument)}">'
-    if one.role == "figure":
-        alt = escape(one.options.get("alt", ""))
-        image = f'<img src="{escape(one.argument)}" alt="{alt}">'
-        return f"<figure{_id(one)}>{image}<figcaption>"
-    title = inline_html(state.md, one.argument, state.env) if one.argument else ""
-    if one.role == "blockquote":
-        return f"<blockquote{_id(one)}>"
-    if one.role == "details":
-        return f"<details{_id(one)}><summary>{title}</summary>"
-    if one.role == "table":
-        return f"<div{_id(one)}>" + (f"<p>{title}</p>" if title else "")
+def _frame(one: Directive, state: StateCore) -> tuple[str, str]:
+    """Return the start and the end of the element that a directive becomes."""
+    is_inline = one.argument and one.role not in ("tab", "figure")
+    title = inline_html(state.md, one.argument, state.env) if is_inline else ""
     shown = title if "solution" not in one.name else ""  # it names the exercise
-    head = f'<p class="admonition-title">{shown}</p>' if shown else ""
-    kind = "" if one.role == "frame" and not title else "admonition"
-    classes = escape(f"{kind} {one.name} {one.options.get('class', '')}".strip())
-    return f'<div class="{classes}"{_id(one)}>{head}'
+    role = "admonition" if one.role == "frame" and title else one.role
+    opening, closing = _FRAMES[role]
+    name = one.options.get("name") or one.options.get("label") or ""
+    return opening.format(
+        id=f' id="{escape(name)}"' if name else "",
+        classes=escape(f"{one.name} {one.options.get('class', '')}".strip()),
+        argument=escape(one.argument),
+        alt=escape(one.options.get("alt", "")),
+        title=title,
+        head=f'<p class="admonition-title">{shown}</p>' if shown else "",
+    ), closing
 
 
-def _closing(one: Directive) -> str:
-    ends = {"tab": "</tabitem></tabs>", "figure": "</figcaption></figure>"}
-    named = one.role if one.role in ("blockquote", "details") else "div"
-    return ends.get(one.role, f"</{named}>")
+def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a block of MkDocs, whose body is indented, as a directive."""
+    begin = state.bMarks[start] + state.tShift[start]
+    if state.src[begin : begin + 1] not in _MARKERS:
+        return False
+    found = _INDENTED.match(state.src[begin : state.eMarks[start]])
+    if found is None or state.is_code_block(start):
+        return False
+    if silent:
+        return True
+    indent = state.sCount[start] + _INDENT
+    last = start + 1
+    while last < end and (state.isEmpty(last) or state.sCount[last] >= indent):
+        last += 1
+    name = found["name"] or "tab-item"
+    title = found["name"].title() if found["title"] is None else found["title"]
+    token = state.push("colon_fence", "", 0)
+    token.info, token.map = f"{name} [{title}]", [start, last]
+    token.content = state.getLines(start + 1, last, indent, True)
+    state.line = last
+    return True

@@ -17,64 +17,57 @@ from app.domain.document import Site
 
 UNRESOLVED = "unresolved"
 """Type of the token of what is left out of a line; a heading's id may need it."""
-_MUSTACHE = re.compile(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
-_COMMENT = re.compile(r"\{/\*.*?\*/\}", re.DOTALL)
-_ATTRIBUTES = re.compile(r"\{:[^{}\n]{0,400}\}")
-"""kramdown's attribute list."""
-_ID = re.compile(r"#([^\s{}]+)")
-_EXPRESSION = re.compile(r"\{[^{}\n]{0,400}\}")
+_SILENT = re.compile(r"\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\}", re.DOTALL)
+"""Within a line: comments of MDX, attribute lists of kramdown."""
+_UNKNOWN = re.compile(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
+_UNKNOWN_MDX = re.compile(rf"{_UNKNOWN.pattern}|\{{(?!#)[^{{}}\n]{{0,400}}\}}")
+"""With the expressions of MDX."""
 _BLANK = re.compile(r"\{\s*(['\"`])\s*\1\s*\}")
-_LINE = re.compile(
-    r"(?:\{\{[^{}]*\}\}|\{%.*%\}|-{1,2}8<-{1,2} .*|\{[#:/@](?:if|else|each|key|await|html)\b.*\}"
-    r"|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^)\s*$",
+_ID = re.compile(r"\{:[^{}]*#([^\s{}]+)")
+_SILENT_LINE = re.compile(
+    r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^"
+    r"|\{% *(?:raw|endraw|comment|endcomment) *%\})\s*$",
     re.IGNORECASE,
 )
-_SILENT = re.compile(
-    r"\{[#:/@]|\*|\[\[?toc|\^|\{% *(?:raw|endraw|comment|endcomment)", re.IGNORECASE
-)
-"""Lines that are left out without being counted."""
+"""Conditions of Svelte, abbreviations, tables of contents, a caret that begins a block."""
+_UNKNOWN_LINE = re.compile(r"(?:\{\{[^{}]*\}\}|\{%.*%\}|-{1,2}8<-{1,2} .*)\s*$")
 _BEGINS = frozenset("{-[^*")
-_MARKERS = re.compile(r"(?:@[A-Z]\w{0,40}(?:\[\w{0,40}\])?\{[^{}\n]{1,80}\})+")
-"""Markers of mdBook's preprocessors, such as mdbook-aquascope's permissions."""
-_MARKER = re.compile(r"\{([^{}]*)\}")
 _MODULE = re.compile(r"(?:import|export)\s[^\n]*")
 
 
 def unresolved_plugin(md: MarkdownIt) -> None:
-    md.block.ruler.before(
-        "fence", "unresolved", _line, {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    )
+    ends = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    md.block.ruler.before("fence", "unresolved", _line, ends)  # type: ignore[arg-type]
     md.block.ruler.before("fence", "module", _module)
     md.inline.ruler.before("escape", "unresolved", _inline)
     md.add_render_rule(UNRESOLVED, lambda _renderer, *arguments: _shown(*arguments))
 
 
 def _shown(tokens: Sequence[Token], index: int, *_: object) -> str:
-    """Render what is left out of a line: nothing, a gap, or the id that it gives to the block."""
-    token = tokens[index]
-    if token.meta["unknown"]:
-        named = ", ".join(_MARKER.findall(token.content)) if token.content[0] == "@" else ""
-        return f"<{UNKNOWN}>{escape(named)}</{UNKNOWN}>"
-    ident = _ID.search(token.content) if token.content.startswith("{:") else None
+    """Render what is left out of a line: a gap, or the id that it gives to the block."""
+    if tokens[index].meta["unknown"]:
+        return f"<{UNKNOWN}></{UNKNOWN}>"
+    ident = _ID.match(tokens[index].content)
     return f'<span id="{escape(ident[1])}"></span>' if ident else ""
 
 
 def _line(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
     begin = state.bMarks[start] + state.tShift[start]
+    if state.src[begin : begin + 1] not in _BEGINS:
+        return False
     text = state.src[begin : state.eMarks[start]]
-    found = _LINE.match(text) if text[:1] in _BEGINS else None
-    if found is None:
+    is_silent = _SILENT_LINE.match(text) is not None
+    if not is_silent and not _UNKNOWN_LINE.match(text):
         return False
     if not silent:
-        if not _SILENT.match(text):
-            state.env["unknown"].append((start + 1, text.strip()))
+        state.env["unknown"] += [] if is_silent else [text.strip()]
         state.line = start + 1
     return True
 
 
 def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Leave out `import` and `export` of MDX, up to the next empty line."""
-    if state.env.get("site") is not Site.DOCUSAURUS or state.level:
+    if state.env["site"] is not Site.DOCUSAURUS or state.level:
         return False
     if not _MODULE.match(state.src, state.bMarks[start], state.eMarks[start]):
         return False
@@ -87,29 +80,25 @@ def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _inline(state: StateInline, silent: bool) -> bool:
     source, at = state.src, state.pos
-    if source[at] not in "{@" or (source[at] == "@" and state.env["site"] is not Site.MDBOOK):
+    if source[at] != "{":
         return False
-    found = _COMMENT.match(source, at) or _ATTRIBUTES.match(source, at)
+    is_mdx = state.env["site"] is Site.DOCUSAURUS
     unknown = None
-    if found is None:
-        unknown = found = _MUSTACHE.match(source, at) or _MARKERS.match(source, at)
-    is_mdx = state.env.get("site") is Site.DOCUSAURUS
+    found = _SILENT.match(source, at)
     if found is None and is_mdx and (found := _BLANK.match(source, at)) and not silent:
         state.pending += " "
-    if found is None and is_mdx and not source.startswith("{#", at):
-        unknown = found = _EXPRESSION.match(source, at)
+    if found is None:
+        unknown = found = (_UNKNOWN_MDX if is_mdx else _UNKNOWN).match(source, at)
     if found is None:
         return False
     if not silent:
         token = state.push(UNRESOLVED, "", 0)
         token.content, token.meta = found.group(), {"unknown": unknown is not None}
-        if unknown is not None:
-            state.env["unknown"].append((0, found.group()))
+        state.env["unknown"] += [found.group()] if unknown else []
     state.pos = found.end()
     return True
 
 
 def inline_html(md: MarkdownIt, text: str, env: EnvType) -> str:
     """Render a title or cell, without the footnotes, which are at the end of the page."""
-    own = {key: env[key] for key in ("unknown", "site", "file")}
-    return str(md.renderInline(text, own))
+    return str(md.renderInline(text, {key: env[key] for key in ("unknown", "site", "file")}))

@@ -1,0 +1,268 @@
+"""Embeddings by Cohere, in batches within its limits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import re
+from array import array
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from cachetools import LRUCache
+
+from app.adapters.providers.cohere_client import NO_RETRIES, cohere_errors
+from app.adapters.providers.http import tokens_of
+from app.domain.cost import EmbedderLimits, RateLimits, Units, pack
+from app.domain.errors import ConfigError, ProviderError
+from app.domain.retrieval.query import Vector
+from app.services.provider_calls import Call, ProviderCalls
+from app.services.provider_failures import require_vector
+from app.services.recording import looked_up
+
+if TYPE_CHECKING:
+    from cohere import AsyncClientV2, EmbedByTypeResponse
+
+logger = logging.getLogger(__name__)
+
+Tier: TypeAlias = Literal["trial", "production"]
+EMBED_LIMITS: Mapping[Tier, RateLimits] = {
+    "trial": RateLimits(100, 2_000, 100_000),
+    "production": RateLimits(2_000, 2_000),
+}
+"""By the kind of key: https://docs.cohere.com/docs/rate-limits (2026). The trial key's limit of
+100,000 tokens is documented only in the error that enforces it: "trial token rate limit exceeded".
+"""
+MAX_TEXTS = 96
+"""Maximum texts in one embed call (https://docs.cohere.com/reference/embed)."""
+
+# Our token counts come from another tokenizer than Cohere's. A call's estimate is this factor of
+# them, until the billed tokens replace it.
+_MARGIN = 1.1
+# Batches that share a minute's token limit: small enough that little of the limit stays unused.
+_BATCHES_A_MINUTE = 20
+_BATCH_TOKENS = 48_000
+"""Maximum tokens of a batch, by our count: 96 texts of 500 tokens."""
+_PARALLEL = 4
+"""Calls of one ingest at the same time."""
+ATTEMPT_SECONDS = 30.0
+"""Time limit of one attempt to embed a batch; the largest take a few seconds."""
+QUESTION_SECONDS = 5.0
+"""Time limit to embed a question, retries included; after it the search uses BM25 alone."""
+CACHED_QUESTIONS = 1_000
+"""Vectors of questions in the cache: about 6 MB at 1,536 dimensions."""
+_NAME_CHARACTERS = 60
+
+InputType = Literal["search_document", "search_query"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    dimension: int = 1_024
+    """The one that all models offer but the light ones."""
+    selectable: bool = True
+    """Whether the dimension is a parameter of the call."""
+    max_tokens: int = 128_000
+    """Of one text. The end of a longer one is not embedded, so only BM25 finds it."""
+
+
+_V3 = _Model(selectable=False, max_tokens=512)
+
+
+def _facts(model: str) -> _Model:
+    """Facts about a model by its name."""
+    version = re.search(r"-v(\d+)", model)
+    if version is None or int(version[1]) > 3:
+        return _Model()
+    return replace(_V3, dimension=384) if "light" in model else _V3
+
+
+def dimension_of(model: str) -> int:
+    return _facts(model).dimension
+
+
+def vector_space(model: str) -> str:
+    """Return the name of the model's vector space: from version 5 on, Pro and Fast share one."""
+    shared = re.fullmatch(r"(embed-v(?:[5-9]|\d\d).*)-(?:pro|fast)", model)
+    return shared[1] if shared else model
+
+
+class CohereEmbedder:
+    """Implements the `Embedder` port.
+
+    Vectors of recent questions are cached, since a class often asks the same ones. The constructor
+    raises ConfigError if the two models do not share a vector space.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClientV2,
+        calls: ProviderCalls,
+        count_tokens: Callable[[str], int],
+        *,
+        model: str,
+        dimension: int,
+        asking: ProviderCalls | None = None,
+        question_model: str = "",
+        question_seconds: float = QUESTION_SECONDS,
+        attempt_seconds: float = ATTEMPT_SECONDS,
+        batch_tokens: int = _BATCH_TOKENS,
+    ) -> None:
+        """`asking` and `question_model` are those for questions; by default, as for documents."""
+        self._facts = _facts(model)
+        self._models = {"search_document": model, "search_query": question_model or model}
+        self.space, other = map(vector_space, self._models.values())
+        if other != self.space:
+            message = (
+                f"RAG_COHERE_EMBED_MODEL: the vectors of {model} and {question_model} are not "
+                "comparable; give one model, or two of one vector space"
+            )
+            raise ConfigError(message)
+        self.model = model
+        self.dimension = dimension
+        self.limits = self._limits(calls, batch_tokens)
+        self.billed_tokens = 0
+        """Input tokens that Cohere has billed since this object was created."""
+        self._questions: LRUCache[str, Vector] = LRUCache(CACHED_QUESTIONS)
+        self._calls, self._asking = calls, asking or calls
+        self._count_tokens = count_tokens
+        self._question_seconds = question_seconds
+        self._attempt_seconds = attempt_seconds
+        self._send = partial(
+            client.embed, embedding_types=["float"], truncate="END", request_options=NO_RETRIES
+        )
+        if self._facts.selectable:
+            self._send = partial(self._send, output_dimension=dimension)
+
+    def _limits(self, calls: ProviderCalls, batch_tokens: int) -> EmbedderLimits:
+        rates = calls.limiter.limits if calls.limiter else RateLimits()
+        if rates.tokens_per_minute is not None:
+            share = int(rates.tokens_per_minute / _MARGIN / _BATCHES_A_MINUTE)
+            batch_tokens = min(batch_tokens, share)
+        return EmbedderLimits(
+            texts_per_call=_even_share(MAX_TEXTS, rates.inputs_per_minute),
+            tokens_per_call=batch_tokens,
+            tokens_per_text=self._facts.max_tokens,
+            rates=rates,
+        )
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        vectors: dict[int, Vector] = {}
+        async for start, batch in self.embed_batches(texts):
+            vectors.update(enumerate(batch, start))
+        for position, text in enumerate(texts):
+            of = f"a text that {_beginning(text)}"
+            require_vector(vectors[position], self.space, self.dimension, of)
+        return [vectors[position] for position in range(len(texts))]
+
+    async def embed_query(self, text: str) -> Vector:
+        """Return the vector of a question. Fails within seconds, since a reader is waiting."""
+        known = self._questions.get(text)
+        looked_up("question_vectors", hit=known is not None)
+        if known is not None:
+            return known
+        estimate = self._estimate([self._count_tokens(text)])
+        async with self._asking.call(estimate, self._question_seconds) as call:
+            (vector,) = await call.run(partial(self._attempt, call, [text], "search_query"))
+        require_vector(vector, self.space, self.dimension, "a question")
+        self._questions[text] = vector
+        return vector
+
+    async def embed_batches(
+        self, texts: Sequence[str]
+    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
+        """Yield (position of the first text, vectors) as calls are answered, in any order.
+
+        After a failure no new call starts. The results of running calls are still yielded before
+        the error is raised: they are paid for.
+        """
+        counts = await asyncio.to_thread(self._counts, texts)
+        spans = pack(counts, self.limits.texts_per_call, self.limits.tokens_per_call)
+        running: dict[asyncio.Task[list[Vector]], int] = {}
+        failure: BaseException | None = None
+        try:
+            while True:
+                for a, b in islice(spans, 0 if failure else _PARALLEL - len(running)):
+                    task = asyncio.create_task(self._batch(texts[a:b], counts[a:b]))
+                    running[task] = a
+                if not running:
+                    break
+                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in sorted(done, key=running.__getitem__):
+                    start = running.pop(task)
+                    if error := task.exception():
+                        failure = failure or error
+                    else:
+                        yield start, task.result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+        if failure:
+            raise failure
+
+    def _counts(self, texts: Sequence[str]) -> list[int]:
+        """Return the tokens of each text; log a warning if some are truncated."""
+        counts = [self._count_tokens(text) for text in texts]
+        cut = sum(count > self._facts.max_tokens for count in counts)
+        if cut:
+            fields = {"model": self.model, "texts": cut, "tokens": self._facts.max_tokens}
+            logger.warning("cohere.texts_cut", extra=fields)
+        return counts
+
+    async def _batch(self, texts: Sequence[str], counts: Sequence[int]) -> list[Vector]:
+        async with self._calls.call(self._estimate(counts), inputs=len(texts)) as call:
+            return await call.run(partial(self._attempt, call, texts, "search_document"))
+
+    async def _attempt(
+        self, call: Call, texts: Sequence[str], input_type: InputType
+    ) -> list[Vector]:
+        with cohere_errors("embed"):
+            async with asyncio.timeout(self._attempt_seconds):
+                response = await self._send(
+                    model=self._models[input_type], texts=list(texts), input_type=input_type
+                )
+            billed = _billed_tokens(response)
+            if billed is not None:
+                call.bill(Units(input_tokens=billed))
+                self.billed_tokens += billed
+            return _vectors(response, len(texts))
+
+    def _estimate(self, counts: Sequence[int]) -> Units:
+        return Units(input_tokens=math.ceil(sum(counts) * _MARGIN))
+
+
+def _vectors(response: EmbedByTypeResponse, expected: int) -> list[Vector]:
+    embeddings = getattr(response, "embeddings", None)
+    rows: list[list[float]] = getattr(embeddings, "float_", None) or []
+    if len(rows) != expected:
+        message = f"Cohere sent {len(rows)} vectors for {expected} texts"
+        raise ProviderError(message)
+    # A null becomes NaN; the caller checks the vectors and names the text.
+    return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
+
+
+def _even_share(most: int, per_minute: int | None) -> int:
+    """Return the batch size up to `most` with which the fewest inputs of a minute stay unused.
+
+    Of 2,000 inputs a minute, 20 batches of 96 use 1,920, and 21 batches of 95 use 1,995.
+    """
+    if per_minute is None:
+        return most
+    return max(1, per_minute // math.ceil(per_minute / most))
+
+
+def _billed_tokens(response: EmbedByTypeResponse) -> int | None:
+    meta = getattr(response, "meta", None)
+    units = getattr(meta, "billed_units", None)
+    return tokens_of(getattr(units, "input_tokens", None))
+
+
+def _beginning(text: str) -> str:
+    name = " ".join(text.split())
+    name = name if len(name) <= _NAME_CHARACTERS else name[:_NAME_CHARACTERS] + "..."
+    return f'begins "{name}"'

@@ -1,0 +1,247 @@
+"""HTTP to a provider: bounded reading of its responses, its errors as ours, odd values.
+
+What a provider sends is data of any shape and size. `field_of`, `text_of` and `tokens_of` read a
+value or say that it is unknown; what is no event at all is ProviderUnavailable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeAlias
+
+import httpx
+
+from app.domain.answer import Usage
+from app.domain.errors import (
+    ConfigError,
+    ProviderAuthError,
+    ProviderError,
+    ProviderRateLimited,
+    ProviderRejected,
+    ProviderUnavailable,
+)
+from app.domain.surrogates import well_formed
+
+MAX_BYTES = 32 * 2**20
+"""Limit on the body of a response: 96 vectors of 2,048 numbers have about 4 MB."""
+MAX_ERROR_BYTES = 4_096
+"""Read of the body of an error."""
+MAX_LINE_BYTES = 2**20
+MAX_LINES = 100_000
+"""Limit on the lines of a stream, two to four for an event. A long answer with its reasoning has
+about 10,000 events."""
+# Each answer uses a connection while it is generated. With httpx's default limit of 100, the 101st
+# reader, and every search meanwhile, would wait for a free connection and fail.
+CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
+_PIECE_BYTES = 8_192
+_MAX_TOKENS = 10**9
+_MESSAGE_CHARACTERS = 300
+
+# 408 and 409 are temporary; 499 is Cohere's "request cancelled".
+_TRANSIENT = frozenset({408, 409, 499})
+# Reading a response that nobody validated can raise any of these.
+_UNEXPECTED = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+
+Event: TypeAlias = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider as its errors name it."""
+
+    name: str
+    key_setting: str
+    url_setting: str
+    silent: str = "no answer in time"
+    """What a message says of a time limit."""
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        """Return the headers of every request. ConfigError if the key is not printable ASCII."""
+        # Compressed responses are not asked for and not read: a few kB may become any size.
+        headers = {"Accept-Encoding": "identity"}
+        if key is None:
+            return headers
+        if not key.strip().isascii() or not key.strip().isprintable() or not key.strip():
+            message = f"the key of {self.name} has invalid characters: set {self.key_setting} again"
+            raise ConfigError(message)
+        return headers | {"Authorization": f"Bearer {key.strip()}"}
+
+    @contextmanager
+    def errors(self, action: str) -> Iterator[None]:
+        """Translate what reading a response raises. `action` completes "could not ..."."""
+        try:
+            yield
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            message = f"{self.url_setting} is not an http(s) URL"
+            raise ConfigError(message) from error
+        except (TimeoutError, httpx.HTTPError) as error:
+            # The error's text is left out: it may contain the request's headers with the API key.
+            message = f"{self.name} could not {action}: {self._transport_failure(error)}"
+            raise ProviderUnavailable(message) from error
+        except _UNEXPECTED as error:
+            message = f"{self.name} could not {action}: its answer is invalid"
+            raise ProviderUnavailable(message) from error
+
+    def _transport_failure(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError | httpx.ReadTimeout):
+            return self.silent
+        if isinstance(error, httpx.ConnectError):
+            return f"no connection (check the network and {self.url_setting})"
+        return f"the connection broke ({type(error).__name__}; {self.url_setting})"
+
+    async def refused(self, action: str, response: httpx.Response) -> ProviderError:
+        """Return the error for a response without an answer, of whose body the beginning is read.
+
+        Its JSON field `message` or `detail`, else its text, is the provider's message.
+        """
+        text = (await beginning(response.aiter_raw())).decode("utf-8", errors="replace")
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError):
+            body = text
+        return self.refusal(action, response.status_code, response.headers, body)
+
+    def refusal(
+        self, action: str, status: int, headers: Mapping[str, str] | None, body: object
+    ) -> ProviderError:
+        """Return the error for a response with this status; `body` is its JSON or text."""
+        said = _message_of(body)
+        if status in {401, 403}:
+            message = f"{self.name} refused the key: set {self.key_setting} to a valid one"
+            return ProviderAuthError(message, status=status)
+        if status == 402:
+            message = f"{self.name} refused to {action}: the account's spending limit"
+            return ProviderAuthError(message, status=status, said=said)
+        wait = retry_after(headers)
+        if status == 429:
+            message = f"{self.name} allows no more calls now"
+            return ProviderRateLimited(message, wait, status=status, said=said)
+        if status in _TRANSIENT or status >= 500 or status < 400:
+            # A status below 400 may come with a body that is not JSON: a proxy's page.
+            message = f"{self.name} could not {action} (HTTP {status})"
+            return ProviderUnavailable(message, wait, status=status)
+        message = f"{self.name} refused to {action} (HTTP {status})"
+        return ProviderRejected(message, status=status, said=said)
+
+
+def _message_of(body: object) -> str:
+    """The provider's message on one line; "" if it has control characters."""
+    said = text_of(body, "message") or text_of(body, "detail") or text_of(body)
+    words = " ".join(well_formed(said or "no reason given").split())
+    short = words[:_MESSAGE_CHARACTERS] + ("..." if len(words) > _MESSAGE_CHARACTERS else "")
+    return short if short.isprintable() else ""
+
+
+def retry_after(headers: Mapping[str, str] | None) -> float | None:
+    """Seconds from a Retry-After header, a number or a date (RFC 9110, 10.2.3); else None."""
+    value = httpx.Headers(headers).get("retry-after", "").strip()
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+async def events_of(response: httpx.Response, provider: str) -> AsyncGenerator[Event, None]:
+    """Yield the JSON objects of server-sent events, up to `[DONE]`.
+
+    ProviderUnavailable if an event is no JSON object, or if the stream exceeds a limit.
+    """
+    # Split at line feeds only: JSON may contain other line separators.
+    rest, count = b"", 0
+    async with aclosing(limited(response.aiter_raw(), provider)) as pieces:
+        async for piece in pieces:
+            *lines, rest = (rest + piece).split(b"\n")
+            count += len(lines)
+            if count > MAX_LINES or len(rest) > MAX_LINE_BYTES:
+                raise _too_long(provider)
+            for line in lines:
+                data = line.removeprefix(b"data:").strip()
+                if data == b"[DONE]":
+                    return
+                if line.startswith(b"data:") and data:
+                    yield _json_object(data, provider)
+                    # Events that arrived together are read without a wait: let other requests run.
+                    await asyncio.sleep(0)
+
+
+async def limited(chunks: AsyncIterable[bytes], provider: str) -> AsyncGenerator[bytes, None]:
+    """Yield at most MAX_BYTES in small pieces, with a turn of the event loop for each.
+
+    ProviderUnavailable if there are more.
+    """
+    read = 0
+    async for chunk in chunks:
+        read += len(chunk)
+        if read > MAX_BYTES:
+            raise _too_long(provider)
+        for at in range(0, len(chunk), _PIECE_BYTES):
+            yield chunk[at : at + _PIECE_BYTES]
+            await asyncio.sleep(0)
+
+
+async def beginning(chunks: AsyncIterable[bytes], limit: int = MAX_ERROR_BYTES) -> bytes:
+    """Return at most the first `limit` bytes; the rest is not read."""
+    read = b""
+    async for chunk in chunks:
+        read += chunk[: limit - len(read)]
+        if len(read) == limit:
+            break
+    return read
+
+
+def _json_object(data: bytes, provider: str) -> Event:
+    try:
+        event = json.loads(data.decode("utf-8", errors="replace"))
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict):
+        message = f"{provider} could not answer: it sent an event that is unreadable"
+        raise ProviderUnavailable(message)
+    return event
+
+
+def _too_long(provider: str) -> ProviderUnavailable:
+    return ProviderUnavailable(f"{provider} could not answer: its response is too long")
+
+
+def field_of(value: object, *path: str | int) -> object:
+    """Return the value at `path` in nested objects and lists; None if it is not there."""
+    for key in path:
+        if isinstance(value, Mapping):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        else:
+            return None
+    return value
+
+
+def text_of(value: object, *path: str | int) -> str:
+    """Return the text at `path`; "" if there is none."""
+    found = field_of(value, *path)
+    return found if isinstance(found, str) else ""
+
+
+def tokens_of(value: object) -> int | None:
+    """Return a count of tokens; None if it is unknown: no number, infinite, negative, absurd."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 <= value <= _MAX_TOKENS else None
+
+
+def usage_of(read: object, written: object) -> Usage:
+    """Return the tokens of the prompt and the answer; `Usage()` if one of them is unknown."""
+    counts = tokens_of(read), tokens_of(written)
+    return Usage() if counts[0] is None or counts[1] is None else Usage(counts[0], counts[1])

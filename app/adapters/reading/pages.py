@@ -1,0 +1,149 @@
+"""Reads the pages of a book, built or in Markdown, and keeps what is to be said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from lxml.html import HtmlElement
+
+from app.adapters.reading.blocks import page_drafts
+from app.adapters.reading.boilerplate import without_boilerplate
+from app.adapters.reading.documents import PageDraft, PageInfo, draft_page
+from app.adapters.reading.images import resolve_images
+from app.adapters.reading.markdown.includes import Expanded, expand
+from app.adapters.reading.markdown.render import render
+from app.adapters.reading.markdown.sites import SourceSite
+from app.adapters.reading.prompt_injections import prompt_injections
+from app.adapters.reading.shown_text import shown_text
+from app.adapters.reading.site_pages import SitePages, counted
+from app.adapters.reading.source_files import SourceFiles, front_matter
+from app.adapters.reading.stamping import marked
+from app.adapters.reading.tree import page_tree, parse
+from app.domain.document import Site, SourceWarning
+from app.domain.errors import FileRefused
+from app.services.phases import Advance
+
+
+@dataclass(slots=True)
+class PageReader:
+    """Reads the pages of one book, in order."""
+
+    files: SourceFiles
+    skip_refused: bool = False
+    mark: bool = False
+    """Whether the spans of a built page are those of start tags in its bytes."""
+    _warnings: list[SourceWarning] = field(default_factory=list, init=False)
+    _unknown: int = field(default=0, init=False)
+    """Places that only the site's generator can resolve; `_first_unknown` is one of them."""
+    _first_unknown: SourceWarning | None = field(default=None, init=False)
+
+    def read(self, site: SitePages | SourceSite, advance: Advance) -> Iterator[PageDraft]:
+        """Yield the pages that have text; built ones without are counted."""
+        empty: list[str] = []
+        for page in site.pages:
+            try:
+                if isinstance(site, SitePages):
+                    draft = self._built_page(page)
+                    empty += [page.file] if draft is None else []
+                else:
+                    draft = self._source_page(site, page)
+            except FileRefused as error:
+                self._refused(error, page.file)
+            else:
+                yield from [draft] if draft is not None else []
+            advance(1)
+        if empty:
+            message = f"{counted(empty)} without text if scripts do not run"
+            self._warnings.append(SourceWarning(message, empty[0], 0))
+
+    def without_boilerplate(self, drafts: Sequence[PageDraft]) -> list[PageDraft]:
+        """Leave out what stands around the content of most pages, with one warning."""
+        kept, count = without_boilerplate(drafts)
+        if count:
+            message = f"{count:,} blocks left out that most pages begin or end with"
+            self._warnings.append(SourceWarning(message, drafts[0].info.file, 0))
+        return kept
+
+    def _refused(self, error: FileRefused, file: str) -> None:
+        if not self.skip_refused:
+            message = f"{error.problem}, or leave the page out with --skip-refused"
+            raise FileRefused(message, error.file, error.line) from error
+        self._warnings.append(SourceWarning(f"left out: {error.problem}", file, error.line))
+
+    def _built_page(self, info: PageInfo) -> PageDraft | None:
+        html = self.files.data(info.file)
+        root = parse(marked(html) if self.mark else html, info.file)
+        resolve_images(root, info.url)
+        shown = shown_text(root)
+        draft = self._page(info, root, "" if self.mark else None)
+        if draft is None:
+            return None
+        self.warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
+        return replace(draft, shown=shown)
+
+    def _source_page(self, site: SourceSite, page: PageInfo) -> PageDraft | None:
+        source = self.files.text(page.file)
+        self.warn_of_injections(source, page.file)
+        return self.markdown(page, source, site.site, site.base_url)
+
+    def markdown(
+        self, info: PageInfo, source: str, site: Site, base_url: str = ""
+    ) -> PageDraft | None:
+        """Return a page of Markdown below an address; None if it has no blocks."""
+        front, skip = front_matter(source, info.file)
+        insert = partial(expand, file=info.file, files=self.files)
+        rendered = render(
+            source,
+            site,
+            skip,
+            info.file,
+            insert if site is Site.MDBOOK else Expanded,
+            jsx=info.file.endswith(".mdx"),
+        )
+        self._note_unknown(rendered.unknown, source, info.file)
+        info = replace(
+            info,
+            title=str(front.get("title") or info.title),
+            settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
+        )
+        root = parse(f"<main>{rendered.html}</main>".encode("utf-8", "replace"), info.file)
+        # Other generators move images when they build the site.
+        keeps_images = site in (Site.PLAIN, Site.MDBOOK)
+        resolve_images(root, info.url if keeps_images else "", base_url)
+        page = self._page(info, root, source)
+        return replace(page, html=rendered.html) if page is not None else None
+
+    def _page(self, info: PageInfo, root: HtmlElement, source: str | None) -> PageDraft | None:
+        tree = page_tree(root, info.theme)
+        if tree is None:
+            return None
+        for text in tree.hidden:
+            message = f"hidden text is not read: {text[:60]!r}"
+            self._warnings.append(SourceWarning(message, info.file, 0))
+        draft = draft_page(info, page_drafts(tree, info.file), source)
+        return draft if draft.drafts else None
+
+    def warn_of_injections(self, text: str, file: str) -> None:
+        for line, meaning in prompt_injections(text):
+            message = f"the text {meaning}: it may be meant for a language model"
+            self._warnings.append(SourceWarning(message, file, line))
+
+    def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
+        self._unknown += len(unknown)
+        if unknown and self._first_unknown is None:
+            own = [one for one in unknown if one in source]  # not of an included file
+            first = min(own or unknown, key=source.find)
+            line = source.count("\n", 0, source.find(first)) + 1 if own else 0
+            self._first_unknown = SourceWarning(first[:80], file, line)
+
+    def warnings(self) -> list[SourceWarning]:
+        """Return the warnings, with one for all places that need the built site."""
+        if self._first_unknown is None:
+            return self._warnings
+        first = self._first_unknown
+        places = "1 place needs" if self._unknown == 1 else f"{self._unknown:,} places need"
+        shown = f"first: `{first.message}`"
+        message = f"{places} the built site ({shown}): build it and ingest its folder"
+        return [replace(first, message=message), *self._warnings]

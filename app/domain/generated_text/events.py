@@ -1,0 +1,45 @@
+"""What a model sends while it writes an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from app.domain.answer import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedText:
+    text: str
+    numbered: tuple[str, ...] = ()
+    """Ids of the paragraphs that markers [1], [2], ... in the text cite, so that uncited sentences
+    can be attributed during the stream. Without them, citations may come until the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedCitation:
+    """`text[start:end]` of the whole answer is supported by these paragraphs.
+
+    Its text may follow later. If `words` are given and are not there, the nearest ones are meant.
+    """
+
+    start: int
+    end: int
+    paragraph_ids: tuple[str, ...]
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDiscarded:
+    """The text so far was not the answer but the model's reasoning; offsets start again."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedEnd:
+    usage: Usage
+    finish_reason: str
+    truncated: bool = False
+    """Whether the model reached its maximum of tokens."""
+
+
+GeneratorEvent: TypeAlias = GeneratedText | GeneratedCitation | TextDiscarded | GeneratedEnd

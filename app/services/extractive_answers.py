@@ -1,0 +1,85 @@
+"""Extractive answers: verbatim passages of the book, chosen without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.domain.answering.extraction_input import ExtractionInput
+from app.domain.answering.extractive import ExtractiveAnswer, extract
+from app.domain.answering.relevance import Relevance
+from app.domain.answering.units import SplitSentences
+from app.domain.retrieval.query import Vector
+from app.services.generators import GenerationRequest
+
+READ_FACTOR = 5.0
+"""Factor on the score of a model that reads question and paragraph, in place of their cosine: with
+it, it weighs as much as the retrieval score. Not fitted."""
+
+
+class ParagraphScorer(Protocol):
+    def reads(self, asked_in: str, language: str) -> bool:
+        """Whether the model understands questions in `asked_in` about books in `language`."""
+        ...
+
+    async def scores(
+        self, question: str, paragraphs: Sequence[tuple[str, str]]
+    ) -> Sequence[float | None]:
+        """Return the relevance of each paragraph, 0 to 1; None if there was no time to read it.
+
+        They are read in this order. A paragraph is given as (heading path, text), since only a
+        heading may name its subject.
+        """
+        ...
+
+
+class Similarity(Protocol):
+    async def similarities(
+        self, asked: Vector, texts: Sequence[str], language: str
+    ) -> Mapping[str, float]:
+        """Return text -> cosine with the question, -1 to 1; `asked` is the question's vector."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractAnswer:
+    """The use case."""
+
+    split_sentences: SplitSentences
+    similarity: Similarity
+    paragraphs: Sequence[ParagraphScorer] = ()
+    """The first one that reads the languages scores the paragraphs; otherwise `similarity` does."""
+
+    async def of(self, request: GenerationRequest) -> ExtractiveAnswer:
+        """Return the best passages of the context; no claims if none matches the question."""
+        if request.prepared:
+            return request.prepared
+        analysis, context = request.analysis, request.context
+        language = analysis.features.language
+        languages = analysis.asked_in, language
+        model = next((one for one in self.paragraphs if one.reads(*languages)), None)
+        translated = model is not None and analysis.asked_in != language
+        given = ExtractionInput(
+            analysis.features, context, self.split_sentences, translated=translated
+        )
+        paragraphs = [one.titled_text for one in context]
+        compared = [*paragraphs, *Relevance(given).compared_texts()]
+        cosines = await self.similarity.similarities(analysis.vector, compared, language)
+        read = await _read(request, model) if model else {}
+        scores = [read.get(at, cosines[text]) for at, text in enumerate(paragraphs)]
+        return extract(Relevance(given, scores, cosines), read=request.selected)
+
+
+async def _read(request: GenerationRequest, model: ParagraphScorer) -> dict[int, float]:
+    """Return position -> weighted relevance of the paragraphs that the model has read.
+
+    It reads those of the best hits first.
+    """
+    context = request.context
+    order = sorted(range(len(context)), key=lambda at: -context[at].score)
+    passages = [context[at].passage for at in order]
+    headed = [(" > ".join(one.heading_path), one.text) for one in passages]
+    scores = await model.scores(request.analysis.compared, headed)
+    found = zip(order, scores, strict=True)
+    return {at: READ_FACTOR * score for at, score in found if score is not None}
