@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from qdrant_client import AsyncQdrantClient, models
 
@@ -24,6 +23,7 @@ from app.adapters.qdrant.server_points import CHECKSUM_FIELD, checksum, conditio
 from app.adapters.qdrant.server_records import GenerationRecord
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, StorageError
+from app.domain.indexed_book import BookManifest
 
 _SAMPLE = 8
 """Points of a generation that are read in a comparison."""
@@ -32,13 +32,7 @@ _SAMPLED = 64
 """Maximum number of generations of which a sample is read at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    book: BookId
-    chunks: int
-
-
-_Generations = Mapping[str, _Expected]
+_Generations = Mapping[str, BookManifest]
 """By key; all of one dimension."""
 
 
@@ -58,7 +52,7 @@ class GenerationChecks:
 
         The server counts the points, and a random sample is read; with `full`, all are read.
         """
-        by_dimension: dict[int, dict[str, _Expected]] = defaultdict(dict)
+        by_dimension: dict[int, dict[str, BookManifest]] = defaultdict(dict)
         found = {}
         for book, one in which:
             try:
@@ -66,7 +60,7 @@ class GenerationChecks:
             except IndexUnreadable as error:
                 found[one.key] = str(error)
                 continue
-            by_dimension[manifest.dimension][one.key] = _Expected(book, manifest.chunks)
+            by_dimension[manifest.dimension][one.key] = manifest
         where = {one.key: f"{self._address} {book} generation {one.number}" for book, one in which}
         for dimension, generations in by_dimension.items():
             faults = await self._compared(dimension, generations, full=full)
