@@ -138,7 +138,7 @@ class ConsultBook:
             with stage("page"):
                 page = await self.places.page(request.page_url, scope.books)
                 so_far = page and request.scope is Scope.SO_FAR
-                end = await self.places.chapter_end(page) if page and so_far else None
+                end = await self.places.chapter_end(page, scope.books) if page and so_far else None
             if page:
                 within = scope.within(narrowed(scope.filter, request.scope, page, end))
                 return replace(within, page=page)
