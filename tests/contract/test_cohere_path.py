@@ -49,6 +49,9 @@ def test_a_key_turns_ingest_and_answers_over_to_cohere(run: Run) -> None:
     assert "Fresnel lens" in answer["answer"]
     (citation, *_) = answer["citations"]
     assert citation["quote"] in BOOK["lamps.md"]
+    # The double cites a sentence without its full stop; attribution would cite all of it.
+    cited = answer["answer"][citation["start"] : citation["end"]]
+    assert f"{cited}." in answer["answer"]
     assert citation["paragraph_id"] in {document["id"] for document in chat["documents"]}
 
 
