@@ -68,7 +68,7 @@ async def evaluate(
         }
         if before:
             require_same(before, run, [one.id for one in asked], f"{compare} and this measurement")
-        with phases() as shown, shown.phase("ask", len(asked), "questions") as advance:
+        with phases().phase("ask", len(asked), "questions") as advance:
             found = await app.evaluate.run(asked, request, advance)
     if request.of is Measure.ANSWERABILITY and found.refusal() is None:
         message = f"{questions}: calibration needs answerable and unanswerable questions"

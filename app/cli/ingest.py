@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,7 @@ from app.bootstrap.uploads import import_ledger
 from app.cli.options import Json, OneBook, Site, Source, Strategy
 from app.cli.output import duration, print_json, remark_each
 from app.cli.printing import remark
-from app.cli.progress import JsonProgress, errors_as_json, phases
+from app.cli.progress import errors_as_json, json_phases, phases
 from app.cli.reading import source_request
 from app.cli.running import command, group, open_application
 from app.domain.book_id import BookId
@@ -99,7 +98,7 @@ async def ingest(
         await import_ledger(settings, book, ledger)
     if json and not sys.stderr.isatty():
         with errors_as_json():
-            reports = await _ingest(settings, request, lambda: nullcontext(Phases(JsonProgress())))
+            reports = await _ingest(settings, request, json_phases)
     else:
         reports = await _ingest(settings, request, phases)
     if json:
@@ -119,7 +118,7 @@ def _edition(book: BookId | None) -> Edition:
 async def _ingest(
     settings: Settings,
     request: IngestRequest,
-    progress: Callable[[], AbstractContextManager[Phases]],
+    progress: Callable[[], Phases],
 ) -> list[IngestReport]:
     """Ingest all editions of the folder, or the one that is asked for; the default one first."""
     requests = requests_by_edition(request)
@@ -129,8 +128,7 @@ async def _ingest(
             remark(line)
         remark(f"embedder: {app.embedder.space}, {app.embedder.dimension} dimensions")
         for one in requests:
-            with progress() as shown:
-                reports.append(await app.ingest.run(one, shown))
+            reports.append(await app.ingest.run(one, progress()))
             _remark_on(reports[-1])
         if not request.dry_run and request.edition == ONLY:
             await _remove_other_editions(app.index, [BookId(one.book) for one in reports])

@@ -41,7 +41,7 @@ from tests.command_line import Run
 from tests.index_points import points, publish
 from tests.index_stores import KEY, NOT_RUN, URL, index_of, memory_client, real_server
 from tests.ingesting import edit, make_book
-from tests.serving import Silent, offline_settings
+from tests.serving import offline_settings
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
@@ -95,14 +95,14 @@ def ledger() -> Ledger:
 async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
     ledgers, files = SqliteLedgers(home / "ledger"), SqliteStateFiles(home)
     with writing_backup(file) as backup:
-        return await BackUp(backup, index, ledgers, files).run(Phases(Silent()))
+        return await BackUp(backup, index, ledgers, files).run(Phases())
 
 
 async def restore(index: BookStore, home: Path, file: Path) -> Restored:
     ledgers, files = SqliteLedgers(home / "ledger"), SqliteStateFiles(home)
     with reading_backup(file) as backup:
         use_case = Restore(backup, index, ledgers, files)
-        return await use_case.run([*backup.books], backup.state, Phases(Silent()))
+        return await use_case.run([*backup.books], backup.state, Phases())
 
 
 async def stored(index: BookStore) -> list[IndexPoint]:
@@ -362,7 +362,7 @@ def test_fifty_questions_get_the_same_answers_byte_for_byte(
     async def run() -> None:
         request = IngestRequest(sample_book, base_url="https://book")
         async with application(settings("a")) as rag:
-            await rag.ingest.run(request, Phases(Silent()))
+            await rag.ingest.run(request, Phases())
             before = await _answers(rag, questions)
             await back_up(rag.index, home / "a", home / "backup")
         async with application(settings("b")) as rag:
