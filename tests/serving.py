@@ -25,16 +25,6 @@ from app.services.phases import Phases
 from app.settings import Settings
 
 
-class Silent:
-    """A progress reporter that reports nothing."""
-
-    def start(self, phase: str, total: int, unit: str) -> None: ...
-
-    def advance(self, phase: str, amount: int) -> None: ...
-
-    def finish(self, phase: str) -> None: ...
-
-
 def offline_settings(home: Path, **changes: object) -> Settings:
     """Return the settings of a machine without keys, whatever this machine's environment says."""
     fixed: dict[str, object] = {
@@ -50,7 +40,7 @@ def offline_settings(home: Path, **changes: object) -> Settings:
 def ingest(settings: Settings, request: IngestRequest) -> None:
     async def run() -> None:
         async with application(settings) as rag:
-            await rag.ingest.run(request, Phases(Silent()))
+            await rag.ingest.run(request, Phases())
 
     # In a thread: playwright's synchronous interface keeps a loop running in this one.
     with ThreadPoolExecutor(1) as pool:
