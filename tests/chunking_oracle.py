@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.chunking.config import StructureConfig
-from app.domain.chunking.cut_points import continues, leads_in, segments
+from app.domain.chunking.config import PackingConfig
+from app.domain.chunking.cut_points import segments, sentence_segments
+from app.domain.chunking.pieces import PROSE_KINDS
+from app.domain.chunking.related import continues, leads_in
 from app.domain.document import Block, BlockKind, Document
 from tests.chunking_documents import tools
 
@@ -24,7 +26,7 @@ _GAP = 4
 class Given:
     document: Document
     chunks: Sequence[Chunk]
-    config: StructureConfig = field(default_factory=StructureConfig)
+    config: PackingConfig = field(default_factory=PackingConfig)
     exclude: Sequence[BlockKind] = ()
 
     @property
@@ -122,19 +124,17 @@ def check_sentences(given: Given) -> Iterator[str]:
 
 
 def _cut_points(block: Block, given: Given) -> set[int]:
-    starts, kinds = [0], [block.parts[0].kind if block.parts else block.kind]
-    for part in block.parts[1:]:
-        at = block.text.find(part.text.strip(), starts[-1])
-        if at >= 0:
-            starts.append(at)
-            kinds.append(part.kind)
-    cuts: set[int] = set()
-    for start, end, kind in zip(starts, [*starts[1:], len(block.text)], kinds, strict=True):
-        text = block.text[start:end]
-        cuts |= {start, start + len(text.rstrip())}
-        for limit in (given.config.maximum, given.config.maximum // 2):
-            found = segments(text, kind, given.document.language, limit, tools())
+    kind = BlockKind.PARAGRAPH if block.kind in PROSE_KINDS else block.kind
+    cuts = {0, len(block.text)}
+    for limit in (given.config.maximum, given.config.maximum // 2):
+        found = segments(block.text, kind, given.document.language, limit, tools())
+        cuts |= {at for one in found for at in (one.start, one.end)}
+    if block.kind is BlockKind.LIST:  # of the last item, sentences may be repeated
+        start = 0
+        for line in block.text.splitlines(keepends=True):
+            found = sentence_segments(line, given.document.language, tools())
             cuts |= {start + at for one in found for at in (one.start, one.end)}
+            start += len(line)
     return cuts
 
 
@@ -230,11 +230,11 @@ STRUCTURE: tuple[Callable[[Given], Iterator[str]], ...] = (
 def breaches(
     document: Document,
     chunks: Sequence[Chunk],
-    config: StructureConfig | None = None,
+    config: PackingConfig | None = None,
     exclude: Sequence[BlockKind] = (),
     checks: Sequence[Callable[[Given], Iterator[str]]] = STRUCTURE,
 ) -> Mapping[str, Sequence[str]]:
     """What is broken, by the name of the check; empty if all is well."""
-    given = Given(document, chunks, config or StructureConfig(), exclude)
+    given = Given(document, chunks, config or PackingConfig(), exclude)
     found = {check.__name__.removeprefix("check_"): [*check(given)] for check in checks}
     return {name: broken for name, broken in found.items() if broken}

@@ -20,7 +20,7 @@ import httpcore  # noqa: F401
 
 from app.adapters.providers import cohere_embedder as embedder
 from app.bootstrap.application import application
-from app.bootstrap.books import chunk_book, read_source, source_fingerprint
+from app.bootstrap.books import chunk_book, read_source
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
 from app.services.phases import Phases
@@ -68,7 +68,6 @@ def warm_up() -> None:
     with TemporaryDirectory() as folder:
         request = IngestRequest(make_book(Path(folder), pages=1))
         assert list(chunk_book(read_source(request), request))
-    source_fingerprint(request, Path())
 
 
 def main() -> None:

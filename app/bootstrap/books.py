@@ -11,11 +11,10 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from app.adapters.book_settings import read_book_settings
-from app.adapters.fingerprints import folder_fingerprint, program_fingerprint
 from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book, site_below
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -42,6 +41,9 @@ from app.services.phases import Advance, ignore
 from app.services.ports import Embedder
 from app.settings import Settings
 
+if TYPE_CHECKING:
+    from app.adapters.reading.fetch_site import FetchedSite
+
 
 def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
     """Read a book's folder, or one file. Paragraph ids are hashes: the ledger is not used.
@@ -66,22 +68,19 @@ async def fetched(
     settings: Settings,
     *,
     allow_private: bool,
-    progress: Callable[[int, int, float], None] = lambda *_: None,
-) -> tuple[Path, str]:
-    """Fetch a site's pages into `RAG_HOME`; return their folder and the site's address.
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> FetchedSite:
+    """Fetch a site's pages into `RAG_HOME`.
 
     Pages that an earlier run fetched are asked for only if they have changed. `progress` is called
-    with the numbers of pages done and known and the seconds left. InputError if the address is
-    refused or has no page.
+    with the numbers of pages done and known. InputError if the address is refused or has no page.
     """
     # Only this needs an HTTP client.
     from app.adapters.reading.fetch_site import fetch_site  # noqa: PLC0415
 
     name = sha256(address.rstrip("/").encode()).hexdigest()[:16]
-    found = await fetch_site(
-        address, settings.home / "sites" / name, allow_private=allow_private, progress=progress
-    )
-    return found.folder, found.base_url
+    folder = settings.home / "sites" / name
+    return await fetch_site(address, folder, allow_private=allow_private, progress=progress)
 
 
 def book_at(address: str) -> BookId:
@@ -114,12 +113,6 @@ def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
     if version:
         found = tuple(replace(one, version=version, in_id=(version, one.in_id[1])) for one in found)
     return [replace(request, edition=edition) for edition in found]
-
-
-def source_fingerprint(request: IngestRequest, state: Path) -> str:
-    """Return a hash of a book's folder and of this program; "" if the folder has no fingerprint."""
-    folder = folder_fingerprint(request.folder, state)
-    return f"{folder} {program_fingerprint()}" if folder else ""
 
 
 async def read_identified(request: IngestRequest, settings: Settings) -> Book:

@@ -6,12 +6,11 @@ from functools import partial
 
 from app.adapters.bm25 import Bm25Encoder
 from app.adapters.fastembed.embedder import FastembedEmbedder
-from app.adapters.fingerprints import FileLastRunStore
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.book_pages import book_pages, store_pages
-from app.bootstrap.books import chunk_book, embed_from_thread, read_source, source_fingerprint
+from app.bootstrap.books import chunk_book, embed_from_thread, read_source
 from app.bootstrap.providers import OwnEmbedder, tariff_of
 from app.services.ingest import IngestBook
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT
@@ -39,9 +38,7 @@ def ingest_book(
         ledgers=ledgers,
         sparse=sparse,
         index=index,
-        last_runs=FileLastRunStore(settings.home / "runs"),
         count_tokens=token_counter(),
-        hash_source=partial(source_fingerprint, state=settings.home),
         store_pages=partial(store_pages, book_pages(settings)),
         tariff=tariff_of(settings, embedder),
         encoder=f"{sparse.fingerprint} {LEXICAL_FINGERPRINT}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -29,23 +29,24 @@ _JSON_EVERY_SECONDS = 1.0
 
 
 @contextmanager
-def phases() -> Iterator[Phases]:
-    """Yield the phases of a long run: bars on a terminal, else lines, both on stderr."""
+def phases(*, as_json: bool = False) -> Iterator[Phases]:
+    """Yield the phases of a long run: bars on a terminal, else lines, or JSON lines."""
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield Phases(ProgressLines(remark))
-        return
-    with _bars(console) as bars:
-        yield Phases(ProgressBars(bars))
+    if console.is_terminal:
+        with _bars(console) as bars:
+            yield Phases(ProgressBars(bars))
+    else:
+        yield Phases(JsonProgress() if as_json else ProgressLines())
 
 
 @contextmanager
 def errors_as_json() -> Iterator[None]:
-    """Print a RagError of this block as JSON on stderr, too."""
+    """Print a RagError of this block as JSON on stderr, too, unless that is a terminal."""
     try:
         yield
     except RagError as error:
-        _remark_json({"error": error.code, "message": str(error)})
+        if not sys.stderr.isatty():
+            _remark_json({"error": error.code, "message": str(error)})
         raise
 
 
@@ -57,57 +58,44 @@ def _remark_json(value: Mapping[str, object]) -> None:
 class ProgressLines:
     """A line every ten seconds of a phase, and one after it."""
 
-    def __init__(
-        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        """`clock` gives seconds."""
-        self._say = say
-        self._clock = clock
-
-    def start(self, phase: str, total: int, unit: str) -> None:  # noqa: ARG002 - the port's
-        """Begin a phase; `total` is 0 if unknown."""
-        self._began = self._said = self._clock()
-        self._done, self._total, self._unit = 0, total, unit
-
-    def advance(self, phase: str, amount: int) -> None:
-        self._done += amount
-        if self._clock() - self._said >= _EVERY_SECONDS:
-            self._said = self._clock()
-            self._say(f"{phase}: {self._so_far(self._said - self._began)}")
-
-    def finish(self, phase: str) -> None:
-        seconds = self._clock() - self._began
-        in_all = f"{self._done:,} {self._unit} in " if self._unit else ""
-        self._say(f"{phase}: {in_all}{duration(seconds)}")
-
-    def _so_far(self, seconds: float) -> str:
-        if not self._total:
-            return f"{self._done:,} {self._unit}"
-        left = duration(max(0, self._total - self._done) * seconds / self._done)
-        return f"{self._done:,} of {self._total:,} {self._unit}, {left} left"
-
-
-class JsonProgress:
-    """Progress as JSON lines on stderr: at the start and end of a phase, and once a second."""
-
-    def __init__(self) -> None:
-        self._said = 0.0
-        self._state: dict[str, object] = {}
-        self._done = 0
+    every = _EVERY_SECONDS
 
     def start(self, phase: str, total: int, unit: str) -> None:
         """Begin a phase; `total` is 0 if unknown."""
-        self._state, self._done = {"phase": phase, "total": total, "unit": unit}, 0
-        self.finish(phase)
+        self._phase, self._total, self._unit = phase, total, unit
+        self._done, self._began, self._said = 0, time.monotonic(), time.monotonic()
 
-    def advance(self, phase: str, amount: int) -> None:
+    def advance(self, _: str, amount: int) -> None:
         self._done += amount
-        if time.monotonic() - self._said >= _JSON_EVERY_SECONDS:
-            self.finish(phase)
+        if time.monotonic() - self._said >= self.every:
+            self._said = time.monotonic()
+            self.say()
 
     def finish(self, _: str) -> None:
-        self._said = time.monotonic()
-        _remark_json({**self._state, "done": self._done})
+        done = f"{self._done:,} {self._unit} in " if self._unit else ""
+        remark(f"{self._phase}: {done}{duration(time.monotonic() - self._began)}")
+
+    def say(self) -> None:
+        """Print how far the phase is."""
+        of = f" of {self._total:,}" if self._total else ""
+        remark(f"{self._phase}: {self._done:,}{of} {self._unit}")
+
+
+class JsonProgress(ProgressLines):
+    """The same as JSON lines: at the start and end of a phase, and once a second."""
+
+    every = _JSON_EVERY_SECONDS
+
+    def start(self, phase: str, total: int, unit: str) -> None:
+        super().start(phase, total, unit)
+        self.say()
+
+    def finish(self, _: str) -> None:
+        self.say()
+
+    def say(self) -> None:
+        state = {"phase": self._phase, "total": self._total, "unit": self._unit}
+        _remark_json({**state, "done": self._done})
 
 
 def _bars(console: Console) -> Progress:

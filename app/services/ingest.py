@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -32,7 +31,6 @@ from app.services.ingest_plan import (
     IngestPlan,
     IngestReport,
     IngestRequest,
-    LastRun,
     LedgerUpdate,
     compare,
     fingerprint,
@@ -45,7 +43,6 @@ from app.services.ports import (
     Embedder,
     EmbeddingCache,
     GenerationWriter,
-    LastRunStore,
     LedgerStore,
     SparseEncoder,
 )
@@ -73,10 +70,7 @@ class IngestBook:
     ledgers: LedgerStore
     sparse: SparseEncoder
     index: BookStore
-    last_runs: LastRunStore
     count_tokens: Callable[[str], int]
-    hash_source: Callable[[IngestRequest], str]
-    """Hashes the book's files and the program that reads them; "" if unknown."""
     store_pages: Callable[[Book, Path], None]
     """Stores the pages of a book, given with its folder, if it has no site of its own."""
     context_embedder: ContextEmbedder | None = None
@@ -94,15 +88,11 @@ class IngestBook:
         vectors received so far stay in the cache.
         """
         started = perf_counter()
-        source_hash = await asyncio.to_thread(self.hash_source, request)
-        report = await self._unchanged_since_last_run(request, source_hash)
-        if report is None:
-            plan = await self._plan(request, source_hash, phases)
-            report = plan.report()
-            if not request.dry_run:
-                report = await self._carry_out(plan, report, phases)
-                await asyncio.to_thread(self.store_pages, plan.book, request.folder)
-                await self._remember(plan, report)
+        plan = await self._plan(request, phases)
+        report = plan.report()
+        if not request.dry_run:
+            report = await self._carry_out(plan, report, phases)
+            await asyncio.to_thread(self.store_pages, plan.book, request.folder)
         return replace(
             report,
             seconds=round(perf_counter() - started, 3),
@@ -110,8 +100,9 @@ class IngestBook:
             dry_run=request.dry_run,
         )
 
-    async def _plan(self, request: IngestRequest, source_hash: str, phases: Phases) -> IngestPlan:
+    async def _plan(self, request: IngestRequest, phases: Phases) -> IngestPlan:
         """Determine what to do, without changing anything."""
+        known = await self.index.books()
         book, ids = await self._read(request, phases)
         chunks = await self._chunk(book, request, phases)
         with phases.phase("compare"):
@@ -123,17 +114,19 @@ class IngestBook:
                 request.strategy,
                 self.encoder,
             )
-            published, before, faults = await self._indexed(book.id, digest)
+            published, faults = await self._published(book.id)
             same = published is not None and published.fingerprint == digest
+            comparable = published and not same and not faults
+            before = await self._paragraphs(book.id) if comparable else {}
             unchanged = same and not faults and not request.force
             missing = [] if unchanged else await self._missing(chunks)
             counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
         return IngestPlan(
             request=request,
-            source_hash=source_hash,
             book=book,
             chunks=chunks,
             fingerprint=digest,
+            known=known.get(book.id),
             published=published,
             unchanged=unchanged,
             changes=Changes() if same else compare(before, chunks),
@@ -163,29 +156,25 @@ class IngestBook:
             raise BookError(message, str(request.folder))
         return chunks
 
-    async def _indexed(
-        self, book: BookId, digest: str
-    ) -> tuple[BookManifest | None, Mapping[str, tuple[str, ...]], list[str]]:
-        """Return the published manifest, its chunks if the fingerprint differs, and its faults.
-
-        The chunks map a chunk id to its paragraph ids.
-        """
+    async def _published(self, book: BookId) -> tuple[BookManifest | None, list[str]]:
+        """Return the published manifest, None if it is missing or unreadable, and its faults."""
         try:
-            faults = await self.index.faults(book)
-            published = (await self.index.books()).get(book)
-            if published is None or published.fingerprint == digest or faults:
-                return published, {}, faults
-            chunks = await self.index.matching(SearchFilter(books=(book,)))
-            return published, {one.chunk_id: one.paragraph_ids for one in chunks}, faults
+            return (await self.index.books()).get(book), await self.index.faults(book)
         except BookNotFound:
-            return None, {}, []
+            return None, []
         except IndexUnreadable as error:
-            return None, {}, [str(error)]
+            return None, [str(error)]
+
+    async def _paragraphs(self, book: BookId) -> dict[str, tuple[str, ...]]:
+        """Return the paragraph ids of each published chunk, by its id."""
+        chunks = await self.index.matching(SearchFilter(books=(book,)))
+        return {one.chunk_id: one.paragraph_ids for one in chunks}
 
     async def _missing(self, chunks: Sequence[Chunk]) -> list[str]:
         """Return the distinct vector keys missing from the cache, in reading order."""
-        keys = [chunk.vector_key for chunk in chunks]
-        return await self.cache.missing(self.embedder.space, self.embedder.dimension, keys)
+        keys = list(dict.fromkeys(chunk.vector_key for chunk in chunks))
+        found = await self.cache.get(self.embedder.space, self.embedder.dimension, keys)
+        return [key for key, vector in zip(keys, found, strict=True) if vector is None]
 
     def _truncation_warnings(self, counts: Sequence[int]) -> list[str]:
         """Warn about texts longer than the model's input limit."""
@@ -229,7 +218,7 @@ class IngestBook:
 
     @asynccontextmanager
     async def _writing(self, plan: IngestPlan) -> AsyncIterator[GenerationWriter]:
-        """Hold the book's lock. IndexBusy, BookError; at the end what is unpublished is deleted."""
+        """Hold the book's lock. IndexBusy; at the end what is unpublished is deleted."""
         writer = await self.index.begin(plan.book.id, self.embedder.dimension)
         try:
             await self._refuse_if_overtaken(plan)
@@ -238,14 +227,12 @@ class IngestBook:
             await writer.abandon()
 
     async def _refuse_if_overtaken(self, plan: IngestPlan) -> None:
-        """Raise BookError if the files changed during this run, IndexBusy if the ledger did."""
-        if await asyncio.to_thread(self.hash_source, plan.request) != plan.source_hash:
-            message = "files changed during the ingest: run it again"
-            raise BookError(message, str(plan.request.folder))
-        if await self.ledgers.revision(plan.book.id) != plan.ids.revision:
+        """Raise IndexBusy if another run published the book or saved its ledger meanwhile."""
+        book = plan.book.id
+        now = (await self.index.books()).get(book), await self.ledgers.revision(book)
+        if now != (plan.known, plan.ids.revision):
             message = (
-                f"another ingest wrote book {plan.book.id!r} while this one read it: "
-                "run the ingest again"
+                f"another ingest wrote book {book!r} while this one read it: run the ingest again"
             )
             raise IndexBusy(message)
 
@@ -309,50 +296,6 @@ class IngestBook:
             version=request.edition.version,
             locale=request.edition.locale,
         )
-
-    async def _unchanged_since_last_run(
-        self, request: IngestRequest, source_hash: str
-    ) -> IngestReport | None:
-        """Return the last run's report if its input and its result are unchanged; else None."""
-        if not source_hash or request.force:
-            return None
-        published = await self.index.books()
-        input_hash = self._input_hash(request, source_hash)
-        for manifest in published.named():
-            last = LastRun.from_text(await self.last_runs.recall(manifest.book))
-            if (
-                last is not None
-                and last.stamp == input_hash
-                and last.fingerprint == manifest.fingerprint
-                and last.report.generation == manifest.generation
-                and last.ledger == await self.ledgers.revision(manifest.book)
-                and not await self.index.faults(manifest.book)
-            ):
-                return last.report
-        return None
-
-    async def _remember(self, plan: IngestPlan, report: IngestReport) -> None:
-        if not plan.source_hash:
-            return
-        last = LastRun(
-            stamp=self._input_hash(plan.request, plan.source_hash),
-            ledger=await self.ledgers.revision(plan.book.id),
-            fingerprint=plan.fingerprint,
-            report=report.of_the_next_run(),
-        )
-        await self.last_runs.remember(plan.book.id, last.to_text())
-
-    def _input_hash(self, request: IngestRequest, source_hash: str) -> str:
-        """Hash the input of a run except the ledger: source, program, request, settings."""
-        facts = (
-            source_hash,
-            replace(request, folder=Path(), dry_run=False, force=False, exclude_kinds=frozenset()),
-            sorted(request.exclude_kinds),
-            self.embedder.space,
-            self.embedder.dimension,
-            self.encoder,
-        )
-        return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 def _cached(vector: Vector | None) -> Vector:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -81,48 +80,6 @@ class IngestReport:
     base_url: str = ""
     """Address of the book's site; "" if links are paths."""
 
-    def of_the_next_run(self) -> IngestReport:
-        """Return the report of a next run that finds nothing changed."""
-        return IngestReport(
-            self.book,
-            self.book_version,
-            self.files,
-            self.blocks,
-            self.chunks,
-            unchanged=True,
-            generation=self.generation,
-            excluded=self.excluded,
-            warnings=self.warnings,
-            orphans=self.orphans,
-            base_url=self.base_url,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class LastRun:
-    """The last run on a book.
-
-    `stamp` hashes the input except the ledger, `ledger` is the ledger's revision after the run, and
-    `fingerprint` hashes the result.
-    """
-
-    stamp: str
-    ledger: str
-    fingerprint: str
-    report: IngestReport
-
-    def to_text(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
-
-    @classmethod
-    def from_text(cls, text: str) -> LastRun | None:
-        """Parse `to_text`; None if it is empty or of another version of the program."""
-        try:
-            data = json.loads(text)
-            return cls(**{**data, "report": IngestReport(**data["report"])})
-        except (ValueError, TypeError, KeyError, RecursionError):
-            return None
-
 
 @dataclass(frozen=True, slots=True)
 class LedgerUpdate:
@@ -138,11 +95,11 @@ class IngestPlan:
     """What an ingest will do. `missing` are the vector keys to embed, in reading order."""
 
     request: IngestRequest
-    source_hash: str
-    """Hash of the book's files and of the program; "" if unknown."""
     book: Book
     chunks: Sequence[Chunk]
     fingerprint: str
+    known: BookManifest | None
+    """What was published before the book was read."""
     published: BookManifest | None
     unchanged: bool
     changes: Changes

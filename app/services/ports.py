@@ -65,10 +65,6 @@ class EmbeddingCache(Protocol):
         """Return the vectors in the order of `texts`; None for one that is missing."""
         ...
 
-    async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """Return the distinct texts without an intact cached vector, in order."""
-        ...
-
     async def put(
         self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
     ) -> None: ...
@@ -95,18 +91,6 @@ class LedgerStore(Protocol):
 
     async def faults(self, book: BookId) -> list[str]:
         """Return the faults of the stored ledger, one line each; none for a book that has none."""
-        ...
-
-
-class LastRunStore(Protocol):
-    """Input and report of each book's last ingest. It only saves time, so it may be lost."""
-
-    async def recall(self, book: BookId) -> str:
-        """Return "" if nothing is stored."""
-        ...
-
-    async def remember(self, book: BookId, text: str) -> None:
-        """Store the text; a failure is ignored."""
         ...
 
 

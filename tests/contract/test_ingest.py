@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from app.adapters.qdrant.sealed_text import read_sealed, write_sealed
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind, Book
-from app.domain.errors import BookError, IndexBusy, ProviderUnavailable
+from app.domain.errors import IndexBusy, ProviderUnavailable
 from app.domain.indexed_book import BookManifest
 from app.domain.ledger import Ledger, LedgerParagraph
 from app.domain.ledger_renewal import renew
@@ -26,7 +26,7 @@ from app.domain.retrieval.query import SearchQuery
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.paragraphs import find_paragraph
 from app.services.phases import Advance, Phases
-from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, page, prose, state_of
+from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose, state_of
 from tests.serving import Silent
 from tests.unit.test_ledger import LONG, paragraph
 
@@ -42,78 +42,32 @@ async def bench(home: Path) -> AsyncIterator[Bench]:
         yield opened
 
 
-def must_not_read(request: IngestRequest, advance: Advance) -> Book:
-    raise AssertionError("the book was read")
-
-
-async def test_an_unchanged_book_is_not_read_embedded_or_written(
+async def test_an_unchanged_book_is_not_embedded_or_written(
     bench: Bench, home: Path, book: Path
 ) -> None:
     first = await bench.ingest(book)
     assert first.embedded == first.chunks == first.added > 4
     bench.embedder.texts.clear()
     before = state_of(home)
-    bench.use_case = replace(bench.use_case, read_book=must_not_read)
     again = await bench.ingest(book)
     assert again.unchanged
     assert (again.embedded, again.tokens, again.added, again.batches) == (0, 0, 0, 0)
-    assert replace(again, seconds=0.0) == replace(first.of_the_next_run(), seconds=0.0)
+    assert (again.chunks, again.generation) == (first.chunks, first.generation)
     assert state_of(home) == before
     assert not bench.embedder.texts
 
 
-async def test_an_unchanged_book_is_known_without_the_short_cut(
-    bench: Bench, home: Path, book: Path
-) -> None:
-    """The memory of the last run may be lost or damaged; the first full run restores it."""
-
-    await bench.ingest(book)
-    (memory,) = (home / "runs").iterdir()
-    for damage in ("", "{", "null", '{"stamp": 1}'):
-        memory.write_text(damage)
-        before = state_of(home)
-        report = await bench.ingest(book)
-        assert report.unchanged
-        assert "read" in report.phases
-        changed = {name for name, was in state_of(home).items() if before.get(name) != was}
-        assert changed == {f"runs/{BOOK}.json"}
-    assert (await bench.ingest(book)).phases == {}
-
-
-LOOKS_AGAIN: dict[str, Callable[[Path], object]] = {
-    "an edited file": lambda book: edit(book / "page1.md", "# Page 1", "# Page one"),
-    "a new file": lambda book: (book / "new.md").write_text(page("new", [prose("new")])),
-    "a removed file": lambda book: (book / "page1.md").unlink(),
-    "a renamed file": lambda book: (book / "page1.md").rename(book / "other.md"),
-    "a file that a page might include": lambda book: (book / "code.rs").write_text("fn a() {}"),
-}
-
-
-@pytest.mark.parametrize("change", LOOKS_AGAIN)
-async def test_a_change_in_the_folder_is_looked_at(bench: Bench, book: Path, change: str) -> None:
-    await bench.ingest(book)
-    LOOKS_AGAIN[change](book)
-    assert "read" in (await bench.ingest(book)).phases
-    assert (await bench.ingest(book)).phases == {}
-
-
-async def test_a_change_of_request_program_or_ledger_is_looked_at(bench: Bench, book: Path) -> None:
+async def test_a_change_of_request_or_encoder_is_written(bench: Bench, book: Path) -> None:
     await bench.ingest(book)
     for options in (
         {"base_url": "https://elsewhere"},
         {"strategy": "fixed"},
-        {"exclude_kinds": frozenset([BlockKind.CODE])},
+        {"exclude_kinds": frozenset([BlockKind.HEADING])},
     ):
-        assert "read" in (await bench.ingest(book, **options)).phases, options
-        assert (await bench.ingest(book, **options)).phases == {}
-    await bench.ingest(book)
-    another = replace(bench.use_case, hash_source=lambda request: "another program")
-    bench.use_case, ours = another, bench.use_case
-    assert "read" in (await bench.ingest(book)).phases
-    bench.use_case = replace(ours, encoder="another one")
+        assert not (await bench.ingest(book, **options)).unchanged, options
+        assert (await bench.ingest(book, **options)).unchanged
+    bench.use_case = replace(bench.use_case, encoder="another one")
     assert not (await bench.ingest(book)).unchanged
-    await bench.app.ledgers.save(BookId(BOOK), Ledger())
-    assert "read" in (await bench.ingest(book)).phases
 
 
 async def test_an_edited_paragraph_embeds_the_chunks_that_hold_it_and_no_other(
@@ -265,7 +219,7 @@ async def test_a_run_that_was_overtaken_while_it_read_does_not_undo_the_other(
 
     edit(book / "page0.md", "Page0 part0", "Stale words")
     bench.use_case = replace(quick, read_book=read_slowly)
-    with pytest.raises(BookError, match="files changed during the ingest"):
+    with pytest.raises(IndexBusy, match="another ingest wrote book 'lamps'"):
         await bench.ingest(book)
     assert {one.book_version for one in await bench.chunks()} == set(versions)
 
@@ -367,3 +321,14 @@ def test_giving_ids_twice_gives_the_same_ids_and_the_same_ledger(
     for one in history:
         ids, ledger = renew(ledger, one)
         assert renew(ledger, one) == (ids, ledger)
+
+
+async def test_a_ledgers_revision_changes_when_it_does(bench: Bench) -> None:
+    ledgers, book = bench.app.ledgers, BookId(BOOK)
+    assert await ledgers.revision(book) == ""
+    _, ledger = renew(Ledger(), [paragraph("one"), paragraph("two")])
+    await ledgers.save(book, ledger)
+    first = await ledgers.revision(book)
+    assert await ledgers.revision(book) == first != ""
+    await ledgers.save(book, renew(ledger, [paragraph("one")])[1])
+    assert await ledgers.revision(book) != first

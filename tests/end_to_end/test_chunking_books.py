@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading.book import read_book
-from app.domain.chunking.config import ChunkingConfig, StructureConfig
+from app.domain.chunking.config import ChunkingConfig, PackingConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.evaluation.chunking_report import chunking_report
 from tests.chunking_documents import tools
@@ -23,7 +23,7 @@ def _check(folder: Path) -> None:
     found = {page.file: breaches(page, chunks) for page, chunks in pages}
     assert {file: broken for file, broken in found.items() if broken} == {}
     chunks = [chunk for _, page in pages for chunk in page]
-    report = chunking_report(book, chunks, tools(), StructureConfig())
+    report = chunking_report(book, chunks, tools(), PackingConfig())
     assert report.broken_blocks == []
     assert report.in_band >= 0.8
     assert 0.1 <= report.overlap <= 0.2

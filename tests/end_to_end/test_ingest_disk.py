@@ -143,8 +143,6 @@ def test_a_read_only_state_folder(
     edit(book / "page0.md", "Page0 part0", "Newer words")
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     assert_one_line(run("ingest", book), str(disk), "Read-only file system")
-    edit(book / "page0.md", "Newer words", "Page0 part0")
-    assert "unchanged" in run("ingest", book).out
     assert_answers(run, "Page0 part0")
     assert run("verify").code == 0
     assert "the disk is read-only: nothing can be ingested" in said_at_start(disk / "state")

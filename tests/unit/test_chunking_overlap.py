@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-import pytest
-
 from app.adapters.tokens import token_counter
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, OverlapScope, StrategyName, StructureConfig
+from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Document
 from app.domain.retrieval.context_assembly import assemble
@@ -24,13 +22,9 @@ from tests.chunking_documents import (
 )
 from tests.chunking_oracle import repeated_text
 
-PAGE, SECTION = (
-    ChunkingConfig(structure=StructureConfig(overlap_scope=scope)) for scope in OverlapScope
-)
 
-
-def chunk(document: Document, config: ChunkingConfig = PAGE) -> list[Chunk]:
-    return list(stream_chunks(document, book_of(document), config, tools()))
+def chunk(document: Document) -> list[Chunk]:
+    return list(stream_chunks(document, book_of(document), ChunkingConfig(), tools()))
 
 
 def sections(count: int = 3) -> Document:
@@ -70,22 +64,6 @@ def test_text_repeated_from_another_section_keeps_its_heading_and_gives_none() -
     assert set(second.paragraph_ids) == {one.paragraph_id for one in second.passages}
     assert {each.heading_path for each in second.own_passages} == {("Part 1",)}
     assert second.passages[-len(second.own_passages) :] == second.own_passages
-
-
-def test_within_sections_no_boundary_is_crossed() -> None:
-    assert not any(each.overlap_start for each in chunk(sections(), SECTION))
-
-
-def test_the_scope_is_part_of_the_fingerprint_of_the_strategy_that_uses_it() -> None:
-    assert PAGE.fingerprint() != SECTION.fingerprint()
-    assert PAGE.fingerprint(StrategyName.LATE) == SECTION.fingerprint(StrategyName.LATE)
-
-
-@pytest.mark.parametrize("scope", OverlapScope)
-def test_the_cut_points_are_those_of_either_scope(scope: OverlapScope) -> None:
-    config = ChunkingConfig(structure=StructureConfig(overlap_scope=scope))
-    ends = [each.spans[-1][1] for each in chunk(sections(6), config)]
-    assert ends == [each.spans[-1][1] for each in chunk(sections(6), SECTION)]
 
 
 def test_a_context_has_repeated_text_once_and_under_its_own_heading() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from app.domain.chunking.config import ChunkingConfig, StrategyName, StructureConfig
+from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyName
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Document
 from app.domain.evaluation.chunking_report import Report, chunking_report
@@ -20,7 +20,7 @@ def _document() -> Document:
 def _report(document: Document, strategy: StrategyName) -> Report:
     config = ChunkingConfig(strategy=strategy)
     chunks = list(stream_chunks(document, book_of(document), config, tools()))
-    return chunking_report(book_of(document), chunks, tools(), StructureConfig())
+    return chunking_report(book_of(document), chunks, tools(), PackingConfig())
 
 
 def test_the_report_measures_sizes_and_overlap() -> None:

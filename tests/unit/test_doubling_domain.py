@@ -14,10 +14,9 @@ from app.domain.chunking.config import (
     AutoConfig,
     ChunkingConfig,
     FixedConfig,
+    PackingConfig,
     RecursiveConfig,
     SemanticConfig,
-    SentenceConfig,
-    StructureConfig,
 )
 from tests.attacking import tried
 from tests.page_shapes import SHAPES, STAGES, Made, made
@@ -32,12 +31,12 @@ FEW = 100
 COMMON = 4
 """Holders of a common 5-gram; with the sizes below, a short page has what a long one has."""
 SMALL = ChunkingConfig(
-    structure=StructureConfig(low=24, high=60, minimum=12, maximum=80, overlap=8),
+    structure=PackingConfig(low=24, high=60, minimum=12, maximum=80, overlap=8),
     fixed=FixedConfig(size=90, overlap=12),
     recursive=RecursiveConfig(size=60, overlap=12),
-    sentence=SentenceConfig(target=60, maximum=80, minimum=8, overlap=8, whole_below_words=20),
+    sentence=PackingConfig(low=60, high=60, minimum=8, maximum=80, overlap=8),
     auto=AutoConfig(whole_below_words=20),
-    semantic=SemanticConfig(minimum=12, maximum=80),
+    semantic=SemanticConfig(minimum=12, low=12, high=80, maximum=80),
 )
 LARGER = 6
 """Times UNITS, to tell what grows on from what grows once."""

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from app.adapters.book_settings import read_book_settings
-from app.adapters.fingerprints import folder_fingerprint
 from app.adapters.reading.book import read_book
 from app.domain.document import Site
 from app.domain.errors import BookError
@@ -160,7 +159,6 @@ def test_pipes_and_devices_are_never_opened(folder: Path) -> None:
     text, warnings = read(folder, Site.DOCUSAURUS)
     assert "Text of the page." in text
     assert {one.partition(":")[0] for one in warnings} == {"docs/pipe.md", "docs/zero.md"}
-    assert folder_fingerprint(folder, folder / "state")
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "../secret.md", "pipe"])
@@ -169,13 +167,6 @@ def test_settings_are_the_books_own_file(target: str, folder: Path) -> None:
     (folder / "rag.toml").symlink_to(target)
     with pytest.raises(BookError, match=r"^rag\.toml: (?!.*secrets)"):
         read_book_settings(folder)
-
-
-def test_the_fingerprint_holds_nothing_from_outside(folder: Path) -> None:
-    linked_file(folder)
-    before = folder_fingerprint(folder, folder / "state")
-    (folder.parent / "secret.md").write_text("other")
-    assert folder_fingerprint(folder, folder / "state") == before != ""
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.md", b"caf\xe9/b.md"])

@@ -68,10 +68,9 @@ def test_a_mixed_book_lies_between() -> None:
 def test_sizes_in_tokens_are_scaled_and_those_in_characters_are_not() -> None:
     config = replace(ChunkingConfig(), scale=2.5).scaled()
     assert (config.structure.minimum, config.structure.maximum) == (250, 1750)
-    assert (config.late.low, config.sentence.target, config.semantic.maximum) == (500, 1280, 1750)
+    assert (config.late.low, config.sentence.high, config.semantic.maximum) == (500, 1280, 1750)
     assert config.recursive == replace(RecursiveConfig(), size=1280, overlap=320)
     assert config.fixed == FixedConfig()
-    assert config.structure.overlap_scope == ChunkingConfig().structure.overlap_scope
     assert config.scaled() == config
     assert ChunkingConfig().scaled() == ChunkingConfig()
 

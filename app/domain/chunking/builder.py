@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import uuid
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha1
 from itertools import groupby, takewhile
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.chunking.pieces import Piece
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import BlockKind, Book, Document, Span
+from app.domain.document import Block, BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.fences_and_tables import closing_line, opening_again
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
 GAP = "\n\n"
 """Separator of the passages of a chunk."""
+_MAX_GAP = 1_000
+"""Characters between the texts of two parts, such as the rule below a table's header."""
 
 
 @fast_dataclass(frozen=True, slots=True)
@@ -29,10 +31,6 @@ class ChunkDraft:
     pieces: Sequence[Piece]
     overlap: Sequence[Piece] = ()
     """Pieces repeated from the end of the previous draft."""
-
-    @property
-    def all_pieces(self) -> list[Piece]:
-        return [*self.overlap, *self.pieces]
 
 
 @dataclass(slots=True)
@@ -44,21 +42,24 @@ class ChunkBuilder:
     strategy: StrategyName
     config: ChunkingConfig
     tools: ChunkingTools
-    seen: Counter[bytes] = field(default_factory=Counter)
-    """Number of chunks so far by hash of their text."""
+    fingerprint: str = ""
+    seen: Counter[str] = field(default_factory=Counter)
+    """Number of chunks so far by their text."""
+    sources: dict[int, Sequence[Span]] = field(default_factory=dict)
+    """`_known_positions` of split blocks, by the identity of the block."""
 
     def build(self, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
         """Yield the chunks one at a time, so that not all need to be in memory."""
-        repeated = [self._tokens(draft.overlap) for draft in drafts]
+        repeated = [self.tools.count_tokens(_text_of(draft.overlap)) for draft in drafts]
         following = [*repeated[1:], 0]
         for index, draft in enumerate(drafts):
             yield self._chunk(index, draft, repeated[index], following[index])
 
     def _chunk(self, index: int, draft: ChunkDraft, overlap_start: int, overlap_end: int) -> Chunk:
-        document, own = self.document, draft.pieces
-        body = _body(own)
-        path = common_path(own)
-        shown = shown_pieces(draft.all_pieces, path)
+        document, body = self.document, _body(draft.pieces)
+        path = common_path({piece.block.heading_path for piece in body})
+        pieces = [*draft.overlap, *draft.pieces]
+        shown = [piece for piece in pieces if not is_above(piece, path)] or pieces
         passages = [self._passage(run) for run in _runs(shown)]
         text = GAP.join(passage.text for passage in passages)
         ids = (piece.block.paragraph_id for piece in [*body, *draft.overlap])
@@ -70,7 +71,7 @@ class ChunkBuilder:
             file=document.file,
             position=document.position,
             text_content=text,
-            token_count=self._tokens(shown, text),
+            token_count=self.tools.count_tokens(text),
             overlap_start=overlap_start,
             overlap_end=overlap_end,
             paragraph_ids=tuple(dict.fromkeys(ids)),
@@ -78,63 +79,84 @@ class ChunkBuilder:
             chapter=document.chapter,
             section=path[-1] if path else document.title,
             heading_path=path,
-            spans=_merged(piece.span for piece in draft.all_pieces),
+            spans=_merged(self._source(run) for run in _runs(pieces)),
             deep_link_url=self.tools.link(body[0].block),
             language=document.language,
             passages=tuple(passages),
             chapter_number=document.chapter_number,
         )
 
-    def _tokens(self, pieces: Sequence[Piece], text: str = "") -> int:
-        if len(pieces) == 1 and pieces[0].whole and pieces[0].tokens:
-            return pieces[0].tokens
-        return self.tools.count_tokens(text or text_of(pieces))
-
     def _id(self, text: str) -> str:
         """Hash the text and its number among equal texts: chunks with other texts do not matter."""
-        digest = sha1(text.encode(), usedforsecurity=False).digest()
-        self.seen[digest] += 1
-        made = (self.book.id, self.strategy, self.config.fingerprint(self.strategy))
-        name = (*made, self.document.file, text, str(self.seen[digest]))
+        self.seen[text] += 1
+        self.fingerprint = self.fingerprint or self.config.fingerprint()
+        made = (self.book.id, self.strategy, self.fingerprint)
+        name = (*made, self.document.file, text, str(self.seen[text]))
         return str(uuid.uuid5(NAMESPACE, "\x1f".join(name)))
 
     def _passage(self, run: Sequence[Piece]) -> Passage:
         block = run[0].block
         lead, text, trail = _texts(run)
+        start, end = self._source(run)
         return Passage(
             paragraph_id=block.paragraph_id,
             kind=block.kind,
             text=lead + text + trail,
-            start=run[0].span[0],
-            end=max(piece.span[1] for piece in run),
+            start=start,
+            end=end,
             url=self.tools.link(block),
             heading_path=block.heading_path,
             terms=block.terms,
             language=block.language,
-            offset=run[0].offset,
+            offset=run[0].start,
             lead=len(lead),
             trail=len(trail),
             figure=block.figure,
         )
 
+    def _source(self, run: Sequence[Piece]) -> Span:
+        """Return the source of consecutive pieces of a block.
 
-def shown_pieces(pieces: Sequence[Piece], path: tuple[str, ...]) -> Sequence[Piece]:
-    """Return the pieces without the headings of the path, after the lead-in that they repeat.
+        It is exact at the beginnings and ends of the block's parts, and everywhere if the text is
+        its own source, as on a page. Else mark-up, which only the source has, is taken to be spread
+        evenly.
+        """
+        block = run[0].block
+        if run[0].start == 0 and run[-1].end == len(block.text):
+            return block.start, block.end
+        if id(block) not in self.sources:
+            self.sources[id(block)] = _known_positions(block)
+        known = self.sources[id(block)]
+        after = bisect_right(known, (run[0].start, block.end))
+        before = bisect_left(known, (run[-1].end, block.start))
+        return _interpolated(known, after, run[0].start), _interpolated(known, before, run[-1].end)
 
-    Pieces that are all headings are all shown.
-    """
-    if _body(pieces) is not pieces:
-        pieces = [piece for piece in pieces if not is_above(piece, path)]
-    head = pieces[0].head
-    return [head, *pieces] if head and head.block is not pieces[0].block else pieces
+
+def _known_positions(block: Block) -> list[Span]:
+    """Return (position in the block's text, position in the source), ascending."""
+    known = [(0, block.start)]
+    at = 0
+    for part in block.parts:
+        text = part.text.strip()
+        found = block.text.find(text, at, at + len(text) + _MAX_GAP) if text else -1
+        if found >= 0:
+            at = found + len(text)
+            known += [(found, part.start), (at, part.end)]
+    return [*known, (len(block.text), block.end)]
+
+
+def _interpolated(known: Sequence[Span], number: int, at: int) -> int:
+    """Return the source position of `at`, between the known positions before `number` and at it."""
+    number = min(max(number, 1), len(known) - 1)
+    (first, start), (last, end) = known[number - 1], known[number]
+    return start + (at - first) * (end - start) // max(last - first, 1)
 
 
 def _body(pieces: Sequence[Piece]) -> Sequence[Piece]:
     return [one for one in pieces if one.block.kind is not BlockKind.HEADING] or pieces
 
 
-def text_of(pieces: Sequence[Piece]) -> str:
-    """Return the text of a chunk with these pieces."""
+def _text_of(pieces: Sequence[Piece]) -> str:
     return GAP.join("".join(_texts(run)) for run in _runs(pieces))
 
 
@@ -146,11 +168,11 @@ def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
 def _texts(run: Sequence[Piece]) -> tuple[str, str, str]:
     """Return what consecutive pieces of a block repeat, their text, and the end of its fence."""
     first, last = run[0], run[-1]
-    block, head = first.block, first.head
-    text = block.text[first.offset : last.end]
-    if first.whole or block.kind is BlockKind.CODE:
+    text = first.block.text[first.start : last.end]
+    if first.whole or first.block.kind is BlockKind.CODE:
         return "", text, ""
-    lead = f"{opening_again(head.text)}\n" if head and head.block is block else ""
+    start, end = first.lead
+    lead = f"{opening_again(first.block.text[start:end])}\n" if end else ""
     closing = closing_line(lead + text)
     return lead, text, f"\n{closing}" if closing else ""
 
@@ -161,9 +183,8 @@ def is_above(heading: Piece, path: tuple[str, ...]) -> bool:
     return heading.block.kind is BlockKind.HEADING and bool(own) and path[: len(own)] == own
 
 
-def common_path(pieces: Sequence[Piece]) -> tuple[str, ...]:
-    """Return the headings that all pieces are below."""
-    paths = {piece.block.heading_path for piece in _body(pieces)}
+def common_path(paths: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the headings that all heading paths begin with."""
     shared = takewhile(lambda names: len(set(names)) == 1, zip(*paths, strict=False))
     return tuple(names[0] for names in shared)
 
@@ -172,7 +193,7 @@ def _main_kind(pieces: Sequence[Piece]) -> str:
     """Return the kind with most text; the first in reading order if several are equal."""
     sizes: Counter[str] = Counter()
     for piece in pieces:
-        sizes[piece.block.kind.value] += piece.end - piece.offset
+        sizes[piece.block.kind.value] += piece.end - piece.start
     return sizes.most_common(1)[0][0]
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -25,27 +23,28 @@ class StrategyName(StrEnum):
     LATE = "late"
 
 
-class OverlapScope(StrEnum):
-    """How far back a chunk may repeat text."""
-
-    PAGE = "page"
-    """Up to text of the previous section."""
-    SECTION = "section"
-    """Only text of the same section."""
-
-
 @dataclass(frozen=True, slots=True)
-class StructureConfig:
+class PackingConfig:
     """Sizes in tokens. The target is `low` to `high`; `minimum` to `maximum` is allowed."""
 
     low: int = 200
     high: int = 500
     minimum: int = 100
     maximum: int = 700
-    """Hard limit of a chunk; a block within it is never split."""
+    """Hard limit of a chunk; of `structure`, a block within it is never split."""
     overlap: int = 60
-    """Target overlap with the previous chunk, in whole sentences or blocks."""
-    overlap_scope: OverlapScope = OverlapScope.PAGE
+    """Target overlap with the previous chunk, in whole sentences, items or blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticConfig(PackingConfig):
+    low: int = 100
+    high: int = 700
+    overlap: int = 0
+    percentile: float = 90.0
+    """Cut where the distance between neighbouring sentences exceeds this percentile, 0 to 100."""
+    window: int = 1
+    """Neighbours on either side that are embedded with each sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,70 +75,31 @@ class RecursiveConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceConfig:
-    """Sizes in tokens."""
-
-    target: int = 512
-    maximum: int = 768
-    minimum: int = 50
-    overlap: int = 50
-    """At least one sentence and this many tokens; of a long block its last lines or items. Less if
-    the chunk would exceed its maximum or follows included text."""
-    whole_below_words: int = 200
-    """A document with fewer words is one chunk."""
-
-
-@dataclass(frozen=True, slots=True)
 class AutoConfig:
+    """The sizes are those of `recursive` and `sentence`."""
+
     whole_below_words: int = 200
-    code_share: float = 0.5
-    """Minimum share of characters in code blocks, 0 to 1, to chunk a document as code."""
-    markup_share: float = 0.02
-    """Minimum share of headings, lists, tables and code among blocks to chunk it as Markdown."""
 
 
-@dataclass(frozen=True, slots=True)
-class SemanticConfig:
-    """Sizes in tokens."""
-
-    percentile: float = 90.0
-    """Cut where the distance between neighbouring sentences exceeds this percentile, 0 to 100."""
-    window: int = 1
-    """Neighbours on either side that are embedded with each sentence."""
-    minimum: int = 100
-    maximum: int = 700
-
-
-_StrategyConfig: TypeAlias = (
-    StructureConfig | FixedConfig | RecursiveConfig | SentenceConfig | AutoConfig | SemanticConfig
-)
-_ASCENDING: Mapping[type, tuple[tuple[str, ...], ...]] = {
-    StructureConfig: (("minimum", "low", "high", "maximum"), ("overlap", "high")),
-    FixedConfig: (("overlap", "size"),),
-    RecursiveConfig: (("overlap", "size"),),
-    SentenceConfig: (("minimum", "target", "maximum"), ("overlap", "target")),
-    SemanticConfig: (("minimum", "maximum"),),
-}
-"""Names in ascending order: a value must not exceed the next; an overlap must be below it."""
+_StrategyConfig: TypeAlias = PackingConfig | FixedConfig | RecursiveConfig | AutoConfig
+_ASCENDING = ("minimum", "low", "high", "maximum")
+"""Sizes of which none may exceed the next."""
 _SMALLEST = 20
 """Smallest allowed maximum of a chunk, in tokens or characters: room for a few words."""
-_AT_MOST = {"percentile": 100.0, "code_share": 1.0, "markup_share": 1.0}
-_USES = {StrategyName.AUTO: (StrategyName.RECURSIVE, StrategyName.SENTENCE)}
-_TOKEN_SIZES = frozenset({"low", "high", "minimum", "maximum", "overlap", "size", "target"})
-"""Names of sizes in tokens; of `fixed` they are in characters."""
+_IN_TOKENS = (*_ASCENDING, "overlap", "size")
 _PREFIX = "rag_"
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkingConfig:
     strategy: StrategyName = StrategyName.STRUCTURE
-    structure: StructureConfig = field(default_factory=StructureConfig)
+    structure: PackingConfig = field(default_factory=PackingConfig)
     fixed: FixedConfig = field(default_factory=FixedConfig)
     recursive: RecursiveConfig = field(default_factory=RecursiveConfig)
-    sentence: SentenceConfig = field(default_factory=SentenceConfig)
+    sentence: PackingConfig = PackingConfig(512, 512, 50, 768, 50)
     auto: AutoConfig = field(default_factory=AutoConfig)
     semantic: SemanticConfig = field(default_factory=SemanticConfig)
-    late: StructureConfig = StructureConfig(overlap=0)
+    late: PackingConfig = PackingConfig(overlap=0)
     """Chunks do not overlap, since their vectors include the context."""
     exclude: tuple[BlockKind, ...] = ()
     """Block kinds left out of the index."""
@@ -150,9 +110,9 @@ class ChunkingConfig:
         config: _StrategyConfig = getattr(self, strategy.value)
         return config
 
-    def fingerprint(self, strategy: StrategyName | None = None) -> str:
-        """Return a hash of all settings that affect the strategy's chunks, 16 hex digits."""
-        return _fingerprint(self, strategy or self.strategy)
+    def fingerprint(self) -> str:
+        """Return a hash of all settings, 16 hex digits."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
     def scaled(self) -> ChunkingConfig:
         """Return a copy with all sizes in tokens multiplied by `scale`, rounded down."""
@@ -180,17 +140,8 @@ class ChunkingConfig:
         return replace(self, **values)
 
 
-@lru_cache(maxsize=64)
-def _fingerprint(config: ChunkingConfig, name: StrategyName) -> str:
-    facts = {
-        "settings": {each: asdict(config.of(each)) for each in (name, *_USES.get(name, ()))},
-        "exclude": sorted(config.exclude),
-    }
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
-
-
 def _scaled(config: _StrategyConfig, scale: float) -> _StrategyConfig:
-    names = _TOKEN_SIZES & {each.name for each in fields(config)}
+    names = [each.name for each in fields(config) if each.name in _IN_TOKENS]
     sizes: dict[str, Any] = {name: int(getattr(config, name) * scale) for name in names}
     return replace(config, **sizes)
 
@@ -219,10 +170,10 @@ def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool |
         shown = " or ".join(type(default)) if isinstance(default, StrEnum) else repr(default)
         message = f"{_PREFIX}{key}: {text!r} is not valid; write a value such as {shown}"
         raise SettingError(message, _PREFIX + key) from error
-    if isinstance(value, StrEnum):
-        return value
-    if not 0 <= value <= _AT_MOST.get(key, value):
-        bounds = f"between 0 and {_AT_MOST[key]:g}" if key in _AT_MOST else "0 or more"
+    if not isinstance(value, StrEnum) and not (
+        value >= 0 and (key != "percentile" or value <= 100)
+    ):
+        bounds = "between 0 and 100" if key == "percentile" else "0 or more"
         message = f"{_PREFIX}{key}: {text!r} must be {bounds}"
         raise SettingError(message, _PREFIX + key)
     return value
@@ -230,13 +181,21 @@ def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool |
 
 def _require_sound(config: _StrategyConfig) -> None:
     """SettingError if sizes contradict each other."""
-    for names in _ASCENDING.get(type(config), ()):
-        for name, following in pairwise(names):
-            value, bound = getattr(config, name), getattr(config, following)
-            if value > bound or (value == bound and name == "overlap"):
-                relation = "must be below" if name == "overlap" else "must not be above"
-                message = f"{_PREFIX}{name} {value} {relation} {_PREFIX}{following} {bound}"
-                raise SettingError(message, _PREFIX + name, _PREFIX + following)
-        if getattr(config, names[-1]) < _SMALLEST:
-            message = f"{_PREFIX}{names[-1]} must be {_SMALLEST} or more"
-            raise SettingError(message, _PREFIX + names[-1])
+    if isinstance(config, AutoConfig):
+        return
+    packed = isinstance(config, PackingConfig)
+    target, largest = ("high", "maximum") if packed else ("size", "size")
+    for name, following in pairwise(_ASCENDING) if packed else ():
+        _require(config, name, following, "must not be above")
+    if config.overlap:
+        _require(config, "overlap", target, "must be below")
+    if getattr(config, largest) < _SMALLEST:
+        message = f"{_PREFIX}{largest} must be {_SMALLEST} or more"
+        raise SettingError(message, _PREFIX + largest)
+
+
+def _require(config: _StrategyConfig, name: str, following: str, relation: str) -> None:
+    value, bound = getattr(config, name), getattr(config, following)
+    if value > bound or (value == bound and name == "overlap"):
+        message = f"{_PREFIX}{name} {value} {relation} {_PREFIX}{following} {bound}"
+        raise SettingError(message, _PREFIX + name, _PREFIX + following)

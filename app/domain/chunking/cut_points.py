@@ -1,4 +1,4 @@
-"""Where a text may be cut, and which neighbouring blocks belong together."""
+"""Where the text of a block may be cut: between sentences, lines, items and rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Block, BlockKind, Span
-from app.domain.fences_and_tables import is_fence_or_table, open_fence, whole_lines
+from app.domain.document import BlockKind, Span
+from app.domain.fences_and_tables import is_fence_or_table, open_fence, table_rows, whole_lines
 
 # Costs of a cut in the units of `packer`: 1 equals about 30 tokens above the target size.
 CUT_PART = 1.0
@@ -17,8 +17,6 @@ CUT_BLANK_LINE = 1.0
 CUT_TOP_LEVEL = 2.0
 CUT_LINE = 6.0
 CUT_WORD = 20.0
-GLUE = 1000.0
-"""Cut only if a chunk would exceed its maximum otherwise."""
 
 _SHORTEST = 24
 """Characters; a shorter sentence or line stays with the next one."""
@@ -29,42 +27,39 @@ _BLANK = re.compile(r"\s+")
 _CLOSERS = frozenset(")]}")
 _CONTINUATIONS = ("else", "elif", "except", "finally", "catch", "end", "```", "~~~")
 
+CountTokens = Callable[[str], int]
+
 
 class Segment(NamedTuple):
-    """A stretch of text between two cut points."""
+    """A stretch of text between two cut points, without blanks at its end."""
 
     start: int
     end: int
     cut: float
     """Cost of a cut before it."""
-    head: Span | None = None
-    """First line of the fence, or header of the table, that began before this segment."""
+    lead: Span = (0, 0)
+    """The header of the table or the first line of the fence that began before it; empty if none.
+    A chunk that begins with the segment repeats it."""
 
 
 def segments(
     text: str, kind: BlockKind, language: str, limit: int, tools: ChunkingTools
 ) -> Iterator[Segment]:
-    """Yield the lines of code or the sentences of other text, each of at most `limit` tokens.
+    """Yield the lines of code, the rows of a table or the sentences of other text.
 
-    A longer one is cut at clauses, words or code points. A fence or table inside the text is one
-    segment; if it is too long, its lines are, with its beginning as their head.
+    Each has at most `limit` tokens; a longer one is cut at clauses, words or code points. A fence
+    or table within the text is one segment; if it is too long, its lines are.
     """
-    if kind in _LINEWISE and not open_fence(text.partition("\n")[0]):
-        yield from _within_limit(text, _joined_short(_lines(text)), limit, tools.count_tokens)
-        return
-    at = 0
-    for line in [text] if kind is BlockKind.PARAGRAPH else whole_lines(text):
-        if not is_fence_or_table(line) or kind is BlockKind.PARAGRAPH:
-            found = sentence_segments(line, language, tools)
-            inner = _within_limit(line, found, limit, tools.count_tokens)
-        elif tools.count_tokens(line) <= limit:
-            inner = iter([Segment(0, len(line.rstrip()), CUT_PART)])
-        else:
-            inner = _lines_below_head(line, limit, tools.count_tokens)
-        for start, end, cut, head in inner:
-            moved = head and (at + head[0], at + head[1])
-            yield Segment(at + start, at + end, cut, moved)
-        at += len(line)
+    if kind in _LINEWISE:
+        yield from _within(text, _joined_short(_lines(text)), limit, tools.count_tokens)
+    elif kind is BlockKind.TABLE:
+        header, _ = table_rows(text)
+        yield from _below_lead(text, (0, header), limit, tools.count_tokens)
+    elif kind is BlockKind.PARAGRAPH:
+        found = sentence_segments(text, language, tools)
+        yield from _within(text, found, limit, tools.count_tokens)
+    else:
+        yield from _of_lines(text, language, limit, tools)
 
 
 def sentence_segments(text: str, language: str, tools: ChunkingTools) -> Iterator[Segment]:
@@ -74,17 +69,39 @@ def sentence_segments(text: str, language: str, tools: ChunkingTools) -> Iterato
     return _joined_short(Segment(start, end, CUT_SENTENCE) for start, end in spans)
 
 
-def _lines_below_head(
-    text: str, limit: int, count_tokens: Callable[[str], int]
-) -> Iterator[Segment]:
-    """Yield the lines of a fence or table that is too long, each with its beginning as head."""
-    lines = text.split("\n", 2)
-    head = (0, len(lines[0] if open_fence(lines[0]) else "\n".join(lines[:2])))
-    size = count_tokens(text[: head[1]]) + 2
+def _of_lines(text: str, language: str, limit: int, tools: ChunkingTools) -> Iterator[Segment]:
+    """Yield the lines of a text such as a list; sentences of those that are too long."""
+    at = 0
+    for line in whole_lines(text):
+        shown = line.rstrip()
+        if tools.count_tokens(shown) <= limit:
+            found = iter([Segment(0, len(shown), CUT_PART)] if shown else [])
+        elif is_fence_or_table(line):
+            first, second = line.split("\n", 2)[:2]
+            lead = len(first) if open_fence(first) else len(first) + 1 + len(second)
+            found = _below_lead(line, (0, lead), limit, tools.count_tokens)
+        else:
+            sentences = sentence_segments(line, language, tools)
+            found = _within(line, sentences, limit, tools.count_tokens)
+        for start, end, cut, (first_, last) in found:
+            yield Segment(at + start, at + end, cut, (at + first_, at + last) if last else (0, 0))
+        at += len(line)
+
+
+def _below_lead(text: str, lead: Span, limit: int, count_tokens: CountTokens) -> Iterator[Segment]:
+    """Yield the lines of a table or fence with this beginning, which is not cut itself.
+
+    Lines below it have it as their lead unless it takes more than half of the limit.
+    """
+    size = count_tokens(text[: lead[1]]) + 2
     repeats = size * 2 <= limit
-    found = _joined_short(_lines(text))
-    for one in _within_limit(text, found, limit - size if repeats else limit, count_tokens):
-        yield one._replace(head=head if repeats and one.start > head[1] else None)
+    yield from _within(text, [Segment(*lead, CUT_PART)], limit, count_tokens)
+    rest = (
+        Segment(lead[1] + one.start, lead[1] + one.end, one.cut)
+        for one in _joined_short(_lines(text[lead[1] :]))
+    )
+    for one in _within(text, rest, limit - size if repeats else limit, count_tokens):
+        yield one._replace(lead=lead) if repeats else one
 
 
 def _lines(text: str) -> Iterator[Segment]:
@@ -118,8 +135,8 @@ def _joined_short(found: Iterable[Segment]) -> Iterator[Segment]:
         yield held
 
 
-def _within_limit(
-    text: str, found: Iterable[Segment], limit: int, count_tokens: Callable[[str], int]
+def _within(
+    text: str, found: Iterable[Segment], limit: int, count_tokens: CountTokens
 ) -> Iterator[Segment]:
     for one in found:
         if one.end - one.start <= limit or count_tokens(text[one.start : one.end]) <= limit:
@@ -129,7 +146,7 @@ def _within_limit(
 
 
 def _cut_anywhere(
-    text: str, segment: Segment, limit: int, count_tokens: Callable[[str], int]
+    text: str, segment: Segment, limit: int, count_tokens: CountTokens
 ) -> Iterator[Segment]:
     """Split text without cut points, by clause, word or code point, into at most `limit` tokens."""
     start, end, cut, _ = segment
@@ -148,47 +165,3 @@ def _cut_anywhere(
             yield Segment(start, tail, cut)
         cut = CUT_WORD
         start = end - len(text[stop:end].lstrip())
-
-
-_LEAD_IN_ENDS = (":", "\uff1a")
-_AFTER_COLON = "\"'*_)" + "".join(filter(str.isspace, map(chr, range(0x3001))))
-"""Characters that may follow the colon: quotes, mark-up and blanks."""
-_LEAD_IN_WORDS = re.compile(
-    r"\b(?:the following|below)\b[^.?!]{0,120}[.]?\s*$"
-    r"|\b(?:table|figure|listing|example|list|code|snippet)\b[^.?!]{0,60}"
-    r"\b(?:shows?|lists?|below|follows|summari[sz]es)\b[^.?!]{0,120}[.]?\s*$",
-    re.IGNORECASE,
-)
-_POINTERS = ("follow", "below", "show", "list", "summari")
-"""Every match of `_LEAD_IN_WORDS` contains one of these: a cheap test to skip the regex."""
-_INTRODUCED = frozenset(
-    {BlockKind.LIST, BlockKind.CODE, BlockKind.TABLE, BlockKind.FIGURE, BlockKind.MATH}
-)
-_SENTENCE_END = re.compile(r"[.!?:\u3002\uff01\uff1f][\"'*_)\]\u201d\u2019\s]*$")
-
-
-def leads_in(before: Block, block: Block) -> bool:
-    """Whether a paragraph introduces the next block: "as the following table shows:"."""
-    if before.kind is not BlockKind.PARAGRAPH or block.kind is BlockKind.HEADING:
-        return False
-    if before.text.rstrip(_AFTER_COLON).endswith(_LEAD_IN_ENDS):
-        return True
-    if block.kind not in _INTRODUCED:
-        return False
-    end = before.text[-200:]
-    # Only the last sentence can match; searching it alone saves most of the time.
-    body = end.rstrip().removesuffix(".")
-    start = max(body.rfind("."), body.rfind("?"), body.rfind("!")) + 1
-    sentence = end[start:].casefold()
-    return any(word in sentence for word in _POINTERS) and bool(_LEAD_IN_WORDS.search(end, start))
-
-
-def continues(before: Block, block: Block) -> bool:
-    """Whether a sentence continues across a formula or code: "we get", formula, "where x is"."""
-    if block.kind is BlockKind.MATH:
-        return before.kind is BlockKind.PARAGRAPH and not _SENTENCE_END.search(before.text[-40:])
-    return (
-        block.kind is BlockKind.PARAGRAPH
-        and before.kind in (BlockKind.MATH, BlockKind.CODE)
-        and block.text[:1].islower()
-    )

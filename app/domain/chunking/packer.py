@@ -6,10 +6,8 @@ Costs: a chunk outside the target size; a cut, by what it separates; sections th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import accumulate
 
-from app.domain.chunking.config import StructureConfig
+from app.domain.chunking.config import PackingConfig
 from app.domain.document import Span
 from app.domain.fast_dataclass import fast_dataclass
 
@@ -27,39 +25,33 @@ class PackItem:
     """A piece as the packer sees it; sizes in tokens."""
 
     tokens: int
-    head: int
+    lead: int = 0
     """What a chunk repeats if it begins with this item."""
-    cut: float
+    cut: float = 0.0
     """Cost of a cut before this item."""
-    begins_section: bool
+    begins_section: bool = False
 
 
-def pack(items: Sequence[PackItem], config: StructureConfig, slack: int = 0) -> list[Span]:
+def pack(items: Sequence[PackItem], config: PackingConfig) -> list[Span]:
     """Return the half-open index ranges of the chunks, in order.
 
-    A range of several items has at most `config.maximum - slack` tokens, its head included.
+    A range of several items has at most `config.maximum` tokens, its lead included.
     """
-    limit = config.maximum - slack
-    tokens = [item.tokens for item in items]
-    heads = [item.head for item in items]
-    steps = list(accumulate(map(_rounded, tokens), initial=0))
-    repeated = [one.head or config.overlap * (not one.begins_section) for one in items]
-    offsets = [size - step for size, step in zip(repeated, steps, strict=False)]
-    merged = list(accumulate(_MERGED if item.begins_section else 0.0 for item in items))
-    size_costs = _size_costs(config)
+    rounded = [_rounded(item.tokens) for item in items]
     total, starts = [0.0], [0]  # lowest cost of all chunks up to an item, and the last one's start
     for end in range(1, len(items) + 1):
-        best, choice, size = float("inf"), end - 1, 0
+        best, choice, tokens, size, merged = float("inf"), end - 1, 0, 0, 0.0
         for start in range(end - 1, -1, -1):
-            size += tokens[start]
-            if size + heads[start] > limit and start < end - 1:
-                if size > limit:
-                    break
-                continue
-            cost = total[start] + size_costs[steps[end] + offsets[start]]
-            cost += merged[end - 1] - merged[start]
+            item = items[start]
+            tokens += item.tokens
+            size += rounded[start]
+            if tokens + item.lead > config.maximum and start < end - 1:
+                break
+            repeated = item.lead or config.overlap * (not item.begins_section)
+            cost = total[start] + merged + _size_cost(size + repeated, config)
             if cost < best:
                 best, choice = cost, start
+            merged += _MERGED * item.begins_section
         total.append(best + (items[end].cut if end < len(items) else 0.0))
         starts.append(choice)
     ranges: list[Span] = []
@@ -76,13 +68,7 @@ def _rounded(size: int) -> int:
     return (size + step // 2) // step * step
 
 
-@lru_cache(maxsize=64)
-def _size_costs(config: StructureConfig) -> tuple[float, ...]:
-    """Return the cost of a chunk by its rounded size, which exceeds the exact one by a fourth."""
-    return tuple(_size_cost(size, config) for size in range(config.maximum * 2 + 1))
-
-
-def _size_cost(size: int, config: StructureConfig) -> float:
+def _size_cost(size: int, config: PackingConfig) -> float:
     low, high = config.low + _MARGIN, config.high - _MARGIN
     outside = _PER_TOKEN * (max(0, low - size) + max(0, size - high))
     if size < config.minimum:

@@ -2,210 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from app.domain.chunking.cut_points import CUT_PART, GLUE, segments
+from app.domain.chunking.cut_points import segments
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Block, BlockKind, Document, Part, Span
+from app.domain.document import Block, BlockKind, Span
 from app.domain.fast_dataclass import fast_dataclass
 
 PROSE_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFERENCE})
 _REPEATED_IN_PART = PROSE_KINDS | {BlockKind.LIST}
 """Kinds of which a chunk may repeat the last sentences or items."""
-_MAX_GAP = 1_000
-"""Characters between the texts of two parts, such as the rule below a table's header."""
+BLOCK_CUT = 1.2
+"""Cost of a cut between two blocks; see `cut_points`."""
 
 
 @fast_dataclass(frozen=True, slots=True)
 class Piece:
-    """A block, or a part of one: `block.text[offset:end]`."""
+    """A block, or a part of one: `block.text[start:end]`."""
 
     block: Block
-    offset: int
+    start: int
     end: int
-    span: Span
-    """The source of the text; see `trimmed_piece`."""
     tokens: int = 0
-    """Tokens of the text; 0 if they are not counted."""
-    cut: float = 0.0
-    """Cost of a cut before this piece; see `cut_points`."""
-    head: Piece | None = None
-    """What a chunk repeats if it begins with this piece: the header of its table, the first line of
-    its fence, or the lead-in of its list, which is another block."""
+    """Tokens of the text and of a separator before it; 0 if they are not counted."""
+    cut: float = BLOCK_CUT
+    """Cost of a cut before this piece."""
+    lead: Span = (0, 0)
+    """What a chunk repeats if it begins with this piece, in the block's text: the header of its
+    table, the first line of its fence."""
+    lead_tokens: int = 0
 
     @property
     def text(self) -> str:
-        return self.block.text[self.offset : self.end]
+        return self.block.text[self.start : self.end]
 
     @property
     def whole(self) -> bool:
-        return self.end - self.offset == len(self.block.text)
-
-    def with_cut(self, cut: float) -> Piece:
-        """Return a copy with this cost; `dataclasses.replace` takes ten times as long."""
-        return Piece(self.block, self.offset, self.end, self.span, self.tokens, cut, self.head)
-
-
-class _Range(NamedTuple):
-    """A range of a block's text, and its source."""
-
-    start: int
-    end: int
-    kind: BlockKind
-    span: Span
-
-
-def trimmed_piece(block: Block, start: int, end: int, within: _Range | None = None) -> Piece:
-    """Return a piece without blanks at its end and blank lines before it; its tokens are not
-    counted.
-
-    Its source is exact if the text of the range is its source, as on a page. Mark-up, which only
-    the source has, is taken to be spread evenly.
-    """
-    text = block.text[start:end]
-    lines = text.lstrip("\r\n")
-    start += len(text) - len(lines)
-    end = start + len(lines.rstrip())
-    first, last, _, span = within or (0, len(block.text), block.kind, (block.start, block.end))
-    length, size = max(last - first, 1), span[1] - span[0]
-    begin = span[0] + (start - first) * size // length
-    return Piece(block, start, end, (begin, span[0] - (first - end) * size // length))
+        return self.end - self.start == len(self.block.text)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockSplitter:
-    """Splits the blocks of a document into pieces of at most `limit` tokens."""
+    """Splits blocks of a document in `language` into pieces of at most `limit` tokens."""
 
-    document: Document
+    language: str
     tools: ChunkingTools
     limit: int
 
     def pieces(self, block: Block) -> list[Piece]:
-        """Return the block as one piece or, if it is too long, split at its parts and sentences."""
-        tokens, span = self.tools.count_tokens(block.text), (block.start, block.end)
+        """Return the block as one piece or, if it is too long, its units."""
+        tokens = self.tools.count_tokens(block.text)
         if tokens > self.limit:
-            ranges = _ranges(block, 0, len(block.text), span)
-            return self._table(block) or list(self._split(block, ranges))
+            return self.units(block, 0, len(block.text))
         if not tokens or block.text.isspace():
             return []
-        return [Piece(block, 0, len(block.text), span, tokens)]
+        return [Piece(block, 0, len(block.text), tokens + 1)]
 
-    def units(self, piece: Piece) -> list[Piece]:
-        """Return the items, rows, sentences or lines of a piece, longer ones cut at the limit."""
-        ranges = _ranges(piece.block, piece.offset, piece.end, piece.span)
-        return list(self._split(piece.block, ranges, finer=len(ranges) == 1))
+    def units(self, block: Block, start: int, end: int) -> list[Piece]:
+        """Return the items, rows, sentences or lines of a part of the block's text."""
+        kind = BlockKind.PARAGRAPH if block.kind in PROSE_KINDS else block.kind
+        text, count = block.text[start:end], self.tools.count_tokens
+        units = []
+        for at, stop, cut, (first, last) in segments(
+            text, kind, self.language, self.limit, self.tools
+        ):
+            lead = (start + first, start + last) if last else (0, 0)
+            lead_tokens = count(text[first:last]) + 2 if last else 0
+            tokens = count(text[at:stop]) + 1
+            units.append(Piece(block, start + at, start + stop, tokens, cut, lead, lead_tokens))
+        return units
 
-    def end_of(
-        self,
-        pieces: Sequence[Piece],
-        least: float,
-        most: int,
-        in_part: Set[BlockKind] = _REPEATED_IN_PART,
-    ) -> list[Piece]:
+    def end_of(self, pieces: Sequence[Piece], least: float, most: int) -> list[Piece]:
         """Return the end of `pieces`, of at least `least` and at most `most` tokens, as overlap.
 
-        Less if a heading comes before. Of a piece that is too long and of a kind of `in_part`, it
-        has the last sentences, items or lines; of another one nothing.
+        It is of one section and has no heading; it is less where a block is too long to be
+        repeated. Of prose and lists the last sentences or items may be repeated, but not all.
         """
         chosen: list[Piece] = []
-        size = 0
+        path = pieces[-1].block.heading_path if pieces else ()
         for piece in reversed(pieces):
-            kind, divides = piece.block.kind, piece.block.kind in in_part
-            if size >= least or kind is BlockKind.HEADING or not (piece.whole or divides):
+            block, divides = piece.block, piece.block.kind in _REPEATED_IN_PART
+            if block.kind is BlockKind.HEADING or block.heading_path != path:
                 break
-            if size + piece.tokens > most:
-                last = self._last_units(piece, least - size, most - size) if divides else []
-                return [*last, *chosen]
-            chosen.insert(0, replace(piece, head=None) if piece.head else piece)
-            size += piece.tokens
+            units = [piece] if piece.whole or divides else []
+            if divides and piece.tokens > most:
+                units = self.units(block, piece.start, piece.end)[1:]
+            for unit in reversed(units):
+                if sum(one.tokens - 1 for one in chosen) >= least or unit.tokens > most:
+                    return chosen
+                chosen.insert(0, unit)
+                most -= unit.tokens
+            if units != [piece]:
+                break
         return chosen
-
-    def _last_units(self, piece: Piece, least: float, most: int) -> list[Piece]:
-        """Return the last units of a piece as one piece; nothing if the last one is too long."""
-        units = self.units(piece)
-        first, size = len(units), 0
-        while first > 1 and size < least and size + units[first - 1].tokens <= most:
-            first -= 1
-            size += units[first].tokens
-        if first == len(units):
-            return []
-        begin, end = units[first], units[-1]
-        span = (begin.span[0], max(begin.span[1], end.span[1]))
-        return [self._counted(Piece(piece.block, begin.offset, end.end, span))]
-
-    def _table(self, block: Block) -> list[Piece]:
-        """Return the header and the rows, which have it as head; nothing if that is not possible.
-
-        It is not if the block is no table or its header takes more than half of a chunk.
-        """
-        rows = [start for start, part in _placed(block) if not part.header]
-        if block.kind is not BlockKind.TABLE or not rows or not block.parts[0].header:
-            return []
-        last = max(part.end for part in block.parts if part.header)
-        above = _Range(0, rows[0], block.kind, (block.start, last))
-        header = self._counted(trimmed_piece(block, 0, rows[0], above))
-        if header.tokens * 2 > self.limit:
-            return []
-        below = replace(self, limit=self.limit - header.tokens - 2)
-        ranges = _ranges(block, rows[0], len(block.text), (last, block.end))
-        first, *others = (replace(piece, head=header) for piece in below._split(block, ranges))
-        return [header, first.with_cut(GLUE), *others]
-
-    def _split(
-        self, block: Block, ranges: Iterable[_Range], finer: bool = False
-    ) -> Iterator[Piece]:
-        """Yield pieces that together have every non-blank character of the ranges.
-
-        They are the ranges themselves unless these are too long or `finer` ones are wanted.
-        """
-        language = self.document.language
-        for one in ranges:
-            piece = self._counted(trimmed_piece(block, one.start, one.end, one))
-            if piece.tokens <= self.limit and not finer:
-                yield piece.with_cut(CUT_PART)
-                continue
-            text = block.text[one.start : one.end]
-            for start, end, cut, head in segments(text, one.kind, language, self.limit, self.tools):
-                piece = trimmed_piece(block, one.start + start, one.start + end, one)
-                piece = self._counted(piece).with_cut(cut)
-                if head:
-                    first = trimmed_piece(block, one.start + head[0], one.start + head[1], one)
-                    piece = replace(piece, head=self._counted(first))
-                yield piece
-
-    def _counted(self, piece: Piece) -> Piece:
-        return replace(piece, tokens=self.tools.count_tokens(piece.text))
-
-
-def _ranges(block: Block, start: int, end: int, span: Span) -> list[_Range]:
-    """Return a range for each part in `start:end`, with the text up to the next one."""
-    parts = [(at, part) for at, part in _placed(block) if start <= at < end]
-    if not parts:
-        return [_Range(start, end, block.kind, span)]
-    bounds = pairwise([start, *(at for at, _ in parts[1:]), end])
-    return [
-        _Range(
-            first,
-            last,
-            part.kind,
-            (
-                part.start if first else block.start,
-                part.end if last < len(block.text) else block.end,
-            ),
-        )
-        for (first, last), (_, part) in zip(bounds, parts, strict=True)
-    ]
-
-
-def _placed(block: Block) -> Iterator[tuple[int, Part]]:
-    """Yield the parts whose texts occur in order in the block's text, with their offsets."""
-    at = 0
-    for part in block.parts:
-        text = part.text.strip()
-        found = block.text.find(text, at, at + len(text) + _MAX_GAP) if text else -1
-        if found >= 0:
-            yield found, part
-            at = found + len(text)

@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from app.domain.chunking.auto import chunk_auto
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, StrategyName
-from app.domain.chunking.semantic import chunk_semantic
-from app.domain.chunking.sentence import chunk_sentence
+from app.domain.chunking.sentences import chunk_semantic, chunk_sentence
 from app.domain.chunking.structure import chunk_structure
 from app.domain.chunking.tools import ChunkingTools, missing_tool
-from app.domain.chunking.windows import chunk_fixed, chunk_recursive
+from app.domain.chunking.windows import chunk_auto, chunk_fixed, chunk_recursive
 from app.domain.document import Book, Document
 from app.domain.errors import BookError, InputError, SettingError
 
@@ -41,8 +39,7 @@ def chunk_late(
     """
     if not tools.embeds_tokens:
         raise missing_tool(StrategyName.LATE, _TOKEN_VECTORS)
-    settings = replace(config, structure=config.late)
-    chunks = list(chunk_structure(document, book, settings, tools, StrategyName.LATE))
+    chunks = list(chunk_structure(document, book, config, tools, StrategyName.LATE))
     texts = "\x1f".join(chunk.embedding_text for chunk in chunks)
     within = hashlib.sha256(texts.encode()).hexdigest()
     return [replace(chunk, pooled_within=within) for chunk in chunks]

@@ -1,4 +1,4 @@
-"""The strategies `fixed` and `recursive`, which cut a document's text as one string."""
+"""The strategies `fixed`, `recursive` and `auto`, which cut a document's text as one string."""
 
 from __future__ import annotations
 
@@ -6,24 +6,31 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.chunking.builder import GAP, ChunkBuilder, ChunkDraft
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, FixedConfig, Separators, StrategyName
-from app.domain.chunking.pieces import Piece, trimmed_piece
+from app.domain.chunking.pieces import Piece
+from app.domain.chunking.sentences import chunk_sentence
 from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import Block, BlockKind, Book, Document, Span
 from app.domain.fences_and_tables import fence_lines
+from app.domain.word_count import word_count
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s)")
+_MARKUP = frozenset({BlockKind.HEADING, BlockKind.LIST, BlockKind.TABLE, BlockKind.CODE})
+_MOSTLY_CODE = 0.5
+"""Least share of characters in code blocks to cut a document as code."""
+_MARKED = 0.02
+"""Least share of headings, lists, tables and code among blocks to cut it as Markdown."""
 
 
 def chunk_fixed(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:
     """Cut into windows of a fixed number of characters; the next one repeats the end."""
-    flat = FlatText.of(document, config.exclude)
+    flat = _FlatText.of(document, config.exclude)
     drafts = flat.drafts(_windows(flat.text, config.fixed))
     return ChunkBuilder(document, book, StrategyName.FIXED, config, tools).build(drafts)
 
@@ -39,14 +46,34 @@ def chunk_recursive(
     if tools.split_recursively is None:
         raise missing_tool(strategy, "a recursive splitter")
     separators = config.recursive.separators
-    flat = FlatText.of(document, config.exclude, separators is Separators.MARKDOWN)
+    flat = _FlatText.of(document, config.exclude, separators is Separators.MARKDOWN)
     language = _main_language(flat.blocks) if separators is Separators.CODE else ""
     drafts = flat.drafts(tools.split_recursively(flat.text, config.recursive, language))
     return ChunkBuilder(document, book, strategy, config, tools).build(drafts)
 
 
+def chunk_auto(
+    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
+) -> Iterable[Chunk]:
+    """Keep short documents whole; cut code and Markdown recursively, others by sentences."""
+    name, blocks = StrategyName.AUTO, document.blocks
+    if sum(word_count(block.text) for block in blocks) < config.auto.whole_below_words:
+        flat = _FlatText.of(document, config.exclude)
+        drafts = flat.drafts([(0, len(flat.text))])
+        return ChunkBuilder(document, book, name, config, tools).build(drafts)
+    code = sum(len(block.text) for block in blocks if block.kind is BlockKind.CODE)
+    if code >= _MOSTLY_CODE * sum(len(block.text) for block in blocks):
+        separators = Separators.CODE
+    elif sum(block.kind in _MARKUP for block in blocks) >= _MARKED * len(blocks):
+        separators = Separators.MARKDOWN
+    else:
+        return chunk_sentence(document, book, config, tools, name)
+    sizes = replace(config.recursive, separators=separators)
+    return chunk_recursive(document, book, replace(config, recursive=sizes), tools, name)
+
+
 @dataclass(frozen=True, slots=True)
-class FlatText:
+class _FlatText:
     """The texts of all blocks in order, joined by blank lines."""
 
     text: str
@@ -57,7 +84,7 @@ class FlatText:
     @classmethod
     def of(
         cls, document: Document, exclude: Sequence[BlockKind], markdown: bool = False
-    ) -> FlatText:
+    ) -> _FlatText:
         """With `markdown`, marks of headings and code are between the texts, to be cut at."""
         blocks = [one for one in document.blocks if one.text and one.kind not in exclude]
         texts: list[str] = []
@@ -87,9 +114,11 @@ class FlatText:
             block, at = self.blocks[number], self.starts[number]
             if at >= end:
                 return
-            piece = trimmed_piece(block, max(start - at, 0), min(end - at, len(block.text)))
-            if piece.offset < piece.end:
-                yield piece
+            text = block.text[: end - at].rstrip()
+            first = max(start - at, 0)
+            first += len(text[first:]) - len(text[first:].lstrip("\r\n"))
+            if first < len(text):
+                yield Piece(block, first, len(text))
 
 
 def _windows(text: str, config: FixedConfig) -> Iterator[Span]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.chunking.config import StructureConfig
+from app.domain.chunking.config import PackingConfig
 from app.domain.chunking.cut_points import sentence_segments
 from app.domain.chunking.pieces import PROSE_KINDS
 from app.domain.chunking.tools import ChunkingTools
@@ -42,7 +42,7 @@ class Report:
 
 
 def chunking_report(
-    book: Book, chunks: Sequence[Chunk], tools: ChunkingTools, config: StructureConfig
+    book: Book, chunks: Sequence[Chunk], tools: ChunkingTools, config: PackingConfig
 ) -> Report:
     """Measure the book's chunks."""
     sizes = [chunk.token_count for chunk in chunks]

@@ -1,0 +1,88 @@
+"""The strategies `sentence` and `semantic`, which pack whole sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from app.domain.chunking.builder import ChunkBuilder, ChunkDraft
+from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyName
+from app.domain.chunking.packer import PackItem, pack
+from app.domain.chunking.pieces import PROSE_KINDS, BlockSplitter, Piece
+from app.domain.chunking.tools import ChunkingTools, missing_tool
+from app.domain.document import BlockKind, Book, Document
+from app.domain.percentile import percentile
+
+_CUT_WITHIN_TOPIC = 2.0
+"""Cost of a cut between sentences of similar meaning, in the units of `packer`."""
+
+
+def chunk_sentence(
+    document: Document,
+    book: Book,
+    config: ChunkingConfig,
+    tools: ChunkingTools,
+    strategy: StrategyName = StrategyName.SENTENCE,
+) -> Iterable[Chunk]:
+    """Group sentences up to a target size; the next chunk repeats the last ones."""
+    splitter = BlockSplitter(document.language, tools, config.sentence.maximum)
+    pieces = list(_sentences(document, splitter, config.exclude))
+    drafts = _drafts(pieces, [0.0] * len(pieces), config.sentence, splitter)
+    return ChunkBuilder(document, book, strategy, config, tools).build(drafts)
+
+
+def chunk_semantic(
+    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
+) -> Iterable[Chunk]:
+    """Cut between sentences whose vectors are far apart. ConfigError without an embedder."""
+    if tools.embed is None:
+        raise missing_tool(StrategyName.SEMANTIC, "an embedder")
+    sizes = config.semantic
+    splitter = BlockSplitter(document.language, tools, sizes.maximum)
+    pieces = list(_sentences(document, splitter, config.exclude))
+    texts = [piece.text for piece in pieces]
+    # Each with its neighbours, because vectors of longer texts vary less.
+    ranges = [slice(max(at - sizes.window, 0), at + sizes.window + 1) for at in range(len(texts))]
+    vectors = tools.embed([" ".join(texts[one]) for one in ranges]) if texts else []
+    distances = [1.0 - _cosine(one, other) for one, other in pairwise(vectors)]
+    threshold = percentile(distances, sizes.percentile / 100)
+    cuts = [0.0, *(0.0 if one > threshold else _CUT_WITHIN_TOPIC for one in distances)]
+    drafts = _drafts(pieces, cuts, sizes, splitter)
+    return ChunkBuilder(document, book, StrategyName.SEMANTIC, config, tools).build(drafts)
+
+
+def _sentences(
+    document: Document, splitter: BlockSplitter, exclude: Sequence[BlockKind]
+) -> Iterator[Piece]:
+    """Yield each sentence of a paragraph and each other block; split those above the limit."""
+    for block in document.blocks:
+        if block.kind in PROSE_KINDS and block.kind not in exclude:
+            yield from splitter.units(block, 0, len(block.text))
+        elif block.kind not in exclude:
+            yield from splitter.pieces(block)
+
+
+def _drafts(
+    pieces: Sequence[Piece], cuts: Sequence[float], sizes: PackingConfig, splitter: BlockSplitter
+) -> list[ChunkDraft]:
+    items = [
+        PackItem(piece.tokens, piece.lead_tokens, cut)
+        for piece, cut in zip(pieces, cuts, strict=False)
+    ]
+    drafts: list[ChunkDraft] = []
+    for start, end in pack(items, sizes):
+        own, overlap = pieces[start:end], []
+        if drafts and sizes.overlap:
+            room = sizes.maximum - sum(piece.tokens + piece.lead_tokens for piece in own)
+            most = min(sizes.high // 2, room)
+            overlap = splitter.end_of(drafts[-1].pieces, sizes.overlap, most)
+        drafts.append(ChunkDraft(own, overlap))
+    return drafts
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    product = sum(a * b for a, b in zip(one, other, strict=True))
+    length = math.hypot(*one) * math.hypot(*other)
+    return product / length if length else 0.0
