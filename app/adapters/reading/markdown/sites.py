@@ -61,7 +61,7 @@ def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> Source
     except InputError as error:
         base = ""
         warnings.append(SourceWarning(f"left out: {error}", config, 0))
-    if site is Site.DOCUSAURUS and not (base and facts.entries):
+    if site is Site.DOCUSAURUS and config and not (base and facts.entries):
         warnings.append(SourceWarning(_UNREAD_SCRIPT, config, 0))
     found = sorted(page_names(files, facts.folder), key=facts.order)
     listed = _listed(files, facts, found)
