@@ -65,18 +65,19 @@ class Consultation:
         return not self.context
 
     @property
+    def selected(self) -> str:
+        """The text that the reader has selected, unless it alone is asked about."""
+        request = self.request
+        known = request.selection if request.scope is not Scope.SELECTION else None
+        return known.text if known else ""
+
+    @property
     def generation(self) -> GenerationRequest:
+        """What a model writes the answer from."""
         request, selection = self.request, self.request.selection
-        known = selection.text if selection and request.scope is not Scope.SELECTION else ""
-        return GenerationRequest(
-            selection.question_text(request.question) if selection else request.question,
-            request.history,
-            self.context,
-            self.analysis,
-            selected=known,
-            prepared=self.prepared,
-            scored=self.scored,
-        )
+        question = request.question
+        asked = selection.question_text(question) if selection else question
+        return GenerationRequest(asked, request.history, self.context)
 
 
 @dataclass(frozen=True, slots=True)

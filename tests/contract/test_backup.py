@@ -35,7 +35,6 @@ from tests.command_line import Run
 from tests.index_points import points, publish
 from tests.index_stores import URL, index_of, memory_client, real_server
 from tests.ingesting import edit, make_book
-from tests.serving import Silent
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
@@ -89,14 +88,14 @@ def ledger() -> Ledger:
 async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
     ledgers, files = SqliteLedgers(home / "ledger"), SqliteStateFiles(home)
     with writing_backup(file) as backup:
-        return await BackUp(backup, index, ledgers, files).run(Phases(Silent()))
+        return await BackUp(backup, index, ledgers, files).run(Phases())
 
 
 async def restore(index: BookStore, home: Path, file: Path) -> Restored:
     ledgers, files = SqliteLedgers(home / "ledger"), SqliteStateFiles(home)
     with reading_backup(file) as backup:
         use_case = Restore(backup, index, ledgers, files)
-        return await use_case.run([*backup.books], backup.state, Phases(Silent()))
+        return await use_case.run([*backup.books], backup.state, Phases())
 
 
 async def stored(index: BookStore) -> list[IndexPoint]:
