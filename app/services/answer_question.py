@@ -25,7 +25,7 @@ from app.domain.answering.small_talk import small_talk_reply
 from app.domain.errors import EMPTY_QUESTION, QuestionError
 from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
-from app.services.chapter_requests import Clarification, ConsultChapters
+from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
 from app.services.generators import Generator
 from app.services.question_log import QuestionLog
@@ -127,13 +127,11 @@ class AnswerQuestion:
             instead = await self._consult(replace(request, page_url=""), intent, default)
             if not (isinstance(instead, Consultation) and instead.refused):
                 found = instead
-        if isinstance(found, Clarification):
-            return Answer(answer=found.text, mode=AnswerMode.CLARIFICATION, sources=found.sources)
         return found
 
     async def _consult(
         self, request: AskRequest, intent: Intent | None, scope: BookScope
-    ) -> Consultation | Clarification:
+    ) -> Consultation | Answer:
         found = await self.chapters.read(intent, request, scope) if intent else None
         if isinstance(found, AskRequest):
             return await self.consult.read(found, scope.within(found.filter))
