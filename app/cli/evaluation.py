@@ -67,7 +67,7 @@ async def evaluate(
         }
         if before:
             require_same(before, run, [one.id for one in asked], f"{compare} and this measurement")
-        with phases() as shown, shown.phase("ask", len(asked), "questions") as advance:
+        with phases().phase("ask", len(asked), "questions") as advance:
             found = await app.evaluate.run(asked, request, advance)
     _warn_of(found.missing)
     measured = measurement_json(found, run)

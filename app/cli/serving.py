@@ -77,8 +77,7 @@ async def demo(
     settings = _on(port, settings).model_copy(update={"workers": 1})
     with nullcontext() if no_serve else _listener(settings) as listener:
         async with open_application(settings) as app:
-            with phases() as shown:
-                report = await app.ingest.run(sample_request(), shown)
+            report = await app.ingest.run(sample_request(), phases())
         remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
         if listener:
             await _serve(settings, listener)

@@ -274,8 +274,7 @@ def main() -> int:
 
             return tried(run, f"{options.generator}: {name}")
 
-        policy = site.policy.replace("SERVER", options.server)
-        with static_site(options.folder, policy=policy) as address:
+        with static_site(options.folder) as address:
             failed += sum(go(address, journey, size) for journey, size in _ALONE)
         with OpenAIDouble(answering=lambda request: Slowly(quote_sources(request))) as double:
             home = pictures / "home"
@@ -284,8 +283,7 @@ def main() -> int:
             copy = site_for(options.folder, options.server, own.address, pictures / "site")
             own.start()
             try:
-                policy = site.policy.replace("SERVER", own.address)
-                with static_site(copy, policy=policy) as address:
+                with static_site(copy) as address:
                     failed += sum(go(address, journey, _DESKTOP, own) for journey in _WITH_SERVER)
             finally:
                 own.kill()
