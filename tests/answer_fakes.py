@@ -194,13 +194,14 @@ def answering_over(
     lexical, bounds = retriever.analysis.lexical, retriever.analysis.bounds
     vectors = similarity_encoder()
     reranker = FeatureReranker(lexical.ordered_terms, vectors)
-    scorer = AnswerabilityScorer(vectors, reranker.terms_of)
+    vocabulary = BookVocabulary(index, lexical, bounds, lambda text: len(text.split()))
+    scorer = AnswerabilityScorer(vectors, reranker.terms_of, vocabulary.is_common)
     consult = ConsultBook(
         retrieve=retriever,
         places=PageLocator(index),
         scorer=scorer,
         refusal_policy=RefusalPolicy(refusal_threshold, answer_threshold),
-        vocabulary=BookVocabulary(index, lexical, bounds, lambda text: len(text.split())),
+        vocabulary=vocabulary,
     )
     return AnswerQuestion(
         consult=consult,

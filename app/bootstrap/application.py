@@ -252,7 +252,7 @@ def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
         count_tokens=lru_cache(maxsize=4_096)(parts.count_tokens),
         feature_reranker=feature_reranker,
     )
-    scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of)
+    scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of, vocabulary.is_common)
     answer = _answer(parts, retrieve, scorer, vocabulary)
     return retrieve, answer.written_by(model) if model else answer
 

@@ -12,10 +12,8 @@ from functools import cache
 
 from app.domain.answering.answerability import Reading
 from app.domain.answering.question_analysis import (
-    EARLIER_TURN,
     QuestionAnalysis,
     analyse,
-    single_letters,
 )
 from app.domain.errors import (
     EMPTY_QUESTION,
@@ -28,14 +26,14 @@ from app.domain.languages import language_of_words
 from app.domain.retrieval.query import SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
-from app.domain.search_text import SearchText, search_text, without_context
+from app.domain.search_text import SearchText, search_text
 from app.domain.terms import words
 from app.services.cognates import FindCognates
 from app.services.lexical import LexicalEncoder
 from app.services.ports import Embedder, QuestionRewriter
 from app.services.provider_failures import degraded_by, require_vector
 from app.services.recording import stage
-from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
+from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 
 MOST_TERMS = 64
@@ -142,10 +140,9 @@ class AnalyseQuestion:
         bounds = await self.bounds.of(terms(search(searched_for).text), books)
         said, searched = tuple(words(question)), search(question)
         found = analyse(question, searched, searched_for, language, said, terms, bounds)
-        readings = [await self._reading(search(one), language, books) for one in found.wordings]
-        rest = question if selected else without_context(question, language)
-        if rest != question and terms(search(rest).text):
-            readings.append(await self._reading(search(rest), language, books, context=searched))
+        readings = [
+            await self._reading(search(one).text, language, books) for one in found.wordings
+        ]
         # The first wording is the question, the second one is the standalone question.
         about = 0 if selected or searched_for == question else 1
         return replace(
@@ -174,30 +171,10 @@ class AnalyseQuestion:
         }
         return replace(asked, rescoring={**asked.rescoring, **added})
 
-    async def _reading(
-        self,
-        searched: SearchText,
-        language: str,
-        books: BookList,
-        context: SearchText | None = None,
-    ) -> Reading:
-        """Return the terms and vector of a wording.
-
-        Terms that only the context has count as those of earlier turns do.
-        """
-        text, own = searched.text, self.lexical.terms(searched.text, language)
-        every = own | self.lexical.terms(context.text, language) if context else own
-        bounds = await self.bounds.of(every, books)
-        letters: frozenset[int] = frozenset()
-        if language not in BY_CHARACTERS:
-            found = single_letters(searched.words)
-            letters = letters.union(*(self.lexical.terms(one, language) for one in found))
-        return Reading(
-            terms=self.lexical.ordered_terms(text, language),
-            letters=letters,
-            bounds={term: bounds[term] * (1 if term in own else EARLIER_TURN) for term in bounds},
-            vector=await self.similarity.question(text, language),
-        )
+    async def _reading(self, text: str, language: str, books: BookList) -> Reading:
+        """Return the terms and vector of a wording."""
+        bounds = await self.bounds.of(self.lexical.terms(text, language), books)
+        return Reading(bounds, await self.similarity.question(text, language))
 
     def _require_same_model(self, manifest: BookManifest) -> None:
         ours = (self.embedder.space, self.embedder.dimension)

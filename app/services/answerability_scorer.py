@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.domain.answering.answerability import (
     Reading,
     Support,
-    counted_score,
+    answerability,
+    covered_share,
     defined_share,
-    phrases,
     share_of_bounds,
 )
-from app.domain.answering.question_analysis import QuestionFeatures
+from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import ChunkTerms
 from app.domain.retrieval.query import Hit, Vector
-from app.services.similarity import BY_CHARACTERS, SimilarityEncoder
+from app.domain.terms import names
+from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
 
 SCORED_HITS = 8
 """Number of hits scored, even if the answer is made from fewer."""
 
-LONGEST_NAME = 2
-"""Maximum number of words of a question that must stand together. Of 220 answerable questions in
-readers' words 2 are uncertain for it."""
-
+_WORD = re.compile(r"[^\W_]*[^\W\d_][^\W_]*")
+"""A word with a letter."""
 _NOT_ANSWERING = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 
@@ -34,42 +34,41 @@ _NOT_ANSWERING = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 class AnswerabilityScorer:
     similarity: SimilarityEncoder
     chunk_terms: Callable[[Chunk], ChunkTerms]
+    is_common: Callable[[str], bool]
+    """Whether a word in lower case is common in English."""
 
-    async def support(self, reading: Reading, hits: Sequence[Hit]) -> list[Support]:
-        """Return the features of the best hits of a search. Raises StorageError."""
-        near = hits[:SCORED_HITS]
-        similar = await self._similarities(reading.vector, [hit.chunk for hit in near])
-        support: list[Support] = []
-        for hit, paragraph in zip(near, similar, strict=True):
-            known = self.chunk_terms(hit.chunk)
-            score = counted_score(
-                hit.sparse_score or 0.0, reading.terms, reading.letters, known, reading.bounds
-            )
-            support.append(
-                Support(
-                    paragraph,
-                    share_of_bounds(score, reading.bounds),
-                    phrases(reading.terms, known, reading.bounds),
-                    defined_share(known, reading.bounds),
-                )
-            )
-        return support
+    async def score(self, reading: Reading, hits: Sequence[Hit]) -> float:
+        """Return how likely the best hits of a search answer the question, 0 to 1.
 
-    def names(self, question: QuestionFeatures, hits: Sequence[Hit]) -> bool:
-        """Whether a sentence, heading or defined term of a hit has all words of a short question.
-
-        "negative harmony" is not named by a text about harmony. True if there are more than
-        `LONGEST_NAME` words, which may stand in different places.
+        Raises StorageError.
         """
-        asked, size = question.definition, len(question.definition_name)
-        if not 0 < size <= LONGEST_NAME or question.language in BY_CHARACTERS:
-            return True
-        known = [self.chunk_terms(hit.chunk) for hit in hits[:SCORED_HITS]]
-        return any(
-            asked.issubset(terms)
-            for one in known
-            for terms in (one.heading, *one.defined, *(said.terms for said in one.sentences))
-        )
+        near, bounds = hits[:SCORED_HITS], reading.bounds
+        similar = await self._similarities(reading.vector, [hit.chunk for hit in near])
+        known = [self.chunk_terms(hit.chunk) for hit in near]
+        support = [
+            Support(cosine, share_of_bounds(hit.sparse_score or 0.0, bounds), defined)
+            for cosine, hit, defined in zip(
+                similar, near, (defined_share(one, bounds) for one in known), strict=True
+            )
+        ]
+        return answerability(support, covered_share(bounds, known))
+
+    def unmentioned(self, question: QuestionAnalysis, hits: Sequence[Hit]) -> list[str]:
+        """Return the names and rare words of the question that no hit has, in order.
+
+        A text about servers does not answer how to install "RStudio Server". None unless question
+        and book are in English: the tokens that tell common words are those of English.
+        """
+        terms = question.features.terms
+        if not question.asked_in == question.features.language == MODEL_LANGUAGE:
+            return []
+        known = frozenset[int]().union(*(self.chunk_terms(one.chunk).terms for one in hits))
+        named = names(question.searched)
+        return [
+            word
+            for word in dict.fromkeys(_WORD.findall(question.searched))
+            if (word.lower() in named or not self.is_common(word.lower())) and terms(word) - known
+        ]
 
     async def _similarities(self, question: Vector, chunks: Sequence[Chunk]) -> list[float]:
         """Return for each chunk the cosine of its most similar paragraph; 0 without any."""

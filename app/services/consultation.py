@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.abbreviations import written_out
 from app.domain.answer import Confidence
-from app.domain.answering.answerability import RefusalPolicy, answerability
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.exercises import Solutions, asked_exercise, explaining, for_solving
 from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import QuestionAnalysis
@@ -57,10 +56,8 @@ class Consultation:
     """Whether no model may write the answer."""
     searched_for: str = ""
     """The question with its misspelled words corrected; "" if none was."""
-    unknown: Sequence[str] = ()
-    """The rare words of the question that the book lacks."""
-    named: bool = True
-    """Whether a hit names what the question is about; see `AnswerabilityScorer.names`."""
+    unmentioned: Sequence[str] = ()
+    """The names and rare words of the question that no hit has."""
 
     @property
     def refused(self) -> bool:
@@ -102,21 +99,17 @@ class ConsultBook:
 
         `scope` as `located` returns it; by default it is looked up.
 
-        Misspelled words are corrected before the search. Without a model, a question that would not
-        be answered is searched once more with its abbreviations expanded.
+        Misspelled words are corrected before the search.
         """
         if scope is None:
             scope = await scope_of(self.places.index, request.filter, request.page_url)
             scope = await self.located(request, scope)
         with stage("spelling"):
-            spelled, unknown = await self.vocabulary.corrected(request.question, scope.books)
+            spelled = await self.vocabulary.corrected(request.question, scope.books)
         read = await self._search(replace(request, question=spelled), scope)
-        read = replace(read, unknown=unknown)
         if spelled != request.question:
             read = replace(read, searched_for=spelled)
         read = replace(read, confidence=self._confidence(read))
-        if not self.refusal_policy.model and read.confidence is not Confidence.ANSWERED:
-            read = await self._with_expanded_abbreviations(read)
         refused = read.confidence is Confidence.NOT_IN_BOOK
         return read if refused else await self._with_context(read)
 
@@ -132,9 +125,8 @@ class ConsultBook:
         analysis = read.analysis
         unrecognised = self.refusal_policy.model and not analysis.in_book_language
         other_language = unrecognised or analysis.asked_in != analysis.features.language
-        named = read.named and not read.unknown
         return self.refusal_policy.confidence(
-            read.score, other_language=other_language, named=named
+            read.score, other_language=other_language, named=not read.unmentioned
         )
 
     async def located(self, request: AskRequest, scope: BookScope) -> BookScope:
@@ -187,35 +179,14 @@ class ConsultBook:
             or asked_exercise(analysis.own_terms, found.hits, analysis.features.terms),
             score=score,
             scored=(policy.of_relevance() if by_relevance else policy).confidence(score),
-            named=bool(request.history) or self.scorer.names(analysis.features, found.hits),
+            unmentioned=self.scorer.unmentioned(analysis, found.hits),
         )
 
     async def _score(self, found: RetrievalResult, analysis: QuestionAnalysis) -> float:
         if found.relevance is not None:
             return found.relevance
         with stage("answerability"):
-            return max(
-                [
-                    answerability(await self.scorer.support(reading, found.hits))
-                    for reading in analysis.readings
-                ]
-            )
-
-    async def _with_expanded_abbreviations(self, read: Consultation) -> Consultation:
-        """Return `read`, with the score of the expanded question if that is better.
-
-        The context remains that of the original question, since the book uses the short form after
-        the definition.
-        """
-        question, texts = read.request.question, (hit.chunk.text_content for hit in read.hits)
-        expanded = written_out(question, texts, read.analysis.features.terms)
-        if expanded == question:
-            return read
-        other = await self._search(replace(read.request, question=expanded), read.scope)
-        if (other.named, other.score) <= (read.named, read.score):
-            return read
-        better = replace(read, score=other.score, named=other.named, scored=other.scored)
-        return replace(better, confidence=self._confidence(better))
+            return max([await self.scorer.score(one, found.hits) for one in analysis.readings])
 
     async def _with_context(self, read: Consultation) -> Consultation:
         """Rank the hits for the answer and assemble their paragraphs."""

@@ -25,7 +25,7 @@ from app.domain.retrieval.definition_terms import (
 from app.domain.retrieval.query import SparseVector
 from app.services.ports import SparseEncoder
 
-FINGERPRINT = "definitions-5"
+FINGERPRINT = "definitions-6"
 """Version of the encoding. Change it with every change that affects the vectors of chunks."""
 
 _CLAUSE_END = re.compile(

@@ -65,10 +65,6 @@ class EmbeddingCache(Protocol):
         """Return the vectors in the order of `texts`; None for one that is missing."""
         ...
 
-    async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """Return the distinct texts without an intact cached vector, in order."""
-        ...
-
     async def put(
         self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
     ) -> None: ...

@@ -75,10 +75,8 @@ class BookVocabulary:
         default_factory=lambda: BookCache(_CACHED_BOOKS), init=False
     )
 
-    async def corrected(self, question: str, books: BookList) -> tuple[str, Sequence[str]]:
+    async def corrected(self, question: str, books: BookList) -> str:
         """Return the question with misspelled words replaced by words of these books.
-
-        Also return its rare words that remain unknown.
 
         A question in another language than the books' is unchanged, if it is long enough to detect
         the language. Raises StorageError.
@@ -86,24 +84,24 @@ class BookVocabulary:
         language = books.language
         unknown = await self._unknown(question, language, books)
         if not unknown or clearly_another_language(question, language):
-            return question, ()
+            return question
         known = _merged([await self.words(manifest) for manifest in books.named()])
         right = {word: closest(word, known) for word in unknown if word.lower() not in known}
-        corrections = {word: other for word, other in right.items() if other}
-        return replaced(question, corrections), [*(right.keys() - corrections.keys())]
+        return replaced(question, {word: other for word, other in right.items() if other})
 
     async def _unknown(self, question: str, language: str, books: BookList) -> list[str]:
         """Return the correctable words whose term is in none of the books.
 
         Common words are left out, see `ONE_TOKEN`.
         """
-        rare = [word for word in correctable(question) if not self._is_common(word.lower())]
+        rare = [word for word in correctable(question) if not self.is_common(word.lower())]
         terms = {word: self.lexical.terms(word, language) for word in rare}
         every = sorted(frozenset().union(*terms.values()))
         missing = await self.bounds.missing(every, books) if every else set()
         return [word for word, own in terms.items() if own & missing]
 
-    def _is_common(self, word: str) -> bool:
+    def is_common(self, word: str) -> bool:
+        """Whether a word in lower case is one BPE token, see `ONE_TOKEN`."""
         forms = (word, word.removesuffix("s"), word.capitalize())
         return any(self.count_tokens(f" {form}") <= ONE_TOKEN for form in forms)
 

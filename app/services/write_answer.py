@@ -31,6 +31,7 @@ from app.domain.answering.notices import (
     HINT,
     READ_FIRST,
     UNCERTAIN,
+    do_not_mention,
     in_language,
     other_language,
     refusal_text,
@@ -273,7 +274,8 @@ def _notice(read: Consultation) -> str:
     if read.confidence is not Confidence.UNCERTAIN:
         return ""
     hint = other_language(analysis.asked_in, analysis.features.language)
-    return f"{in_language(UNCERTAIN, analysis.asked_in)} {hint}".rstrip() + "\n\n"
+    notice = in_language(UNCERTAIN, analysis.asked_in)
+    return " ".join(filter(None, (notice, do_not_mention(read.unmentioned), hint))) + "\n\n"
 
 
 def refuse(read: Consultation) -> Iterator[AnswerEvent]:

@@ -56,7 +56,6 @@ def ask(chat: httpx.Client, question: str, book: str = SAMPLE, **more: object) -
     [
         ("summarise chapter 4", ""),
         ("what is this chapter about?", f"{PAGES}/04-ranking.html"),
-        ("sum up the chapter on ranking", ""),
         ("Fasse Kapitel 4 zusammen", ""),
         ("summarise", f"{PAGES}/04-ranking.html"),
     ],

@@ -71,7 +71,7 @@ async def put_record(double: QdrantDouble, *books: str) -> None:
     records = Records(client, "textbook~books", double.url)
     for book in books:
         made = replace(manifest(book, 3), generation=1)
-        current = GenerationRecord(f"key-{book}", "", manifest_to_json(made))
+        current = GenerationRecord(f"key-{book}", manifest_to_json(made))
         await records.put(BookRecord(BookId(book)), BookRecord(BookId(book), current=current))
     await client.close()
     double.requests.clear()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
 from app.domain.answer import Answer, AnswerMode, Confidence
-from app.domain.answering.answerability import REFUSAL_THRESHOLD, RefusalPolicy
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import ProviderUnavailable
 from app.domain.prompts import NO_ANSWER
@@ -46,12 +45,6 @@ def test_two_thresholds_make_three_answers(
 ) -> None:
     policy = RefusalPolicy(0.2, 0.7)
     assert policy.confidence(score, other_language=other_language) is confidence
-
-
-def test_what_the_book_does_not_name_needs_a_higher_score() -> None:
-    score = 1.5 * REFUSAL_THRESHOLD
-    assert RefusalPolicy().confidence(score) is Confidence.UNCERTAIN
-    assert RefusalPolicy().confidence(score, named=False) is Confidence.NOT_IN_BOOK
 
 
 def test_only_what_is_not_in_the_book_is_refused() -> None:
@@ -103,23 +96,20 @@ def test_where_score_and_model_disagree_the_passages_are_shown_as_uncertain() ->
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (10, 5)
 
 
-HARMONY = passage("Harmony joins notes into chords. A negative number is below zero.", "p-harmony")
+HARMONY = passage("Harmony joins notes into chords, as Bach did in every piece.", "p-harmony")
 
 
 @pytest.mark.parametrize(
-    ("question", "confidence"),
+    ("question", "lacking"),
     [
-        ("What is harmony?", Confidence.ANSWERED),
-        ("What is negative harmony?", Confidence.UNCERTAIN),
-        ("How does harmony join notes into chords?", Confidence.ANSWERED),
-        ("How does counterpoint harmony join notes into chords?", Confidence.UNCERTAIN),
+        ("How does harmony join notes into chords?", ""),
+        ("How does Bach join notes into chords?", ""),
+        ("How does Chopin join notes into chords?", "They do not mention \u201cChopin\u201d."),
     ],
 )
-def test_a_question_about_what_the_book_does_not_name_is_at_most_uncertain(
-    question: str, confidence: Confidence
+def test_a_name_that_no_passage_has_makes_an_answer_uncertain_and_is_told(
+    question: str, lacking: str
 ) -> None:
-    world = World((HARMONY, LIGHT))
-    answering = world.answering(answer_threshold=0.0)
-    vocabulary = replace(answering.consult.vocabulary, count_tokens=len)
-    answering = replace(answering, consult=replace(answering.consult, vocabulary=vocabulary))
-    assert ask(answering, question).confidence is confidence
+    answer = ask(World((HARMONY, LIGHT)).answering(refusal_threshold=0.0), question)
+    assert answer.confidence is (Confidence.UNCERTAIN if lacking else Confidence.ANSWERED)
+    assert lacking in answer.answer.partition("\n\n")[0]

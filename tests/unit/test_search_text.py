@@ -9,7 +9,7 @@ import pytest
 from app.adapters.bm25 import Bm25Encoder
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.retrieval.query import SearchQuery
-from app.domain.search_text import search_text, without_context
+from app.domain.search_text import search_text
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, make_chunk, retrieving
 
 KEPT = [
@@ -80,34 +80,6 @@ def test_phrases_around_the_subject_are_left_out(language: str, question: str, k
     assert " ".join(found.split()) == " ".join(kept.split())
 
 
-WITHOUT_CONTEXT = [
-    ("en", "I have an exam tomorrow. What is osmosis?", "What is osmosis?"),
-    ("en", "how does osmosis work. i missed the lecture", "how does osmosis work."),
-    ("en", "i missed the lecture, how does osmosis work", "how does osmosis work"),
-    ("de", "Ich habe morgen Prüfung. Was ist Osmose?", "Was ist Osmose?"),
-    ("fr", "J'ai un contrôle demain. Comment marche l'osmose ?", "Comment marche l'osmose ?"),
-]
-WITH_CONTEXT = [
-    ("en", "I like the Krebs cycle. What are its products?"),
-    ("en", "Tell me about the Krebs cycle. What are the products?"),
-    ("en", "Photosynthesis happens in chloroplasts. What are the products?"),
-    ("en", "Describe meiosis, which produces gametes."),
-    ("en", "I don't understand osmosis. Please help me."),
-    ("es", "La célula, es decir, la unidad de la vida, cómo se divide"),
-    ("nl", "Ik heb een examen. Wat is osmose?"),
-]
-
-
-@pytest.mark.parametrize(("language", "question", "rest"), WITHOUT_CONTEXT)
-def test_sentences_about_the_reader_are_context(language: str, question: str, rest: str) -> None:
-    assert without_context(question, language) == rest
-
-
-@pytest.mark.parametrize(("language", "question"), WITH_CONTEXT)
-def test_sentences_that_may_name_the_subject_are_no_context(language: str, question: str) -> None:
-    assert without_context(question, language) == question
-
-
 def of_answer(question: str, *texts: str) -> QuestionAnalysis:
     index = FakeIndex([make_chunk(text) for text in texts])
     analysis = retrieving(FakeEmbedder(), Bm25Encoder(), index).analysis
@@ -117,15 +89,6 @@ def of_answer(question: str, *texts: str) -> QuestionAnalysis:
         return await analysis.of_answer(question, asked, "en")
 
     return asyncio.run(analysed())
-
-
-def test_terms_of_the_context_count_half_in_a_further_reading() -> None:
-    found = of_answer("My exam is soon. What is osmosis?", "Osmosis moves water.", "An exam.")
-    terms, (whole, asking) = found.features.terms, found.readings
-    (exam,), (osmosis,) = terms("exam"), terms("osmosis")
-    assert whole.bounds[exam] == whole.bounds[osmosis]
-    assert asking.bounds[exam] == asking.bounds[osmosis] / 2
-    assert exam not in asking.terms
 
 
 def test_phrases_stay_in_the_texts_that_a_question_is_compared_with() -> None:

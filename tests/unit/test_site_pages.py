@@ -36,62 +36,6 @@ def prose(subject: str) -> str:
     return f"All that is known of {subject} is told here."
 
 
-def mdbook_page(after: str = "", title: str = "Owls") -> str:
-    next_link = f'<a rel="next prefetch" class="nav-chapters next" href="{after}">Next</a>'
-    return page(
-        f'<main><p>{prose(title)}</p></main><iframe src="toc.html"></iframe>'
-        f"{next_link if after else ''}"
-        '<div id="mdbook-content"></div>',
-        title=f"{title} - The Owl Book",
-    )
-
-
-MDBOOK_TOC = page(
-    '<ol class="chapter"><li><a href="preface.html">Preface</a></li>'
-    '<li class="part-title">Part one</li>'
-    '<li><a href="b.html"><strong aria-hidden="true">1.</strong> Eyes</a>'
-    '<a class="chapter-fold-toggle"><div>❱</div></a></li>'
-    '<li><ol class="section">'
-    '<li><a href="a.html"><strong aria-hidden="true">1.1.</strong> Pupils</a></li></ol></li>'
-    "<li><div>A draft</div></li>"
-    '<li><a href="c.html"><strong aria-hidden="true">2.</strong> Ears</a></li></ol>',
-    '<meta name="robots" content="noindex">',
-).replace("<body>", '<body class="sidebar-iframe-inner">')
-
-
-@pytest.fixture
-def mdbook(tmp_path: Path) -> Path:
-    pages = {
-        "index.html": mdbook_page("b.html", "Preface"),
-        "preface.html": mdbook_page("b.html", "Preface"),
-        "b.html": mdbook_page("a.html", "Eyes"),
-        "a.html": mdbook_page("c.html", "Pupils"),
-        "c.html": mdbook_page("", "Ears"),
-        "print.html": mdbook_page(),
-        "404.html": mdbook_page(),
-        "toc.html": MDBOOK_TOC,
-    }
-    return write_site(tmp_path, pages)
-
-
-def test_an_mdbook_is_read_in_the_order_of_its_contents_with_its_numbers(mdbook: Path) -> None:
-    """The contents are a page of their own; the copy of the first chapter is left out."""
-    site = only(mdbook)
-    assert [(one.file, one.title, one.chapter, one.chapter_number) for one in site.pages] == [
-        ("preface.html", "Preface", "Preface", 0),
-        ("b.html", "Eyes", "Eyes", 1),
-        ("a.html", "Pupils", "Eyes", 1),
-        ("c.html", "Ears", "Ears", 2),
-    ]
-    assert site.title == "The Owl Book"
-    assert site.left_out == {
-        FURNITURE: ["404.html"],
-        NO_TEXT: ["index.html"],
-        UNLISTED: ["print.html"],
-        "noindex": ["toc.html"],
-    }
-
-
 def test_collapsed_sidebars_are_put_together_from_the_pages_that_open_them(
     tmp_path: Path,
 ) -> None:
@@ -419,8 +363,25 @@ RECORDED = {
     "jupyter-book": ("sphinx-book-theme", [("intro.html", "The Owl Book", 0), *SENSES[1:]]),
     "honkit": ("gitbook", SENSES),
     "latexml": ("latexml", [("Ch1.html", "Eyes", 1), ("Ch2.html", "Ears", 2)]),
+    "mdbook": (
+        "mdbook",
+        [
+            ("preface.html", "Preface", 0),
+            ("eyes.html", "Eyes", 1),
+            ("pupils.html", "Eyes", 1),
+            ("ears.html", "Ears", 2),
+        ],
+    ),
     "pretext": ("pretext", [("eyes.html", "Eyes", 1), ("ears.html", "Ears", 2)]),
 }
+
+
+def test_an_mdbook_without_its_copy_of_the_first_chapter_and_its_page_of_all() -> None:
+    assert only(FIXTURES / "mdbook").left_out == {
+        NO_TEXT: ["index.html"],
+        "noindex": ["toc.html", "print.html"],
+        FURNITURE: ["404.html"],
+    }
 
 
 @pytest.mark.parametrize("name", RECORDED)

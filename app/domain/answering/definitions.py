@@ -56,7 +56,6 @@ _CALLED = re.compile(
     re.IGNORECASE,
 )
 POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
-_SENTENCE_BEGINS = re.compile(r"[.!?]\s+|\n")
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
@@ -95,11 +94,3 @@ def names_term(asked: frozenset[int], sentence: str, terms: Terms) -> bool:
         if any(terms(" ".join(named[:size])) == asked for size in range(1, len(named) + 1)):
             return True
     return False
-
-
-def has_defining_sentence(text: str, asked: frozenset[int], terms: Terms) -> bool:
-    """Whether a sentence starts with exactly these terms and defines them."""
-    return any(
-        subject_match(asked, sentence, DEFINING_VERB, terms) == 1.0
-        for sentence in _SENTENCE_BEGINS.split(text)
-    )

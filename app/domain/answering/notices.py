@@ -5,7 +5,7 @@ Refusals and notices, clarifying questions, follow-up questions, replies to gree
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from app.domain.languages import LANGUAGES
 
@@ -165,6 +165,15 @@ def in_language(texts: Mapping[str, str], language: str) -> str:
 def refusal_text(language: str, sections: int) -> str:
     """Return the refusal; `sections` is the number of sections listed below it."""
     return in_language(_REFUSALS if sections else _NOTHING_NEAR, language)
+
+
+def do_not_mention(words: Sequence[str]) -> str:
+    """Return what the passages below an uncertain answer's notice lack, in English; "" if nothing.
+
+    Words are only looked for in English: see `AnswerabilityScorer.unmentioned`.
+    """
+    quoted = ", ".join(f"\u201c{word}\u201d" for word in words)
+    return f"They do not mention {quoted}." if words else ""
 
 
 def other_language(asked_in: str, language: str) -> str:

@@ -51,6 +51,8 @@ class QuestionFeatures:
 class QuestionAnalysis:
     question: str
     features: QuestionFeatures
+    searched: str = ""
+    """The text that is searched for instead of the question; see `search_text`."""
     words: frozenset[str] = frozenset()
     """The question's words as returned by `words`."""
     asked_in: str = ""
@@ -101,6 +103,7 @@ def analyse(
     )
     return QuestionAnalysis(
         question=question,
+        searched=searched.text,
         features=features,
         words=frozenset(said),
         asked_in=asked_in,
@@ -132,11 +135,6 @@ def name_asked(searched: Iterable[str], terms: Terms, language: str) -> Name:
     frame = terms(QUESTION_FRAME_WORDS.get(language, ""))
     name = tuple(word for word in searched if terms(word) - frame)
     return name if len(name) <= _LONGEST_TERM else ()
-
-
-def single_letters(said: Iterable[str]) -> list[str]:
-    """Return the words of one letter, such as the "p" of "p value"."""
-    return [word for word in said if len(word) == 1 and word.isalpha()]
 
 
 def bare_question(question: str, asked_in: str, language: str) -> str:

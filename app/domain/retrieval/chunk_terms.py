@@ -33,6 +33,8 @@ class Sentence:
 
 @fast_dataclass(frozen=True, slots=True)
 class ChunkTerms:
+    terms: frozenset[int]
+    """All terms, those of the heading path and of listings included."""
     sentences: tuple[Sentence, ...]
     heading: tuple[int, ...]
     defined: frozenset[tuple[int, ...]]
@@ -62,7 +64,10 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
             if (terms := tuple(terms_of(text, chunk.language)))
         ]
     heading = tuple(terms_of(" ".join(chunk.heading_path), chunk.language))
+    listings = [one.text for one in chunk.own_passages if one.kind is BlockKind.CODE]
+    every = (*(one.terms for one in found), terms_of("\n".join(listings), chunk.language))
     return ChunkTerms(
+        frozenset(heading).union(*every),
         tuple(found),
         heading,
         frozenset(defined),

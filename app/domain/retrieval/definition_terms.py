@@ -10,8 +10,6 @@ import hashlib
 import re
 from collections.abc import Collection, Sequence
 
-from app.domain.abbreviations import long_form
-
 QUESTION_FRAME_WORDS = {
     "en": "define defined definition mean means meaning meant term word concept explain stand"
     " describe tell work works point purpose idea basics introduction",
@@ -57,6 +55,8 @@ _REFERS = re.compile(
 )
 _LONGEST_REFERENCE = 120  # characters
 _BRACKETED = re.compile(r"([^()]*[^()\s])\s*\(([^()]+)\)\s*([^()\s][^()]*)?")
+_ABBREVIATION = (2, 3)
+"""Letters of an abbreviation in lower case, such as "tf"."""
 _ALSO = re.compile(r"\s*(?:also|or)\b,?\s*", re.IGNORECASE)
 
 
@@ -72,7 +72,7 @@ def term_forms(term: str) -> tuple[str, ...]:
     named, inside, behind = match.groups()
     if behind:
         return term, f"{named} {behind}", f"{inside} {behind}"
-    if inside.isalpha() and inside.islower() and not long_form(inside, named):
+    if inside.isalpha() and inside.islower() and len(inside) not in _ABBREVIATION:
         return term, named
     return term, named, _ALSO.sub("", inside, count=1)
 
