@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import httpx
 import uvicorn
 
 from app.api.server import configured
@@ -69,6 +70,18 @@ def serving(
         served.should_exit = True
         thread.join()
         listener.close()
+
+
+@contextmanager
+def connected(
+    settings: Settings, open_application: OpenApplication = application
+) -> Iterator[httpx.Client]:
+    """Serve until the context ends; yield a client of the server."""
+    with (
+        serving(settings, open_application) as address,
+        httpx.Client(base_url=address, timeout=60) as client,
+    ):
+        yield client
 
 
 @dataclass

@@ -171,10 +171,6 @@ class VectorIndex(Protocol):
         """
         ...
 
-    async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        """Return the first later position in another chapter; None if there is none."""
-        ...
-
 
 class BookStore(VectorIndex, Protocol):
     """The index for the operator's commands and for ingests."""

@@ -86,7 +86,7 @@ def searches_of(double: QdrantDouble) -> list[dict[str, object]]:
 async def test_what_is_missing_is_created_with_an_index_for_each_field_that_is_filtered(
     double: QdrantDouble,
 ) -> None:
-    """Strict mode refuses filters of other fields; `test_ingest_cli` has the settings."""
+    """`test_ingest_cli` has the settings."""
     serve(double, exists=False)
     async with index_at(double.url, ServerOptions(replicas=2)) as index:
         await (await index.begin(BookId("book"), 1_024)).abandon()
@@ -144,17 +144,6 @@ async def test_a_search_is_one_request_whatever_number_of_books(double: QdrantDo
     # The document frequencies are those of the same books, whatever else is filtered.
     assert terms["params"]["idf"]["corpus"]["must"] == [generations]
     assert {request.headers["api-key"] for request in double.requests} == {SECRET}
-
-
-async def test_no_request_holds_more_searches_than_strict_mode_allows(double: QdrantDouble) -> None:
-    """However many terms a question has."""
-    serve(double)
-
-    await put_record(double, "book")
-    async with index_at(double.url) as index:
-        assert await index.best_scores(range(150)) == [0.5] * 150
-    searches = [body["searches"] for body in searches_of(double)]
-    assert [len(one) for one in searches if isinstance(one, list)] == [64, 64, 22]
 
 
 async def test_a_run_that_writes_nothing_for_long_keeps_its_lease(

@@ -253,7 +253,6 @@ def test_the_settings_lay_out_a_collection_on_a_server(
     vectors = body["vectors"]["dense"]  # type: ignore[index]
     assert vectors["on_disk"] is True
     assert vectors["quantization_config"]["scalar"]["type"] == "int8"
-    assert body["strict_mode_config"]["enabled"] is True  # type: ignore[index]
 
 
 @pytest.mark.parametrize("command", ["remove", "rollback", "links"])

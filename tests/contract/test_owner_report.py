@@ -24,7 +24,7 @@ from tests.command_line import Run
 from tests.html_page import Page
 from tests.logged_answers import found
 from tests.owl_server import ORIGIN, assert_problem
-from tests.serving import offline_settings, serving
+from tests.serving import connected, offline_settings, serving
 
 NOW = datetime.now(UTC)
 NIGHT = LoggedParagraph("p-night", f"{ORIGIN}/owls#night", ("Owls", "Night vision"), 0.9)
@@ -87,7 +87,7 @@ def fill(settings: Settings, answers: Sequence[LoggedAnswer]) -> None:
 
 @pytest.fixture
 def owner(settings: Settings) -> Iterator[httpx.Client]:
-    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with connected(settings) as client:
         yield client
 
 
@@ -164,7 +164,7 @@ def test_forget_deletes_what_is_chosen(run: Run, settings: Settings) -> None:
 
 def test_old_answers_are_deleted_when_one_is_logged(settings: Settings) -> None:
     short = settings.model_copy(update={"question_log_days": 30})
-    with serving(short) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with connected(short) as client:
         client.post("/v1/chat", json={"question": "What is a talon?"})
     assert f"{7:016x}" not in [one.id for one in found(settings)]
     assert len(found(settings)) == len(ENTRIES)

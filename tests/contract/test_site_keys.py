@@ -18,15 +18,12 @@ from app.domain.site_key import checked_origin
 from tests.command_line import Run
 from tests.ingesting import make_book
 from tests.owl_server import ORIGIN, OTHER, QUESTION, added, assert_problem, bearer
-from tests.serving import offline_settings, serving
+from tests.serving import connected, offline_settings
 
 
 @pytest.fixture
 def client(two_books: Path) -> Iterator[httpx.Client]:
-    with (
-        serving(offline_settings(two_books)) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
-    ):
+    with connected(offline_settings(two_books)) as client:
         yield client
 
 
@@ -81,10 +78,7 @@ def test_with_keys_any_name_is_answered_but_metrics_only_to_this_machines(
 
 
 def test_an_open_server_asks_for_no_key_but_checks_one(two_books: Path) -> None:
-    with (
-        serving(offline_settings(two_books, open=True)) as address,
-        httpx.Client(base_url=address) as client,
-    ):
+    with connected(offline_settings(two_books, open=True)) as client:
         assert ask(client, FORWARDED[0]).status_code == 200
         assert_problem(ask(client, bearer("pk_0")), 401, "key_unknown")
 
@@ -207,7 +201,7 @@ def test_a_damaged_file_of_keys_lets_nobody_in(client: httpx.Client, two_books: 
 def test_an_open_server_answers_without_its_keys_and_its_question_log(two_books: Path) -> None:
     damage(two_books, "keys.sqlite", "questions.sqlite")
     settings = offline_settings(two_books, open=True, question_log_days=36_500)
-    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with connected(settings) as client:
         assert ask(client, {}).json()["confidence"] == "answered"
         assert_problem(ask(client, bearer("pk_0")), 503, "storage_failed")
         ready = client.get("/readyz")

@@ -150,13 +150,14 @@ def test_a_home_page_with_text_of_its_own_opens_the_book(tmp_path: Path, text: s
     assert site.left_out == left_out
 
 
-def test_the_contents_in_the_home_page_give_order_and_chapters(tmp_path: Path) -> None:
-    """As in Sphinx without a sidebar and in DocBook; deeper pages follow by their next links."""
+@pytest.mark.parametrize("name", ["toctree-wrapper", "toc", "contents"])
+def test_the_contents_in_the_home_page_give_order_and_chapters(tmp_path: Path, name: str) -> None:
+    """As in Sphinx without a sidebar, DocBook and Texinfo; next links lead to deeper pages."""
     below = f"<ul>{item('Pupils', 'z/pupils.html')}{item('A section', 'z/index.html#section')}</ul>"
     listed = f"{item('2. Eyes', 'z/index.html').replace('</li>', below)}{item('Ears', 'a.html')}"
     text = f"<p>{prose('owls')}</p>"
     pages = {
-        "index.html": sphinx_page(f'{text}<div class="toctree-wrapper"><ul>{listed}</ul></div>'),
+        "index.html": sphinx_page(f'{text}<div class="{name}"><ul>{listed}</ul></div>'),
         "z/index.html": sphinx_page('<div class="toctree-wrapper"><a href="iris.html">1</a></div>'),
         "z/pupils.html": sphinx_page("", '<link rel="next" href="iris.html">'),
         "z/iris.html": sphinx_page("", '<link rel="next" href="../a.html">'),

@@ -21,7 +21,6 @@ from app.adapters.qdrant.edge_shard import (
     best_scores,
     document_frequencies,
     ids_in_reading_order,
-    next_chapter,
     retrieve_points,
     search_shard,
     storage_errors,
@@ -114,10 +113,6 @@ class EdgeIndex:
     def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = self._each(sorted(filter.books), lambda one: one.matching(filter))
         return [chunk for chunks in found for chunk in chunks]
-
-    @in_thread
-    def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        return self._ask(self._folder(book), lambda one: next_chapter(one.shard, chapter, position))
 
     @in_thread
     def remove(self, book: BookId) -> None:

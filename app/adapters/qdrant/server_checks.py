@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from qdrant_client import AsyncQdrantClient, models
 
@@ -17,7 +16,6 @@ from app.adapters.qdrant.payload import index_point
 from app.adapters.qdrant.server_collections import (
     GENERATION_FIELD,
     PAGE,
-    SEARCHES,
     Collections,
     match_any,
 )
@@ -25,18 +23,16 @@ from app.adapters.qdrant.server_points import CHECKSUM_FIELD, checksum, conditio
 from app.adapters.qdrant.server_records import GenerationRecord
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, StorageError
+from app.domain.indexed_book import BookManifest
 
 _SAMPLE = 8
 """Points of a generation that are read in a comparison."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    book: BookId
-    chunks: int
+_SAMPLED = 64
+"""Maximum number of generations of which a sample is read at a time."""
 
 
-_Generations = Mapping[str, _Expected]
+_Generations = Mapping[str, BookManifest]
 """By key; all of one dimension."""
 
 
@@ -56,7 +52,7 @@ class GenerationChecks:
 
         The server counts the points, and a random sample is read; with `full`, all are read.
         """
-        by_dimension: dict[int, dict[str, _Expected]] = defaultdict(dict)
+        by_dimension: dict[int, dict[str, BookManifest]] = defaultdict(dict)
         found = {}
         for book, one in which:
             try:
@@ -64,7 +60,7 @@ class GenerationChecks:
             except IndexUnreadable as error:
                 found[one.key] = str(error)
                 continue
-            by_dimension[manifest.dimension][one.key] = _Expected(book, manifest.chunks)
+            by_dimension[manifest.dimension][one.key] = manifest
         where = {one.key: f"{self._address} {book} generation {one.number}" for book, one in which}
         for dimension, generations in by_dimension.items():
             faults = await self._compared(dimension, generations, full=full)
@@ -103,7 +99,7 @@ class GenerationChecks:
 
     async def _misread(self, collection: str, generations: _Generations) -> dict[str, str]:
         """Read a sample of each generation; of many generations, a random choice."""
-        keys = random.sample(list(generations), min(len(generations), SEARCHES))
+        keys = random.sample(list(generations), min(len(generations), _SAMPLED))
         requests = [
             models.QueryRequest(
                 query=models.SampleQuery(sample=models.Sample.RANDOM),

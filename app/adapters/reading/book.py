@@ -92,7 +92,7 @@ def _open(
         found = open_site_folder(folder, base_url, skip_refused=skip_refused)
         return next((one for one in found if one.edition == edition), found[0])
     if folder.is_dir():
-        return open_sources(files, site, base_url)
+        return open_sources(files, site, base_url, edition.version)
     return open_page(folder.name, site, base_url)
 
 

@@ -51,13 +51,19 @@ def recognised(files: SourceFiles, site: Site | None = None) -> tuple[Site, str]
     return Site.PLAIN, ""
 
 
-def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> SourceSite:
-    """Open a folder. BookError, with what to do, if it has no page that can be read."""
+def open_sources(
+    files: SourceFiles, site: Site | None, base_url: str, version: str = ""
+) -> SourceSite:
+    """Open a folder. BookError, with what to do, if it has no page that can be read.
+
+    A `version` is served below the configured address, as mike does for MkDocs.
+    """
     site, config = recognised(files, site)
     facts = facts_of(site, files, config)
     warnings = _notes(files)
     try:
-        base = (encoded_url(base_url) or _checked_address(facts.base_url)).rstrip("/")
+        configured = f"{facts.base_url.rstrip('/')}/{version}"
+        base = (encoded_url(base_url) or _checked_address(configured)).rstrip("/")
     except InputError as error:
         base = ""
         warnings.append(SourceWarning(f"left out: {error}", config, 0))
