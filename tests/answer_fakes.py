@@ -12,7 +12,7 @@ from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, extract
-from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFeatures, analyse
+from app.domain.answering.question_analysis import QuestionAnalysis, analyse
 from app.domain.answering.relevance import Relevance
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
@@ -39,7 +39,6 @@ from app.services.generators import GenerationRequest, Generator
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import VectorIndex
-from app.services.quote_links import LinkQuotes
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.vocabulary import BookVocabulary
@@ -209,7 +208,6 @@ def answering_over(
             index, consult, LookUpTerms(index), split_sentences, lambda text: len(text.split())
         ),
         write=WriteAnswer(ExtractAnswer(split_sentences, scorer.similarity)),
-        links=LinkQuotes(index),
         figures=ShowFigures(index),
         count_tokens=lambda text: len(text.split()),
     )
@@ -218,9 +216,7 @@ def answering_over(
 def generation_request(
     question: str, history: Sequence[Turn] = (), context: Sequence[ContextPassage] = ()
 ) -> GenerationRequest:
-    """What a model is asked, where no rule reads the question."""
-    analysis = QuestionAnalysis(question, QuestionFeatures(lambda _: frozenset(), "en", {}))
-    return GenerationRequest(question, history, context, analysis)
+    return GenerationRequest(question, history, context)
 
 
 Step: TypeAlias = str | tuple[int, int, tuple[str, ...]] | TextDiscarded | Exception

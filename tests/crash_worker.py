@@ -23,22 +23,17 @@ from app.bootstrap.application import application
 from app.bootstrap.books import chunk_book, read_source
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
-from app.services.phases import Phases
+from app.services.phases import Phase, Phases
 from app.settings import Settings
 from tests.ingesting import BOOK, URL, make_book
 
 embedder.MAX_TEXTS = 8  # small batches, so that a kill may come between them
 
 
-class Telling:
-    """Says which phase begins."""
-
-    def start(self, phase: str, total: int, unit: str) -> None:
-        say(phase)
-
-    def advance(self, phase: str, amount: int) -> None: ...
-
-    def finish(self, phase: str) -> None: ...
+def tell(phase: Phase) -> None:
+    """Say which phase begins."""
+    if not phase.seconds:
+        say(phase.name)
 
 
 def say(word: object) -> None:
@@ -48,7 +43,7 @@ def say(word: object) -> None:
 async def ingest(folder: str, settings: dict[str, object]) -> None:
     request = IngestRequest(Path(folder), book=BookId(BOOK), base_url=URL)
     async with application(Settings.model_validate(settings)) as app:
-        await app.ingest.run(request, Phases(Telling()))
+        await app.ingest.run(request, Phases(tell))
 
 
 def child(command: dict[str, object]) -> int:

@@ -20,7 +20,7 @@ from app.services.ingest import IngestBook, IngestReport, IngestRequest
 from app.services.phases import Phases
 from app.services.ports import Embedder
 from app.settings import Settings
-from tests.serving import Silent, offline_settings
+from tests.serving import offline_settings
 
 WORDS = (
     "anchor beam coast dawn engine flame gale harbour island jetty keel lantern mirror night "
@@ -107,7 +107,7 @@ class Bench:
             IngestRequest(folder, book=BOOK, base_url=URL),
             **options,  # type: ignore[arg-type]
         )
-        return await self.use_case.run(request, Phases(Silent()))
+        return await self.use_case.run(request, Phases())
 
     async def chunks(self, book: BookId = BOOK) -> list[Chunk]:
         return await self.app.index.matching(SearchFilter(books=(book,)))

@@ -11,11 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
+from app.bootstrap.books import sample_request
 from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.services.ingest import IngestRequest
 from tests.command_line import Run
-from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
+from tests.serving import ScriptedGenerator, connected, ingest, offline_settings
 
 BOOK = """\
 # Owls
@@ -50,6 +51,14 @@ OTHER = "https://bats.example"
 
 
 @pytest.fixture(scope="session")
+def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a state folder that holds the sample book's index; for reading only."""
+    home = tmp_path_factory.mktemp("sample") / "rag"
+    ingest(offline_settings(home), sample_request())
+    return home
+
+
+@pytest.fixture(scope="session")
 def owl_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a state folder that holds the tiny book's index; for reading only."""
     folder = tmp_path_factory.mktemp("book")
@@ -69,7 +78,7 @@ def generator() -> ScriptedGenerator:
 def client(owl_home: Path) -> Iterator[httpx.Client]:
     """A client of a server that answers in the book's own sentences."""
     settings = offline_settings(owl_home, allowed_origins=f"{ORIGIN}, https://other.example:8443")
-    with serving(settings) as address, httpx.Client(base_url=address) as client:
+    with connected(settings) as client:
         yield client
 
 
@@ -77,10 +86,7 @@ def client(owl_home: Path) -> Iterator[httpx.Client]:
 def generating(owl_home: Path, generator: ScriptedGenerator) -> Iterator[httpx.Client]:
     """A client of a server whose answers `generator` writes."""
     settings = offline_settings(Path(shutil.copytree(owl_home, owl_home.parent / "generating")))
-    with (
-        serving(settings, generator.open) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
-    ):
+    with connected(settings, generator.open) as client:
         yield client
 
 

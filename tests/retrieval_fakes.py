@@ -210,10 +210,6 @@ class FakeIndex:
             (one for one in self.stored if leaves(one)), key=lambda one: (one.book, one.chunk_id)
         )
 
-    async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        others = [one for one in self.stored if one.book == book and one.chapter != chapter]
-        return min((one.position for one in others if one.position > position), default=None)
-
 
 def _dot(vector: Vector, chunk: Chunk) -> float:
     return sum(a * b for a, b in zip(vector, _embed(chunk.text_content), strict=True))

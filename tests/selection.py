@@ -52,7 +52,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _quick(items: list[pytest.Item]) -> list[pytest.Item]:
-    firsts = {item.path: item for item in reversed(items) if item.get_closest_marker("contract")}
+    # One with a time limit of its own is not quick.
+    firsts = {
+        item.path: item
+        for item in reversed(items)
+        if item.get_closest_marker("contract") and not item.get_closest_marker("timeout")
+    }
     smoke = set(firsts.values())
     return [
         item

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import httpx
 import uvicorn
 
 from app.api.server import configured
@@ -23,16 +24,6 @@ from app.services.generators import GenerationRequest
 from app.services.ingest import IngestRequest
 from app.services.phases import Phases
 from app.settings import Settings
-
-
-class Silent:
-    """A progress reporter that reports nothing."""
-
-    def start(self, phase: str, total: int, unit: str) -> None: ...
-
-    def advance(self, phase: str, amount: int) -> None: ...
-
-    def finish(self, phase: str) -> None: ...
 
 
 def offline_settings(home: Path, **changes: object) -> Settings:
@@ -50,7 +41,7 @@ def offline_settings(home: Path, **changes: object) -> Settings:
 def ingest(settings: Settings, request: IngestRequest) -> None:
     async def run() -> None:
         async with application(settings) as rag:
-            await rag.ingest.run(request, Phases(Silent()))
+            await rag.ingest.run(request, Phases())
 
     # In a thread: playwright's synchronous interface keeps a loop running in this one.
     with ThreadPoolExecutor(1) as pool:
@@ -79,6 +70,18 @@ def serving(
         served.should_exit = True
         thread.join()
         listener.close()
+
+
+@contextmanager
+def connected(
+    settings: Settings, open_application: OpenApplication = application
+) -> Iterator[httpx.Client]:
+    """Serve until the context ends; yield a client of the server."""
+    with (
+        serving(settings, open_application) as address,
+        httpx.Client(base_url=address, timeout=60) as client,
+    ):
+        yield client
 
 
 @dataclass

@@ -12,16 +12,11 @@ from tests.local_http import local_server
 
 
 @contextmanager
-def static_site(folder: Path, port: int = 0, policy: str = "") -> Iterator[str]:
-    """Yield the address; `policy` is the pages' Content-Security-Policy."""
+def static_site(folder: Path, port: int = 0) -> Iterator[str]:
+    """Yield the address."""
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None: ...
-
-        def end_headers(self) -> None:
-            if policy:
-                self.send_header("Content-Security-Policy", policy)
-            super().end_headers()
 
         def translate_path(self, path: str) -> str:
             found = super().translate_path(path)

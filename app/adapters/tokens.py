@@ -27,7 +27,9 @@ def _encoding() -> tiktoken.Encoding:
     os.environ["TIKTOKEN_CACHE_DIR"] = str(_TABLE.parent)
     import tiktoken  # noqa: PLC0415 - reads the variable above when first used
 
-    return tiktoken.get_encoding("cl100k_base")
+    encoding = tiktoken.get_encoding("cl100k_base")
+    encoding._mergeable_ranks.clear()  # 14 MB that only a pickled copy would need
+    return encoding
 
 
 def token_counter() -> Callable[[str], int]:

@@ -31,7 +31,7 @@ from app.domain.languages import language_of_question
 from app.domain.retrieval.query import SearchFilter, Turn
 from app.domain.terms import words
 from app.services.answer_question import whole_answer
-from app.services.resilience import in_time, stream_with_deadline
+from app.services.resilience import in_time, time_limit
 from app.settings import Settings
 
 ANSWER_SECONDS = 180.0
@@ -51,8 +51,10 @@ class EventStream(EventStreamResponse):
         first: AnswerEvent,
         rest: AsyncGenerator[AnswerEvent, None],
         event_format: EventFormat,
+        deadline: float,
     ) -> None:
-        frames = _frames(first, rest, event_format)
+        """`deadline` by the event loop's clock."""
+        frames = _frames(first, rest, event_format, deadline)
         super().__init__(frames, event_format.headers)
         self._answer = rest
 
@@ -65,13 +67,15 @@ async def _frames(
     first: AnswerEvent,
     rest: AsyncGenerator[AnswerEvent, None],
     event_format: EventFormat,
+    deadline: float,
 ) -> AsyncGenerator[bytes, None]:
     """Encode the events. An error becomes the last one, also that the server stops."""
     event: AnswerEvent | None = first
     try:
         while event is not None:
             yield b"".join(event_format.frames(event))
-            event = await anext(rest, None)
+            async with time_limit(ANSWER_SECONDS, "the answer", deadline):
+                event = await anext(rest, None)
     except asyncio.CancelledError:
         yield b"".join(event_format.frames(error_event(_stopped())))
     except Exception as error:  # noqa: BLE001 - sent to the reader
@@ -138,9 +142,9 @@ async def streamed(body: ChatRequest, request: Request, event_format: EventForma
     `answered`, and becomes a problem response; later errors become events.
     """
     events = answer_events(body, request)
-    limited = stream_with_deadline(events, ANSWER_SECONDS, "the answer")
-    first = await while_connected(request, first_of(limited, request))
-    return EventStream(first, limited, event_format)
+    deadline = asyncio.get_running_loop().time() + ANSWER_SECONDS
+    begun = in_time(first_of(events, request), ANSWER_SECONDS, "the answer")
+    return EventStream(await while_connected(request, begun), events, event_format, deadline)
 
 
 async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) -> AnswerEvent:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,14 +27,14 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from app.api.keys import require_operator
-from app.api.limits import Capacity
-from app.api.routes import problems
+from app.api.limits import Capacity, capacity_of
+from app.api.routes import Rag, problems
 from app.bootstrap.application import Application
-from app.domain.answer import Answer
 from app.domain.errors import StorageError
-from app.domain.indexed_book import BookManifest
+from app.services.budget import Budget
+from app.services.ports import BookStore
 from app.services.recording import Recording
-from app.services.resilience import BREAKER_STATES, CircuitBreaker
+from app.services.resilience import BREAKER_STATES
 
 PATH = "/metrics"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0)
@@ -50,9 +50,8 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         space, registry = "textbook_rag", self.registry
         counter = partial(Counter, namespace=space, registry=registry)
+        gauge = partial(Gauge, namespace=space, registry=registry)
         seconds = partial(Histogram, namespace=space, registry=registry, buckets=_SECONDS)
-        self._new_gauge = partial(Gauge, namespace=space, registry=registry)
-        self._gauges: dict[str, Gauge] = {}
         self._requests = counter("requests", "Requests.", ("route", "status"))
         self._request_seconds = seconds("request_seconds", "Time of a request.", ("route",))
         self._stage_seconds = seconds("stage_seconds", "Time of a stage.", ("stage",))
@@ -63,12 +62,19 @@ class Metrics:
         self._units = counter("billed_units", "What providers billed.", ("kind",))
         self._usd = counter("cost_usd", "Cost of requests in US dollars.")
         self._caches = counter("cache_lookups", "Look-ups of caches.", ("cache", "result"))
-        self._gauge("info", "The program.", version=metadata.version("textbook-rag")).set(1)
-
-    def _gauge(self, name: str, text: str, **labels: str) -> Gauge:
-        if name not in self._gauges:
-            self._gauges[name] = self._new_gauge(name, text, tuple(labels))
-        return self._gauges[name].labels(**labels) if labels else self._gauges[name]
+        gauge("info", "The program.", ("version",)).labels(metadata.version("textbook-rag")).set(1)
+        self._open = gauge("open", "Answers being sent, and searches under way.", ("what",))
+        self._breaker = gauge(
+            "breaker", "1 for the state of a provider's circuit breaker.", ("provider", "state")
+        )
+        self._index_up = gauge("index_up", "1 if the index can be read.")
+        self._damaged = gauge("books_damaged", "Damaged books.")
+        self._generation = gauge("index_generation", "Generation of a book's index.", ("book",))
+        self._age = gauge("index_age_seconds", "Time since a book's index was written.", ("book",))
+        self._chunks = gauge("chunks", "Chunks of a book.", ("book",))
+        self._spent = gauge("spent_usd", "US dollars spent in this period of UTC.", ("period",))
+        self._budget = gauge("budget_usd", "Ceiling in US dollars for this period.", ("period",))
+        self._disk = gauge("disk_free_bytes", "Free bytes of the disk with RAG_HOME.")
 
     @contextmanager
     def run(self) -> Iterator[None]:
@@ -97,53 +103,45 @@ class Metrics:
             self._units.labels(kind).inc(max(0, getattr(record.units, kind)))
         self._usd.inc(max(0.0, record.usd))
         if record.answer is not None:
-            self._count_answer(record.answer)
+            self._answers.labels(record.answer.mode, record.answer.confidence).inc()
+            for step in {_kind(one) for one in record.answer.degraded}:
+                self._degraded.labels(step).inc()
 
-    def _count_answer(self, answer: Answer) -> None:
-        self._answers.labels(answer.mode, answer.confidence).inc()
-        for step in {_kind(one) for one in answer.degraded}:
-            self._degraded.labels(step).inc()
-
-    def set_open(self, capacity: Capacity) -> None:
-        answers, searches = capacity.answers.held, capacity.searches.held
-        self._gauge("answers_open", "Answers being sent, streamed or not.").set(answers)
-        self._gauge("searches_open", "Searches under way.").set(searches)
-
-    def set_breakers(self, breakers: Mapping[str, CircuitBreaker]) -> None:
-        for name, breaker in breakers.items():
+    async def look(self, rag: Application, capacity: Capacity) -> None:
+        """Set the gauges."""
+        self._open.labels("answers").set(capacity.answers.held)
+        self._open.labels("searches").set(capacity.searches.held)
+        for name, breaker in rag.breakers.items():
             for state in BREAKER_STATES:
-                text = "1 for the state of a provider's circuit breaker."
-                gauge = self._gauge("breaker", text, provider=name, state=state)
-                gauge.set(breaker.state == state)
+                self._breaker.labels(name, state).set(breaker.state == state)
+        await self._look_at_index(rag.index)
+        if rag.breakers:
+            await self._look_at_money(rag.budget)
+        self._disk.set((await rag.disk()).free)
 
-    def set_index(self, books: Sequence[BookManifest] | None, damaged: int) -> None:
-        """`books` is None if the index cannot be read."""
-        up = self._gauge("index_up", "1 if the index can be read.")
-        up.set(books is not None)
-        self._gauge("books_damaged", "Damaged books.").set(damaged)
-        for gauge in map(self._gauges.get, ("index_generation", "index_age_seconds", "chunks")):
-            if gauge is not None:
-                gauge.clear()  # also removes the values of removed books
-        for one in books or ():
-            age = time.time() - datetime.fromisoformat(one.created_at).timestamp()
-            text = "Generation of a book's index."
-            self._gauge("index_generation", text, book=one.book).set(one.generation)
-            text = "Time since a book's index was written."
-            self._gauge("index_age_seconds", text, book=one.book).set(age)
-            self._gauge("chunks", "Chunks of a book.", book=one.book).set(one.chunks)
+    async def _look_at_index(self, index: BookStore) -> None:
+        for gauge in (self._generation, self._age, self._chunks):
+            gauge.clear()  # removes the values of removed books
+        try:
+            books, damaged = (await index.books()).named(), await index.damaged()
+        except StorageError:
+            self._index_up.set(0)
+            return
+        self._index_up.set(1)
+        self._damaged.set(len(damaged))
+        for one in books:
+            written = datetime.fromisoformat(one.created_at).timestamp()
+            self._generation.labels(one.book).set(one.generation)
+            self._age.labels(one.book).set(time.time() - written)
+            self._chunks.labels(one.book).set(one.chunks)
 
-    def set_money(self, spent: Mapping[str, float], ceilings: Mapping[str, float | None]) -> None:
-        """Set US dollars by period, "day" and "month", for all processes including ingests."""
-        for period, usd in spent.items():
-            text = "US dollars spent in this period of UTC."
-            self._gauge("spent_usd", text, period=period).set(usd)
-        for period, ceiling in ceilings.items():
-            if ceiling is not None:
-                text = "Ceiling in US dollars for this period of UTC."
-                self._gauge("budget_usd", text, period=period).set(ceiling)
-
-    def set_disk(self, free: int) -> None:
-        self._gauge("disk_free_bytes", "Free bytes of the disk with RAG_HOME.").set(free)
+    async def _look_at_money(self, budget: Budget) -> None:
+        with suppress(StorageError):  # without the file, the gauges keep their last values
+            spent = await budget.spent()
+            for period in ("day", "month"):
+                self._spent.labels(period).set(getattr(spent, period))
+                if (ceiling := getattr(budget, period)) is not None:
+                    self._budget.labels(period).set(ceiling)
 
 
 def _kind(step: str) -> str:
@@ -177,23 +175,10 @@ router = APIRouter()
     responses=problems(401, 403, 503),
     dependencies=[Depends(require_operator)],
 )
-async def metrics(request: Request) -> Response:
+async def metrics(request: Request, rag: Rag) -> Response:
     """For this machine, or with a secret key."""
     found: Metrics = request.app.state.metrics
-    rag: Application = request.app.state.application
-    found.set_open(request.app.state.capacity)
-    found.set_breakers(rag.breakers)
-    try:
-        books = await rag.index.books()
-        found.set_index(books.named(), len(await rag.index.damaged()))
-    except StorageError:
-        found.set_index(None, 0)
-    if rag.breakers:
-        with suppress(StorageError):  # without the file, the gauges keep their last values
-            spent = await rag.budget.spent()
-            ceilings = {"day": rag.budget.day, "month": rag.budget.month}
-            found.set_money({"day": spent.day, "month": spent.month}, ceilings)
-    found.set_disk((await rag.disk()).free)
+    await found.look(rag, capacity_of(request))
     registry: Collector = found.registry
     if rag.settings.workers > 1:
         registry = _WithWorkerLabel(found.registry, str(os.getpid()))

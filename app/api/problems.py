@@ -11,10 +11,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -260,7 +261,17 @@ def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, RequestValidationError):
+        _name_known_fields(error, request.scope["route"])
     return error_response(error, request.scope["path"])
+
+
+def _name_known_fields(error: RequestValidationError, route: APIRoute) -> None:
+    """Let the message of an unknown field name those that the route's parameter `body` has."""
+    known = getattr(get_type_hints(route.endpoint).get("body"), "model_fields", {})
+    for one in error.errors():
+        if one["type"] == "extra_forbidden" and len(one["loc"]) == 2:
+            one["msg"] = f"no such field; there are {', '.join(known)}"
 
 
 async def _on_disconnect(_request: Request, _error: Exception) -> Response:

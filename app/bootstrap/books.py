@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from app.adapters.book_settings import read_book_settings
@@ -41,6 +41,9 @@ from app.services.phases import Advance, ignore
 from app.services.ports import Embedder
 from app.settings import Settings
 
+if TYPE_CHECKING:
+    from app.adapters.reading.fetch_site import FetchedSite
+
 
 def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
     """Read a book's folder, or one file. Paragraph ids are hashes: the ledger is not used.
@@ -65,22 +68,19 @@ async def fetched(
     settings: Settings,
     *,
     allow_private: bool,
-    progress: Callable[[int, int, float], None] = lambda *_: None,
-) -> tuple[Path, str]:
-    """Fetch a site's pages into `RAG_HOME`; return their folder and the site's address.
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> FetchedSite:
+    """Fetch a site's pages into `RAG_HOME`.
 
     Pages that an earlier run fetched are asked for only if they have changed. `progress` is called
-    with the numbers of pages done and known and the seconds left. InputError if the address is
-    refused or has no page.
+    with the numbers of pages done and known. InputError if the address is refused or has no page.
     """
     # Only this needs an HTTP client.
     from app.adapters.reading.fetch_site import fetch_site  # noqa: PLC0415
 
     name = sha256(address.rstrip("/").encode()).hexdigest()[:16]
-    found = await fetch_site(
-        address, settings.home / "sites" / name, allow_private=allow_private, progress=progress
-    )
-    return found.folder, found.base_url
+    folder = settings.home / "sites" / name
+    return await fetch_site(address, folder, allow_private=allow_private, progress=progress)
 
 
 def book_at(address: str) -> BookId:
@@ -210,12 +210,12 @@ def _scale(
 
 
 def _split_recursively(
-    count_tokens: Callable[[str], int], text: str, config: RecursiveConfig, language: str
+    count_tokens: Callable[[str], int], text: str, config: RecursiveConfig
 ) -> list[Span]:
     # The import takes 0.2 s, so only this strategy pays for it.
     from app.adapters.langchain_splitters import recursive_splitter  # noqa: PLC0415
 
-    return recursive_splitter(count_tokens)(text, config, language)
+    return recursive_splitter(count_tokens)(text, config)
 
 
 def _linking(tools: ChunkingTools, document: Document) -> ChunkingTools:

@@ -24,7 +24,7 @@ async def built_site(
     folder = Path(location)
     if "://" in location:
         # It may be a preview on the author's machine.
-        folder, _ = await fetched(location, settings, allow_private=True)
+        folder = (await fetched(location, settings, allow_private=True)).folder
     elif not folder.is_dir():
         message = (
             f"{location}: neither a folder nor an http or https URL; give the folder of the built "

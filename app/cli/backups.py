@@ -36,8 +36,7 @@ async def backup(
         raise InputError(message)
     started = time.perf_counter()
     async with backing_up(settings, file) as use_case:
-        with phases() as shown:
-            done = await use_case.run(shown)
+        done = await use_case.run(phases())
     _print_backed_up(file, done, time.perf_counter() - started)
     remark_each("damaged", done.faults)
     return 1 if done.faults else 0
@@ -70,8 +69,8 @@ async def restore(
         if replaced and not yes and not _may_replace(replaced):
             remark("nothing restored")
             return 1
-        with phases() as shown:
-            done = await use_case.run(chosen, () if books else use_case.backup.state, shown)
+        state = () if books else use_case.backup.state
+        done = await use_case.run(chosen, state, phases())
     _print_restored(done, settings)
     return 0
 

@@ -42,7 +42,6 @@ _COLUMNS: Mapping[Measure, Mapping[str, Sequence[str]]] = {
         "gold cited": ("cited_gold",),
         "p50 ms": ("p50_ms",),
     },
-    Measure.ANSWERABILITY: {"answerability": ("answerability",)},
 }
 """Heads of the table's columns, each with the metrics of which it shows the first that applies."""
 
@@ -55,9 +54,8 @@ def report_lines(found: Evaluation) -> Iterator[str]:
         columns |= {name: (name,) for name in (f"recall@{k}", f"hit@{k}")}
     yield markdown_table(["kind", "n", *columns], _rows(found.results, [*columns.values()]))
     curve = found.refusal()
-    if curve and found.request.of is Measure.ANSWERABILITY:
-        yield from ("", _threshold_table(curve), "", f"AUROC {curve.auroc:.3f}")
     if curve:
+        yield f"\nanswerability: AUROC {curve.auroc:.3f}"
         yield from _suggestions(curve, found.policy)
 
 
@@ -70,17 +68,6 @@ def _rows(results: Sequence[Measured], columns: Sequence[Sequence[str]]) -> Iter
             means = summary(rows)
             cells = (next((means[one] for one in names if one in means), None) for names in columns)
             yield [name, str(len(rows)), *("-" if one is None else figure(one) for one in cells)]
-
-
-def _threshold_table(curve: RefusalCurve) -> str:
-    head = ["below the threshold", "answerable", "unanswerable"]
-    return markdown_table(
-        head,
-        [
-            [f"{one.threshold:.2f}", f"{one.answerable_refused:.1%}", f"{one.recall:.1%}"]
-            for one in curve.curve
-        ],
-    )
 
 
 def _setting(policy: RefusalPolicy) -> str:

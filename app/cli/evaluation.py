@@ -41,19 +41,18 @@ async def evaluate(
         int | None, Option(min=1, max=100, help="Chunks to retrieve (5; for answers 8).")
     ] = None,
     helpful: Annotated[bool, Option("--helpful", help="Measure answers and refusals.")] = False,
-    calibrate: Annotated[bool, Option("--calibrate", help="Measure thresholds alone.")] = False,
     compare: Annotated[
         Path | None, Option(metavar="BEFORE.json", help="An earlier output of --json.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure retrieval, answers or answerability on questions with known answers.
+    """Measure retrieval or answers on questions with known answers.
 
     A search is measured as readers get it: with the models that the settings name. --helpful
-    measures the content, citations and refusals of answers, --calibrate the scores by which
-    questions are refused, without answers. --compare adds the differences, with their intervals.
+    measures the content, citations and refusals of answers, --compare adds the differences to an
+    earlier measurement, with their intervals.
     """
-    of = _measure(helpful=helpful, calibrate=calibrate)
+    of = Measure.HELPFUL if helpful else Measure.RETRIEVAL
     request = EvaluationRequest(book=book, k=k or 0, of=of)
     before = read_measurement(compare) if compare else None
     asked = _questions_on(book, questions)
@@ -68,11 +67,8 @@ async def evaluate(
         }
         if before:
             require_same(before, run, [one.id for one in asked], f"{compare} and this measurement")
-        with phases() as shown, shown.phase("ask", len(asked), "questions") as advance:
+        with phases().phase("ask", len(asked), "questions") as advance:
             found = await app.evaluate.run(asked, request, advance)
-    if request.of is Measure.ANSWERABILITY and found.refusal() is None:
-        message = f"{questions}: calibration needs answerable and unanswerable questions"
-        raise InputError(message)
     _warn_of(found.missing)
     measured = measurement_json(found, run)
     differences = differences_of(before, measured) if before else {}
@@ -83,15 +79,6 @@ async def evaluate(
         _print(found)
         if before:
             print(f"\n{differences_table(differences)}")
-
-
-def _measure(*, helpful: bool, calibrate: bool) -> Measure:
-    if helpful and calibrate:
-        message = "eval: give --helpful or --calibrate, not both"
-        raise InputError(message)
-    if helpful:
-        return Measure.HELPFUL
-    return Measure.ANSWERABILITY if calibrate else Measure.RETRIEVAL
 
 
 def _questions_on(book: BookId | None, path: Path) -> Sequence[Question]:

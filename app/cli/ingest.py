@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
@@ -16,16 +15,15 @@ from app.bootstrap.uploads import import_ledger
 from app.cli.options import Json, OneBook, Site, Source, Strategy
 from app.cli.output import duration, print_json, remark_each
 from app.cli.printing import remark
-from app.cli.progress import JsonProgress, errors_as_json, phases
+from app.cli.progress import errors_as_json, phases
 from app.cli.reading import source_request
 from app.cli.running import command, group, open_application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.edition import ONLY, Edition
-from app.domain.errors import InputError
+from app.domain.errors import InputError, StorageError
 from app.domain.urls import checked_base_url
 from app.services.ingest import IngestReport, IngestRequest
-from app.services.phases import Phases
 from app.services.ports import BookStore
 from app.settings import Settings
 
@@ -53,7 +51,7 @@ async def ingest(
     base_url: Annotated[
         str, Option(parser=checked_base_url, metavar="URL", help="Where the site is served.")
     ] = "",
-    strategy: Strategy = "",
+    strategy: Strategy = None,
     exclude_kinds: Annotated[
         frozenset[BlockKind] | None,
         Option(parser=kinds, metavar="KIND,...", help="Leave out these blocks, such as exercise."),
@@ -79,6 +77,8 @@ async def ingest(
 
     With --json, where stderr is no terminal, progress and a final error are JSON lines on stderr.
     """
+    if not dry_run:
+        make_home(settings.home)
     request = await source_request(settings, source, allow_private=allow_private)
     request = replace(
         request,
@@ -97,11 +97,8 @@ async def ingest(
         raise InputError(message)
     if ledger and book and not dry_run:
         await import_ledger(settings, book, ledger)
-    if json and not sys.stderr.isatty():
-        with errors_as_json():
-            reports = await _ingest(settings, request, lambda: nullcontext(Phases(JsonProgress())))
-    else:
-        reports = await _ingest(settings, request, phases)
+    with errors_as_json() if json else nullcontext():
+        reports = await _ingest(settings, request, as_json=json)
     if json:
         print_json(_report_json(reports))
     else:
@@ -116,10 +113,17 @@ def _edition(book: BookId | None) -> Edition:
     return Edition.named(book.version, book.locale)
 
 
+def make_home(home: Path) -> None:
+    """Make the folder of local state. Raises StorageError, before a book is read."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"{home}: {error.strerror or error}: give another folder as RAG_HOME"
+        raise StorageError(message) from error
+
+
 async def _ingest(
-    settings: Settings,
-    request: IngestRequest,
-    progress: Callable[[], AbstractContextManager[Phases]],
+    settings: Settings, request: IngestRequest, *, as_json: bool
 ) -> list[IngestReport]:
     """Ingest all editions of the folder, or the one that is asked for; the default one first."""
     requests = requests_by_edition(request)
@@ -129,8 +133,7 @@ async def _ingest(
             remark(line)
         remark(f"embedder: {app.embedder.space}, {app.embedder.dimension} dimensions")
         for one in requests:
-            with progress() as shown:
-                reports.append(await app.ingest.run(one, shown))
+            reports.append(await app.ingest.run(one, phases(as_json=as_json)))
             _remark_on(reports[-1])
         if not request.dry_run and request.edition == ONLY:
             await _remove_other_editions(app.index, [BookId(one.book) for one in reports])

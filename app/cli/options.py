@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 from typer import Argument, Option
 
 from app.domain.book_id import BookId
+from app.domain.chunking.config import StrategyName
 from app.domain.document import Site as SiteName
 
 Json: TypeAlias = Annotated[bool, Option("--json", help="Print JSON on stdout.")]
@@ -35,7 +36,7 @@ Source: TypeAlias = Annotated[
     ),
 ]
 Strategy: TypeAlias = Annotated[
-    str, Option("--strategy", metavar="NAME", help="Chunking strategy (structure).")
+    StrategyName | None, Option("--strategy", help="Chunking strategy (structure).")
 ]
 Port: TypeAlias = Annotated[
     int | None, Option("--port", min=1, max=65_535, help="Port to listen on (RAG_PORT).")

@@ -20,7 +20,7 @@ from app.bootstrap.books import (
     strategy_of,
 )
 from app.cli.options import Json, Site, Source, Strategy
-from app.cli.output import duration, print_json, remark_each
+from app.cli.output import print_json, remark_each
 from app.cli.printing import remark
 from app.cli.running import command, group, open_application
 from app.domain.chunking.chunk import Chunk
@@ -40,28 +40,30 @@ async def source_request(
     settings: Settings, source: str, *, allow_private: bool = False
 ) -> IngestRequest:
     """Return a request for a folder or file, or for a site, whose pages are fetched first."""
-    folder, book, base_url = Path(source), None, ""
-    if "://" in source:
-        book = book_at(source)
-        folder, base_url = await fetched(
-            source, settings, allow_private=allow_private, progress=_said_from_time_to_time()
-        )
+    if "://" not in source:
+        folder = Path(source)
+        return IngestRequest(folder=folder, strategy=strategy_of(folder))
+    site = await fetched(
+        source, settings, allow_private=allow_private, progress=_said_from_time_to_time()
+    )
+    for reason, urls in site.left_out.items():
+        remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
     return IngestRequest(
-        folder=folder,
-        book=book,
-        base_url=base_url,
-        strategy=strategy_of(folder),
+        folder=site.folder,
+        book=book_at(source),
+        base_url=site.base_url,
+        strategy=strategy_of(site.folder),
     )
 
 
-def _said_from_time_to_time() -> Callable[[int, int, float], None]:
+def _said_from_time_to_time() -> Callable[[int, int], None]:
     said = monotonic()
 
-    def say(done: int, known: int, seconds_left: float) -> None:
+    def say(done: int, known: int) -> None:
         nonlocal said
         if monotonic() - said >= _SAID_EVERY:
             said = monotonic()
-            remark(f"fetched {done:,} of {known:,} pages, about {duration(seconds_left)} left")
+            remark(f"fetched {done:,} of {known:,} pages")
 
     return say
 
@@ -103,7 +105,7 @@ async def chunks(
     settings: Settings,
     source: Source,
     site: Site = None,
-    strategy: Strategy = "",
+    strategy: Strategy = None,
     report: Annotated[bool, Option("--report", help="Sizes and broken blocks instead.")] = False,
     json: Json = False,
 ) -> None:

@@ -77,8 +77,7 @@ async def demo(
     settings = _on(port, settings).model_copy(update={"workers": 1})
     with nullcontext() if no_serve else _listener(settings) as listener:
         async with open_application(settings) as app:
-            with phases() as shown:
-                report = await app.ingest.run(sample_request(), shown)
+            report = await app.ingest.run(sample_request(), phases())
         remark(f"{report.book}: {report.chunks} chunks, {report.embedded} embedded now")
         if listener:
             await _serve(settings, listener)
@@ -114,7 +113,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         )
         unreadable = (await rag.unreadable_stores()).values()
         for line in (*unreadable, *await storage_warnings(settings, rag.index)):
-            _log.warning("serve.storage", extra={"reason": line, "once_a_second": False})
+            _log.warning("serve.storage", extra={"reason": line})
         fault = await rag.model_fault()
         if fault:
             # Until the model is available, answers are extractive.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
@@ -18,14 +18,11 @@ _GLOSSARY = re.compile(
     r"\b(?:glossar|glosar|glossaire|key terms|vocabulary)|术语|術語|用語", re.IGNORECASE
 )
 """In the heading above the entries of a book's glossary."""
-_WORD = re.compile(r"\w+(?:[-\u2010\u2011]\w+)*")
-_BETWEEN_WORDS = re.compile(r"\s+")
+_WORD = re.compile(r"[-.@#$%&+~^]*\w+(?:[-\u2010\u2011]\w+)*[+#]*")
+"""A word with the signs around it: `--lib`, `.gitignore`, `C++`."""
 _AFTER_TERM = re.compile(r"\s*(?:(?::|[.;,\u2013\u2014-]+(?=\s))\s*)?")
-_SIGNS = re.compile(r"(?P<before>[-.@#$%&/+!~^]*).*?(?P<after>[+#!]*)", re.DOTALL)
 
 _Words: TypeAlias = tuple[str, ...]
-_SignedWords: TypeAlias = tuple[str, _Words, str]
-"""(signs before, folded words, signs after): "C++" is ("", ("c",), "++")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +32,6 @@ class GlossaryTerm:
     paragraph_id: str
     url: str
     """Deep link to the entry."""
-
-
-_NamedEntry: TypeAlias = tuple[str, GlossaryTerm]
-"""(a form of the term, its entry)."""
-_SignVariants: TypeAlias = dict[tuple[int, int], dict[tuple[str, str], _NamedEntry]]
-"""Terms with equal words: numbers of signs before and after them -> these signs -> entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,28 +93,26 @@ class TermFinder:
     all capitals: "IT" does not match "it". Signs around a term are part of it: "C++" is not "C".
     """
 
-    _by_words: Mapping[_Words, _SignVariants] = field(repr=False)
+    _terms: Mapping[_Words, tuple[str, GlossaryTerm]] = field(repr=False)
+    """Folded words -> a form of the term, and its entry."""
     _lengths: Mapping[str, Sequence[int]] = field(repr=False)
     """First word -> word counts of the terms that begin with it, descending."""
 
     @classmethod
     def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
         """Index the terms. The first entry of a form wins; an exact form wins over a plural."""
-        found: dict[_Words, _SignVariants] = {}
+        found: dict[_Words, tuple[str, GlossaryTerm]] = {}
         named = list(_named_forms(terms))
-        for numbers in (_unchanged, other_numbers):
-            for name, entry in named:
-                for before, words, after in _variants(name, numbers):
-                    variants = found.setdefault(words, {})
-                    of_size = variants.setdefault((len(before), len(after)), {})
-                    of_size.setdefault((before, after), (name, entry))
+        for name, entry in named:
+            found.setdefault(tuple(_folded(name)), (name, entry))
+        for name, entry in named:
+            *before, last = _folded(name)
+            for form in other_numbers(last):
+                found.setdefault((*before, form), (name, entry))
         lengths: dict[str, set[int]] = {}
         for words in found:
             lengths.setdefault(words[0], set()).add(len(words))
-        return cls(
-            {words: _most_signs_first(variants) for words, variants in found.items()},
-            {first: sorted(counts, reverse=True) for first, counts in lengths.items()},
-        )
+        return cls(found, {first: sorted(held, reverse=True) for first, held in lengths.items()})
 
     def find(self, passages: Iterable[Passage]) -> list[TermOnPage]:
         """Return the terms in the passages' texts in order of first occurrence.
@@ -146,57 +135,29 @@ class TermFinder:
         while at < len(words):
             length = 1
             for count in self._lengths.get(folded[at], ()):
+                name, entry = self._terms.get(tuple(folded[at : at + count]), ("", None))
                 stretch = words[at : at + count]
-                signed = self._by_words.get(tuple(folded[at : at + count]))
-                if signed is None or len(stretch) < count or not _are_adjacent(text, stretch):
-                    continue
-                named = _entry_at(signed, text, stretch[0].start(), stretch[-1].end())
-                if named:
-                    yield named
+                form = text[stretch[0].start() : stretch[-1].end()]
+                said = name in form or not name.isupper()
+                if entry and said and _are_adjacent(text, stretch):
+                    yield entry, form
                     length = count
                     break
             at += length
 
 
-def _most_signs_first(variants: _SignVariants) -> _SignVariants:
-    return dict(sorted(variants.items(), key=lambda item: -sum(item[0])))
+def _folded(term: str) -> list[str]:
+    return [word[0].casefold() for word in _WORD.finditer(term)]
 
 
-def _entry_at(
-    variants: _SignVariants, text: str, start: int, end: int
-) -> tuple[GlossaryTerm, str] | None:
-    """Return the entry of the words `text[start:end]` with most matching signs, and its form."""
-    for (before, after), named in variants.items():
-        form = text[max(0, start - before) : end + after]
-        name, entry = named.get((form[:before], form[len(form) - after :]), ("", None))
-        if entry and (name in form or not name.isupper()):
-            return entry, form
-    return None
-
-
-def _named_forms(terms: Iterable[GlossaryTerm]) -> Iterator[_NamedEntry]:
+def _named_forms(terms: Iterable[GlossaryTerm]) -> Iterator[tuple[str, GlossaryTerm]]:
     for entry in terms:
         for name in term_forms(entry.term):
-            if len(name) > 1 or name == entry.term:  # the S of "entropy (S)" would match anywhere
+            # The S of "entropy (S)" would match anywhere.
+            if (len(name) > 1 or name == entry.term) and _WORD.search(name):
                 yield name, entry
 
 
 def _are_adjacent(text: str, words: Sequence[re.Match[str]]) -> bool:
     """Whether only blanks are between the words."""
-    return all(
-        _BETWEEN_WORDS.fullmatch(text, one.end(), other.start()) for one, other in pairwise(words)
-    )
-
-
-def _unchanged(word: str) -> Collection[str]:
-    return (word,)
-
-
-def _variants(term: str, numbers: Callable[[str], Collection[str]]) -> Iterator[_SignedWords]:
-    words = [word[0].casefold() for word in _WORD.finditer(term)]
-    signs = _SIGNS.fullmatch(term)
-    if not words or not signs:
-        return
-    *before, last = words
-    for form in numbers(last):
-        yield signs["before"], (*before, form), signs["after"]
+    return all(text[one.end() : other.start()].isspace() for one, other in pairwise(words))

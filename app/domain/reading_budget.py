@@ -34,8 +34,6 @@ class ReadingBudget:
     """Additional tokens for each character."""
     settings: int = 1_000_000
     """Bytes of a settings file: `mkdocs.yml`, `book.toml`, `rag.toml`."""
-    nodes: int = 100_000
-    """Nodes of a YAML text, with aliases and merges expanded."""
     brackets: int = 1_000_000
     """Lists and objects in a notebook's JSON, counted by their opening brackets."""
     keys: int = 100

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import accumulate, chain
 from math import inf
 
-from app.domain.answer import Source
+from app.domain.answer import Answer, AnswerMode, Source
 from app.domain.answering.chapter_answers import (
     asked_terms,
     first_sentences,
@@ -33,7 +33,7 @@ from app.domain.answering.notices import (
     in_language,
 )
 from app.domain.answering.part_requests import Here, Intent, IntentKind
-from app.domain.answering.question_analysis import QuestionAnalysis, analyse
+from app.domain.answering.question_analysis import analyse
 from app.domain.answering.request import AskRequest, PageLocation
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
@@ -58,15 +58,6 @@ _LISTED = 40
 """Limit on the chapters named in a clarifying question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clarification:
-    """A clarifying question: the book has no such chapter or exercise, or several."""
-
-    text: str
-    sources: tuple[Source, ...] = ()
-    """The chapters of the book, each with its first page."""
-
-
 @dataclass(slots=True)
 class ConsultChapters:
     """The use case. A book's chapters are read once for each generation."""
@@ -82,8 +73,8 @@ class ConsultChapters:
 
     async def read(
         self, intent: Intent, request: AskRequest, scope: BookScope
-    ) -> Consultation | Clarification | AskRequest | None:
-        """Return a context, a clarification, or another request to answer instead.
+    ) -> Consultation | Answer | AskRequest | None:
+        """Return a context, a clarifying question, or another request to answer instead.
 
         An exercise becomes a request with its own text. None if the request is an ordinary
         question.
@@ -94,9 +85,10 @@ class ConsultChapters:
         books = scope.books.only((page.book,) if page else ()).named()
         contents = [_within(await self._chapters_of(one), scope.filter) for one in books]
         every = list(chain.from_iterable(contents))
-        found = self._named(intent, every, page)
-        if not found and isinstance(intent.chapter, str):
-            return None
+        if isinstance(intent.chapter, Here):
+            found = _at_page(page, intent.chapter, every)
+        else:
+            found = [one for one in every if one.number == intent.chapter]
         if len({one.book for one in found or every}) > 1:
             return _clarify(WHICH_BOOK, intent, [one.title for one in books])
         if intent.kind is IntentKind.EXERCISE:
@@ -111,51 +103,23 @@ class ConsultChapters:
 
         return await self._contents.get(manifest, make)
 
-    def _named(
-        self, intent: Intent, chapters: Sequence[Chapter], page: PageLocation | None
-    ) -> list[Chapter]:
-        """Return the chapters that the request may refer to."""
-        match intent.chapter:
-            case Here() as here:
-                return _at_page(page, here, chapters)
-            case str(topic):
-                return self._with_topic(topic, chapters)
-            case number:
-                return [one for one in chapters if one.number == number]
-
-    def _with_topic(self, topic: str, chapters: Sequence[Chapter]) -> list[Chapter]:
-        """Return the chapter, else the page, with the shortest title that has the topic's terms."""
-        terms = self.consult.retrieve.analysis.lexical.terms
-        pages = [page_of(one, file) for one in chapters for file in one.files]
-        for candidates in (chapters, pages):
-            found = [
-                one
-                for one in candidates
-                if (asked := terms(topic, one.language)) and asked <= terms(one.title, one.language)
-            ]
-            if found:
-                return [min(found, key=lambda one: len(one.title))]
-        return []
-
     async def _exercise(
         self, intent: Intent, request: AskRequest, found: Sequence[Chapter], scope: BookScope
-    ) -> Clarification | AskRequest:
+    ) -> Answer | AskRequest:
         for chapter in found:
-            passages, _ = await self._text(chapter)
+            passages = context_of(await self._chunks(chapter), self.count_tokens)
             if exercise := exercise_numbered(passages, chapter.number or 0, intent.exercise):
-                return replace(
-                    request,
-                    question=exercise.text,
-                    filter=replace(scope.filter, books=(chapter.book,)),
-                    exercise=exercise.paragraph_id,
-                )
+                within = replace(scope.filter, books=(chapter.book,))
+                task = exercise.paragraph_id
+                return replace(request, question=exercise.text, filter=within, exercise=task)
         return _clarify(NO_EXERCISES, intent)
 
     async def _of_chapter(
         self, chapter: Chapter, intent: Intent, request: AskRequest, scope: BookScope
-    ) -> Consultation | Clarification | None:
+    ) -> Consultation | Answer | None:
         """Return a context with the chapter's summary or a quiz as its prepared answer."""
-        passages, chunks = await self._text(chapter)
+        chunks = await self._chunks(chapter)
+        passages = context_of(chunks, self.count_tokens)
         quiz = intent.kind is IntentKind.QUIZ
         if quiz:
             context, prepared = await self._quiz(chapter, passages, intent.language, scope)
@@ -165,12 +129,15 @@ class ConsultChapters:
             return _clarify(NO_EXERCISES, intent) if quiz else None
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
+        said, language = tuple(words(request.question)), chapter.language
+        terms = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
+        text = SearchText(request.question, said)
         return Consultation(
             request,
             scope,
             RetrievalResult(hits),
             hits[:FOLLOWED_UP],
-            self._analysis(request.question, chapter.language),
+            analyse(request.question, text, request.question, language, said, terms, {}),
             score=1.0,
             context=context,
             prepared=prepared,
@@ -181,9 +148,12 @@ class ConsultChapters:
         self, passages: Sequence[ContextPassage], language: str
     ) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
         """Return the chapter's own summary, else an outline."""
-        own = [self._budgeted(one) for one in summary_sections(passages)]
-        taken = leading if own else first_sentences
-        context, excerpts = taken(own or outline(passages), self.split_sentences, language)
+        if own := [self._budgeted(one) for one in summary_sections(passages)]:
+            context, excerpts = [*chain.from_iterable(own)], leading(own)
+        else:
+            sections = outline(passages)
+            context = [*chain.from_iterable(sections)]
+            excerpts = first_sentences(sections, self.split_sentences, language)
         return context, quoted(excerpts, context)
 
     async def _quiz(
@@ -197,12 +167,7 @@ class ConsultChapters:
         if context := exercises(passages)[:QUIZ_QUESTIONS]:
             return context, quoted(whole_blocks(context), context)
         entries = await self._terms(chapter, scope.books[chapter.book])
-        return asked_terms(entries, in_language(WHAT_IS, language))
-
-    def _analysis(self, question: str, language: str) -> QuestionAnalysis:
-        terms = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
-        said = tuple(words(question))
-        return analyse(question, SearchText(question, said), question, language, said, terms, {})
+        return entries, asked_terms(entries, in_language(WHAT_IS, language))
 
     async def _terms(self, chapter: Chapter, manifest: BookManifest) -> list[ContextPassage]:
         """Return the glossary entries of the first terms that the chapter uses."""
@@ -211,16 +176,13 @@ class ConsultChapters:
             terms = await self.glossary.in_book(page_key(page.deep_link_url), manifest)
             ids |= dict.fromkeys(one.entry.paragraph_id for one in terms or ())
         used = tuple(ids)[:QUIZ_QUESTIONS]
-        if not used:
-            return []
         wanted = SearchFilter(books=(chapter.book,), paragraph_ids=used)
-        held = context_of(await self.index.matching(wanted), self.count_tokens)
+        held = context_of(await self.index.matching(wanted) if used else (), self.count_tokens)
         return [one for one in held if one.passage.paragraph_id in used]
 
-    async def _text(self, chapter: Chapter) -> tuple[list[ContextPassage], list[Chunk]]:
+    async def _chunks(self, chapter: Chapter) -> list[Chunk]:
         files = SearchFilter(books=(chapter.book,), files=chapter.files)
-        chunks = await self.index.matching(files)
-        return context_of(chunks, self.count_tokens), chunks
+        return await self.index.matching(files)
 
     def _budgeted(self, section: Sequence[ContextPassage]) -> list[ContextPassage]:
         """Return the blocks at the start of a section that fit the token budget; at least one."""
@@ -247,15 +209,12 @@ def _allowed(pages: Iterable[Chunk], scope: SearchFilter) -> Iterator[Chunk]:
     last = inf if scope.max_position is None else scope.max_position
     for page in pages:
         of_scope = not scope.files or page.file in scope.files
-        if (
-            of_scope
-            and page.chapter in (scope.chapters or (page.chapter,))
-            and page.position <= last
-        ):
+        of_chapters = page.chapter in (scope.chapters or (page.chapter,))
+        if of_scope and of_chapters and page.position <= last:
             yield page
 
 
-def _ask_which(intent: Intent, chapters: Sequence[Chapter]) -> Clarification:
+def _ask_which(intent: Intent, chapters: Sequence[Chapter]) -> Answer:
     """Ask which of these chapters is meant; those without a number only if none has one."""
     numbered = [one for one in chapters if one.number is not None] or chapters
     listed = numbered[:_LISTED]
@@ -273,5 +232,7 @@ def _clarify(
     intent: Intent,
     choices: Sequence[str] = (),
     sources: tuple[Source, ...] = (),
-) -> Clarification:
-    return Clarification(in_language(question, intent.language).format("; ".join(choices)), sources)
+) -> Answer:
+    """Return a clarifying question: the book has no such chapter or exercise, or several."""
+    text = in_language(question, intent.language).format("; ".join(choices))
+    return Answer(answer=text, mode=AnswerMode.CLARIFICATION, sources=sources)

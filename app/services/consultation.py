@@ -65,18 +65,19 @@ class Consultation:
         return not self.context
 
     @property
+    def selected(self) -> str:
+        """The text that the reader has selected, unless it alone is asked about."""
+        request = self.request
+        known = request.selection if request.scope is not Scope.SELECTION else None
+        return known.text if known else ""
+
+    @property
     def generation(self) -> GenerationRequest:
+        """What a model writes the answer from."""
         request, selection = self.request, self.request.selection
-        known = selection.text if selection and request.scope is not Scope.SELECTION else ""
-        return GenerationRequest(
-            selection.question_text(request.question) if selection else request.question,
-            request.history,
-            self.context,
-            self.analysis,
-            selected=known,
-            prepared=self.prepared,
-            scored=self.scored,
-        )
+        question = request.question
+        asked = selection.question_text(question) if selection else question
+        return GenerationRequest(asked, request.history, self.context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class ConsultBook:
             with stage("page"):
                 page = await self.places.page(request.page_url, scope.books)
                 so_far = page and request.scope is Scope.SO_FAR
-                end = await self.places.chapter_end(page) if page and so_far else None
+                end = await self.places.chapter_end(page, scope.books) if page and so_far else None
             if page:
                 within = scope.within(narrowed(scope.filter, request.scope, page, end))
                 return replace(within, page=page)

@@ -28,7 +28,6 @@ from app.services.retrieve import Retrieve
 METRICS: Mapping[Measure, Sequence[str]] = {
     Measure.RETRIEVAL: "recall@5 hit@1 hit@5 mrr ndcg@10 precision context_tokens".split(),
     Measure.HELPFUL: ANSWER_METRICS,
-    Measure.ANSWERABILITY: ("answerability",),
 }
 """Metrics of every summary, in this order, even if they apply to no question."""
 
@@ -104,9 +103,6 @@ class Evaluate:
             found = await self._searched(question, request)
             score = await self.answering.answerability(asked) if judging else None
             return replace(found, answerability=score)
-        if request.of is Measure.ANSWERABILITY:
-            score = await self.answering.answerability(asked)
-            return Measured(question, {"answerability": score}, answerability=score)
         read = await self.answering.consult.read(asked)
         return await self._answered(question, asked, read)
 

@@ -11,7 +11,7 @@ from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import SplitSentences
 from app.domain.retrieval.query import Vector
-from app.services.generators import GenerationRequest
+from app.services.consultation import Consultation
 
 
 class ParagraphScorer(Protocol):
@@ -47,11 +47,11 @@ class ExtractAnswer:
     paragraphs: Sequence[ParagraphScorer] = ()
     """The first one that reads the languages scores the paragraphs."""
 
-    async def of(self, request: GenerationRequest) -> ExtractiveAnswer:
+    async def of(self, read: Consultation) -> ExtractiveAnswer:
         """Return the best passages of the context; no claims if none matches the question."""
-        if request.prepared:
-            return request.prepared
-        analysis, context = request.analysis, request.context
+        if read.prepared:
+            return read.prepared
+        analysis, context = read.analysis, read.context
         language = analysis.features.language
         languages = analysis.asked_in, language
         model = next((one for one in self.paragraphs if one.reads(*languages)), None)
@@ -61,19 +61,19 @@ class ExtractAnswer:
         )
         compared = Relevance(given).compared_texts()
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
-        read = await _read(request, model) if model else {}
-        return extract(Relevance(given, read, cosines), read=request.selected)
+        scored = await _scored(read, model) if model else {}
+        return extract(Relevance(given, scored, cosines), read=read.selected)
 
 
-async def _read(request: GenerationRequest, model: ParagraphScorer) -> dict[int, float]:
+async def _scored(read: Consultation, model: ParagraphScorer) -> dict[int, float]:
     """Return position -> relevance of the paragraphs that the model has read.
 
     It reads those of the best hits first.
     """
-    context = request.context
+    context = read.context
     order = sorted(range(len(context)), key=lambda at: -context[at].score)
     passages = [context[at].passage for at in order]
     headed = [(" > ".join(one.heading_path), one.text) for one in passages]
-    scores = await model.scores(request.analysis.compared, headed)
+    scores = await model.scores(read.analysis.compared, headed)
     found = zip(order, scores, strict=True)
     return {at: score for at, score in found if score is not None}

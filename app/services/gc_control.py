@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,8 +34,12 @@ def frozen_heap() -> Iterator[None]:
     """Exclude objects that already exist from collection inside the block, and collect less often.
 
     A server never frees its modules and models; scanning them takes a tenth of a search's time.
+    What their loading freed is given back to the system, about 12 MB.
     """
     before = gc.get_threshold()
+    gc.collect()
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's
+        trim(0)
     gc.set_threshold(_NEW_OBJECTS, *before[1:])
     gc.freeze()
     try:

@@ -6,9 +6,6 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.domain.answer import Confidence
-from app.domain.answering.extractive import ExtractiveAnswer
-from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.generated_text.events import GeneratorEvent
 from app.domain.retrieval.query import ContextPassage, Turn
 
@@ -22,14 +19,6 @@ class GenerationRequest:
     history: Sequence[Turn]
     context: Sequence[ContextPassage]
     """The paragraphs in reading order."""
-    analysis: QuestionAnalysis
-    selected: str = ""
-    """Text that the reader has selected."""
-    prepared: ExtractiveAnswer | None = None
-    """An answer made of parts of the context, such as the solution of an exercise or a chapter's
-    summary. It is used without a model."""
-    scored: Confidence = Confidence.ANSWERED
-    """Confidence by the answerability score alone."""
 
 
 class Generator(Protocol):

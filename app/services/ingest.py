@@ -172,8 +172,9 @@ class IngestBook:
 
     async def _missing(self, chunks: Sequence[Chunk]) -> list[str]:
         """Return the distinct vector keys missing from the cache, in reading order."""
-        keys = [chunk.vector_key for chunk in chunks]
-        return await self.cache.missing(self.embedder.space, self.embedder.dimension, keys)
+        keys = list(dict.fromkeys(chunk.vector_key for chunk in chunks))
+        found = await self.cache.get(self.embedder.space, self.embedder.dimension, keys)
+        return [key for key, vector in zip(keys, found, strict=True) if vector is None]
 
     def _truncation_warnings(self, counts: Sequence[int]) -> list[str]:
         """Warn about texts longer than the model's input limit."""

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from app.domain.book_id import BookId
@@ -154,47 +155,19 @@ class Changes:
 
     added: int = 0
     changed: int = 0
-    """Replaced an old chunk: it shares paragraphs, but has other text or another file."""
+    """New chunks with a paragraph of one that is gone: it has other text or another file."""
     removed: int = 0
+    """Chunks of which the new ones have no paragraph."""
 
 
 def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> Changes:
-    """Compare by chunk id; a new chunk with a paragraph of a removed one replaces it.
-
-    `before` maps the ids of the indexed chunks to their paragraph ids.
-    """
+    """Compare by chunk id. `before` maps the ids of the indexed chunks to their paragraph ids."""
     ids = {chunk.chunk_id for chunk in chunks}
-    gone = {chunk_id: held for chunk_id, held in before.items() if chunk_id not in ids}
-    new = [chunk for chunk in chunks if chunk.chunk_id not in before]
-    replaced = len(_replaced(_holders(gone), new))
-    return Changes(len(new) - replaced, replaced, len(gone) - replaced)
-
-
-def _replaced(holders: Mapping[str, list[str]], new: Sequence[Chunk]) -> set[str]:
-    """Return the removed chunks that new ones replace; each new chunk replaces at most one."""
-    replaced: set[str] = set()
-    for chunk in new:
-        for paragraph in chunk.paragraph_ids:
-            held = holders.get(paragraph, [])
-            while held and held[-1] in replaced:
-                held.pop()
-            if held:
-                replaced.add(held[-1])
-                break
-    return replaced
-
-
-def _holders(chunks: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
-    """Map each paragraph id to the chunks that contain it, those that only repeat it first."""
-    places = [
-        (place, chunk_id, paragraph)
-        for chunk_id, held in chunks.items()
-        for place, paragraph in enumerate(held)
-    ]
-    holders: dict[str, list[str]] = {}
-    for _, chunk_id, paragraph in sorted(places, reverse=True):
-        holders.setdefault(paragraph, []).append(chunk_id)
-    return holders
+    gone = [held for chunk_id, held in before.items() if chunk_id not in ids]
+    new = [chunk.paragraph_ids for chunk in chunks if chunk.chunk_id not in before]
+    added = sum(map({*chain(*gone)}.isdisjoint, new))
+    removed = sum(map({*chain(*new)}.isdisjoint, gone))
+    return Changes(added, len(new) - added, removed)
 
 
 def fingerprint(chunks: Iterable[Chunk], *settings: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from app.domain.answering.exercises import solutions_by_place, task_label
 from app.domain.answering.request import PageLocation
@@ -14,7 +14,10 @@ from app.domain.indexed_book import BookList
 from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
+from app.services.book_cache import BookCache
 from app.services.ports import VectorIndex
+
+_CACHED_BOOKS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,10 @@ class PageLocator:
     """Looks up pages, paragraphs and files in the index. All methods raise StorageError."""
 
     index: VectorIndex
+    _pages: BookCache[list[tuple[int, str]]] = field(
+        default_factory=lambda: BookCache(_CACHED_BOOKS), init=False, compare=False, repr=False
+    )
+    """Position and chapter of each page of a book, in reading order."""
 
     async def page(self, url: str, books: BookList) -> PageLocation | None:
         """Return the location of a page, given by URL or path; None if no book has it."""
@@ -34,13 +41,19 @@ class PageLocator:
                 return PageLocation(one.book, one.file, one.chapter, one.position)
         return None
 
-    async def chapter_end(self, place: PageLocation) -> int | None:
+    async def chapter_end(self, place: PageLocation, books: BookList) -> int | None:
         """Return the last position of the page's chapter; None if it ends with the book.
 
         The chapter ends before the first later page of another chapter, since titles may repeat.
         """
-        following = await self.index.next_chapter(place.book, place.chapter, place.position)
-        return None if following is None else following - 1
+
+        async def make() -> list[tuple[int, str]]:
+            chunks = await self.index.matching(SearchFilter(books=(place.book,)))
+            return sorted({(one.position, one.chapter) for one in chunks})
+
+        pages = await self._pages.get(books[place.book], make)
+        later = (at for at, name in pages if at > place.position and name != place.chapter)
+        return next((at - 1 for at in later), None)
 
     async def chunks_of(self, paragraph_id: str, books: BookList) -> list[Chunk]:
         """Return the chunks that contain a paragraph; empty if no book has it."""

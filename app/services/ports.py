@@ -65,10 +65,6 @@ class EmbeddingCache(Protocol):
         """Return the vectors in the order of `texts`; None for one that is missing."""
         ...
 
-    async def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """Return the distinct texts without an intact cached vector, in order."""
-        ...
-
     async def put(
         self, model: str, dimension: int, texts: Sequence[str], vectors: Sequence[Vector]
     ) -> None: ...
@@ -173,10 +169,6 @@ class VectorIndex(Protocol):
 
         BookNotFound if the filter names a book that is not indexed.
         """
-        ...
-
-    async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        """Return the first later position in another chapter; None if there is none."""
         ...
 
 

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -114,7 +114,7 @@ async def time_limit(
     A `deadline` of the event loop's clock, which `seconds` set, may be given instead.
     """
     if deadline is None and seconds is not None:
-        deadline = _now() + seconds
+        deadline = asyncio.get_running_loop().time() + seconds
     try:
         async with asyncio.timeout_at(deadline) as limit:
             yield limit
@@ -129,24 +129,3 @@ async def in_time(work: Awaitable[T], seconds: float, what: str) -> T:
     """Return the result of `work`. ProviderUnavailable, with `what`, if it takes longer."""
     async with time_limit(seconds, what):
         return await work
-
-
-async def stream_with_deadline(
-    events: AsyncGenerator[T, None], seconds: float, what: str
-) -> AsyncGenerator[T, None]:
-    """Yield the events. ProviderUnavailable if they do not end within `seconds`.
-
-    The time that the consumer takes counts as well.
-    """
-    deadline = _now() + seconds
-    async with aclosing(events):
-        while True:
-            async with time_limit(seconds, what, deadline):
-                event = await anext(events, None)
-            if event is None:
-                return
-            yield event
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()

@@ -81,7 +81,7 @@ class WriteAnswer:
 
     async def _extracted(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
         with stage("generation"):
-            found = await self.extract.of(read.generation)
+            found = await self.extract.of(read)
         if not found.claims:
             for event in refuse(read):
                 yield event
@@ -141,7 +141,7 @@ class WriteAnswer:
             read = replace(read, confidence=Confidence.UNCERTAIN)
         else:
             read = _degraded(read, builder, end)
-        instead = ExtractiveAnswer("", ()) if low else await self.extract.of(read.generation)
+        instead = ExtractiveAnswer("", ()) if low else await self.extract.of(read)
         if instead.claims:
             return [*quoted(instead, read, usage)]
         if outage:

@@ -49,14 +49,6 @@ SAMPLE = DevSet(BookId("sample"), str(ROOT / "app/sample_book"), "sample")
 """The book that is part of the program; its questions are in `tests/data`."""
 
 
-class Silent:
-    def start(self, phase: str, total: int, unit: str) -> None: ...
-
-    def advance(self, phase: str, amount: int) -> None: ...
-
-    def finish(self, phase: str) -> None: ...
-
-
 def dev_sets_parser(description: str | None) -> argparse.ArgumentParser:
     """Return a parser for the folders of the development data and of its index."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
@@ -77,5 +69,5 @@ async def indexed(
             request = IngestRequest(
                 data / one.folder, book=one.book, site=one.site, exclude_kinds=one.exclude
             )
-            await app.ingest.run(request, Phases(Silent()))
+            await app.ingest.run(request, Phases())
         yield app

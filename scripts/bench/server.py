@@ -7,8 +7,8 @@ Writes the synthetic books (`made_up_books.py`) that the server does not have un
 through the adapter's writer, while no graph is built; then has the graphs built, and measures. An
 interrupted run continues where it stopped.
 `--reuse` writes nothing. Each scope is measured with 1, 8 and 32 concurrent readers. Scopes: any
-one book, so that nearly every question is the first about its book and reads its document
-frequencies; one of five books that were asked before; all books:
+one book, so that nearly every question is the first about its book; one of five books that were
+asked before; all books:
 
 - `index`: both searches of a question, 50 hits each, by the adapter;
 - `search`: `Retrieve.search`, k = 8: the question is embedded, chunks are read, the second stage.

@@ -91,51 +91,6 @@ def ask_about_what_is_pointed_at(reader: Reader) -> None:
     expect(page.locator(".tbr-reply").last.locator(".tbr-passage")).to_have_count(2)
 
 
-def hint_then_solution(reader: Reader) -> None:
-    page = reader.page
-    reader.open(reader.site.ranking)
-    reader.ask("Exercise 4.1")
-    reader.shot("exercise")
-    page.get_by_role("button", name="A hint").click()
-    expect(page.locator(".tbr-question")).to_have_count(2)
-    reader.finished()
-    reader.shot("hint")
-    page.get_by_role("button", name="Show the solution").last.click()
-    expect(page.locator(".tbr-question")).to_have_count(3)
-    reader.finished()
-    reader.shot("solution")
-
-
-def quiz(reader: Reader) -> None:
-    page = reader.page
-    reader.open(reader.site.ranking)
-    page.keyboard.press("Control+i")
-    page.get_by_role("tab", name="Quiz").click()
-    reader.shot("before")
-    page.get_by_role("button", name="Quiz me on this page").click()
-    left = page.get_by_text("to go")
-    left.wait_for()
-    reader.shot("question")
-    count = int((left.text_content() or "0").split()[0])
-    for number in range(count):
-        page.get_by_role("button", name="Show the answer").click()
-        page.get_by_role("button", name="I knew it").wait_for()
-        if not number:
-            reader.shot("solution")
-        page.get_by_role("button", name="I knew it").click()
-    expect(page.get_by_text(f"{count} of {count} known at once")).to_be_visible()
-    reader.shot("done")
-
-
-def stay_before_what_comes(reader: Reader) -> None:
-    reader.open(reader.site.why)
-    reader.page.keyboard.press("Control+i")
-    reader.page.get_by_label("Where to look").select_option("Up to here")
-    reader.ask("How is BM25 computed?")
-    expect(reader.page.locator(".tbr-reply a", has_text="BM25")).to_have_count(0)
-    reader.shot("up to here")
-
-
 def glossary(reader: Reader) -> None:
     page = reader.page
     reader.open(reader.site.ranking)
@@ -152,19 +107,6 @@ def glossary(reader: Reader) -> None:
     page.mouse.click(*box)
     expect(page.locator(".tbr-term-card")).to_contain_text("Where it is defined")
     reader.shot("card")
-
-
-def find(reader: Reader) -> None:
-    page = reader.page
-    reader.open(reader.site.ranking)
-    page.keyboard.press("Control+i")
-    page.get_by_role("tab", name="Find").click()
-    page.get_by_label("Search the book").press_sequentially("posting list gaps")
-    page.locator(".tbr-view a.tbr-card").first.wait_for()
-    reader.shot("found")
-    page.locator(".tbr-view a.tbr-card").first.click()
-    reader.landed()
-    reader.shot("landed")
 
 
 def by_keyboard_alone(reader: Reader) -> None:
@@ -201,24 +143,6 @@ def dark_by_the_sites_switch(reader: Reader) -> None:
     page.locator(".tbr-passage .tbr-section").first.click()
     reader.landed()
     reader.shot("landed")
-
-
-def in_windows_of_every_width(reader: Reader) -> None:
-    page = reader.page
-    text = page.locator(f"{reader.site.main} p")
-    widest = "all => Math.max(...all.map(each => each.clientWidth))"
-    for width, height in ((1050, 600), (1280, 800), (1440, 800)):
-        page.set_viewport_size({"width": width, "height": height})
-        reader.open(reader.site.ranking)
-        before = text.evaluate_all(widest)
-        page.mouse.wheel(0, 600)
-        page.keyboard.press("Control+i")
-        panel = page.locator(".tbr-header")
-        panel.get_by_role("button", name="Clear").click(trial=True)
-        panel.get_by_role("button", name="Close").click(trial=True)
-        assert text.evaluate_all(widest) >= min(before, 560), f"narrow text at {width}"
-        reader.shot(f"{width}")
-        panel.get_by_role("button", name="Close").click()
 
 
 def right_to_left(reader: Reader) -> None:
@@ -303,14 +227,9 @@ _ALONE: Sequence[tuple[Callable[[Reader], None], dict[str, Any]]] = (
     (ask_click_back_follow_up, _DESKTOP),
     (ask_about_a_selection, _DESKTOP),
     (ask_about_what_is_pointed_at, _DESKTOP),
-    (hint_then_solution, _DESKTOP),
-    (quiz, _DESKTOP),
-    (stay_before_what_comes, _DESKTOP),
     (glossary, _DESKTOP),
-    (find, _DESKTOP),
     (by_keyboard_alone, _DESKTOP),
     (dark_by_the_sites_switch, _DESKTOP),
-    (in_windows_of_every_width, _DESKTOP),
     (right_to_left, _DESKTOP),
     (on_a_phone, _PHONE),
 )
@@ -355,8 +274,7 @@ def main() -> int:
 
             return tried(run, f"{options.generator}: {name}")
 
-        policy = site.policy.replace("SERVER", options.server)
-        with static_site(options.folder, policy=policy) as address:
+        with static_site(options.folder) as address:
             failed += sum(go(address, journey, size) for journey, size in _ALONE)
         with OpenAIDouble(answering=lambda request: Slowly(quote_sources(request))) as double:
             home = pictures / "home"
@@ -365,8 +283,7 @@ def main() -> int:
             copy = site_for(options.folder, options.server, own.address, pictures / "site")
             own.start()
             try:
-                policy = site.policy.replace("SERVER", own.address)
-                with static_site(copy, policy=policy) as address:
+                with static_site(copy) as address:
                     failed += sum(go(address, journey, _DESKTOP, own) for journey in _WITH_SERVER)
             finally:
                 own.kill()

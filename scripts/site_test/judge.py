@@ -40,28 +40,6 @@ _VERDICT = """
 }
 """
 
-_BY_LINES = """
-async ([first, last, kind, cited]) => {
-  const inside = [...document.querySelectorAll('[data-src]')].filter((each) => {
-    const [from, to] = each.dataset.src.split('-').map(Number);
-    return from >= first && to <= last || from <= first && to >= last;
-  });
-  const whole = inside.filter((each) => {
-    const [from, to] = each.dataset.src.split('-').map(Number);
-    return from <= first && to >= last;
-  });
-  // The smallest element of the whole block, or what it is made of.
-  let right = whole.length
-    ? [whole.reduce((a, b) => (a.contains(b) ? b : a))]
-    : inside;
-  // An admonition's title has no source lines of its own.
-  if (kind === 'admonition') right = right.map((each) => each.closest('.theme-admonition') ?? each);
-  const fits = (each) => right.some((block) => block.contains(each)
-    || each.contains(block) && each.textContent.length < 3 * block.textContent.length + 40);
-  return (VERDICT)(right, cited, fits);
-}
-""".replace("VERDICT", _VERDICT)
-
 _BY_TEXT = """
 async ([text, nth, cited]) => {
   const roots = ['article', 'main', '[role=main]', 'body'];
@@ -89,12 +67,6 @@ async ([text, nth, cited]) => {
   return (VERDICT)(right, cited, fits);
 }
 """.replace("VERDICT", _VERDICT)
-
-
-async def by_lines(page: Page, lines: tuple[int, int], kind: str, cited: str) -> dict[str, Any]:
-    """Check by the source lines that `truth.cjs` added to the page's elements."""
-    judged: dict[str, Any] = await page.evaluate(_BY_LINES, [*lines, kind, cited])
-    return judged
 
 
 async def by_text(page: Page, text: str, nth: int, cited: str) -> dict[str, Any]:

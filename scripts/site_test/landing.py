@@ -3,9 +3,8 @@
     python scripts/site_test/landing.py SITE_FOLDER [BOOK_FOLDER] [--book ID] [--count 400]
 
 SITE_FOLDER is a build; BOOK_FOLDER holds its Markdown, else the build itself is read. The widget is
-put on pages without its tag. The right block is known from the source lines that `truth.cjs` adds
-to elements, if the generator has remark plugins, else (`--by text`, always without BOOK_FOLDER)
-from the block's whole text. Prints a table by kind of block and the misses.
+put on pages without its tag. The right block is known from its whole text. Prints a table by kind
+of block and the misses.
 """
 
 from __future__ import annotations
@@ -50,20 +49,12 @@ class Way(StrEnum):
     """The paragraph's id as the anchor, without the widget, on a site built with the ids."""
 
 
-class By(StrEnum):
-    """How the right block is identified."""
-
-    LINES = "lines"
-    TEXT = "text"
-
-
 @dataclass(frozen=True)
 class Case:
-    """A citation of a block, and the source lines of the block on its page."""
+    """A citation of a block."""
 
     kind: str
     file: str
-    lines: tuple[int, int]
     text: str
     """Letters and digits of the block."""
     nth: int
@@ -113,7 +104,6 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
     rows = printed("links", options.book or str(folder))
     urls = {(row["file"], row["start"]): row["url"] for row in rows}
     by_kind: dict[str, list[Case]] = {}
-    texts: dict[str, str] = {}
     read: dict[str, str] = {}
     for block in printed("blocks", str(folder)):
         text = norm(_LIST_NUMBER.sub("", block["text"]))
@@ -125,11 +115,6 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
         url = urls.get((file, block["start"]))
         if url is None:
             continue
-        lines = (0, 0)
-        if options.by is By.LINES:
-            source = texts.setdefault(file, (folder / file).read_text(encoding="utf-8"))
-            first = source.count("\n", 0, block["start"]) + 1
-            lines = (first, source.count("\n", 0, max(block["start"], block["end"] - 1)) + 1)
         quote, prefix, suffix = quote_of(block, random)
         if options.edited:
             quote, prefix, suffix = edited(quote, options.edited, random), "", ""
@@ -145,7 +130,7 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
         fragment = f"#{parts.fragment}" if parts.fragment else ""
         local = f"{site}{parts.path}?cite={block['paragraph_id']}{fragment}"
         by_kind.setdefault(block["kind"], []).append(
-            Case(block["kind"], file, lines, text, before.count(text), target, local)
+            Case(block["kind"], file, text, before.count(text), target, local)
         )
     # Every kind gets its share; a rare kind at least all its blocks.
     chosen: list[Case] = []
@@ -156,7 +141,7 @@ def cases(folder: Path, options: argparse.Namespace, site: str) -> list[Case]:
     return chosen
 
 
-async def land(page: Page, case: Case, way: Way, by: By) -> dict[str, Any]:
+async def land(page: Page, case: Case, way: Way) -> dict[str, Any]:
     await page.goto("about:blank")
     if way is Way.WIDGET:
         kept = json.dumps(json.dumps([case.target]))
@@ -174,8 +159,6 @@ async def land(page: Page, case: Case, way: Way, by: By) -> dict[str, Any]:
     else:
         await page.wait_for_timeout(1_500)
     cited = ":target" if way is Way.IDS else "[data-textbook-rag-cited]"
-    if by is By.LINES:
-        return await judge.by_lines(page, case.lines, case.kind, cited)
     return await judge.by_text(page, case.text, case.nth, cited)
 
 
@@ -195,7 +178,7 @@ async def with_widget(route: Route) -> None:
         await route.continue_()
 
 
-async def measure(browser: Browser, all_cases: Sequence[Case], way: Way, by: By) -> None:
+async def measure(browser: Browser, all_cases: Sequence[Case], way: Way) -> None:
     queue = list(enumerate(all_cases))
     results: list[dict[str, Any] | None] = [None] * len(all_cases)
 
@@ -209,14 +192,14 @@ async def measure(browser: Browser, all_cases: Sequence[Case], way: Way, by: By)
             await page.route("**/widget.js*", lambda route: route.abort())
         while queue:
             index, case = queue.pop()
-            results[index] = await land(page, case, way, by)
+            results[index] = await land(page, case, way)
 
     await asyncio.gather(*(work() for _ in range(_READERS)))
     landed, total, wrong = Counter[str](), Counter[str](), 0
     for case, result in zip(all_cases, results, strict=True):
         assert result is not None
         if not result.get("right", 1):
-            print(f"  not judged: {case.file}:{case.lines} has no element of its own")
+            print(f"  not judged: {case.file} {case.target['quote'][:40]!r}")
             continue
         good = result["seen"] and (result["fits"] or way is Way.LINK)
         total[case.kind] += 1
@@ -224,7 +207,7 @@ async def measure(browser: Browser, all_cases: Sequence[Case], way: Way, by: By)
         wrong += result["marked"] > 0 and not result["fits"]
         if not good:
             quote = case.target["quote"][:70]
-            print(f"  miss {case.kind} {case.file}:{case.lines} {result} {quote!r}")
+            print(f"  miss {case.kind} {case.file} {result} {quote!r}")
     for kind in sorted(total):
         print(f"| {way} | {kind} | {landed[kind]}/{total[kind]} |")
     if not total:
@@ -259,16 +242,14 @@ async def main() -> None:
         default=0.0,
         help="share of the words that an author has changed since",
     )
-    parser.add_argument("--by", type=By, choices=By, default=By.LINES)
     options = parser.parse_args()
-    if options.folder is None:
-        options.folder, options.by = options.site, By.TEXT
+    folder = options.folder or options.site
     with static_site(options.site) as address:
-        chosen = cases(options.folder, options, address)
+        chosen = cases(folder, options, address)
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
             for way in options.ways:
-                await measure(browser, chosen, way, options.by)
+                await measure(browser, chosen, way)
             await browser.close()
 
 

@@ -49,10 +49,6 @@ def _mdbook_dark(page: Page) -> None:
     page.locator("#theme-list button", has_text="Coal").click()
 
 
-def _system_dark(page: Page) -> None:
-    page.emulate_media(color_scheme="dark")
-
-
 @dataclass(frozen=True)
 class BookSite:
     """The sample book as built by a generator: its pages, and the elements that readers use."""
@@ -62,8 +58,6 @@ class BookSite:
     dark: Callable[[Page], None]
     formula: str
     main: str = "article"
-    policy: str = ""
-    """`Content-Security-Policy`; SERVER is replaced by the server's address."""
     exercise: str = "#exercise-42 + p"
     own_error: str = ""
     """Part of the message of an error in the site's own scripts."""
@@ -81,14 +75,6 @@ SITES: Mapping[str, BookSite] = {
     ),
     "mkdocs": BookSite("/01-why-search/", "/04-ranking/", _material_dark, "div.arithmatex"),
     "mdbook": BookSite("/01-why-search.html", "/04-ranking.html", _mdbook_dark, "", "main"),
-    "plain": BookSite(
-        "/01-why-search.html",
-        "/04-ranking.html",
-        _system_dark,
-        "",
-        "main",
-        "default-src 'none'; img-src 'self'; script-src SERVER; connect-src SERVER",
-    ),
 }
 
 

@@ -1,14 +1,11 @@
-// The sample book's Docusaurus site as `scripts/site-test` builds it: with the widget, by the plugin, and
-// with the source lines that its landings are judged by.
+// The sample book's Docusaurus site as `scripts/site-test` builds it: with the widget, by the plugin.
 import remarkMath from 'remark-math';
 import rehypeKatex from 'rehype-katex';
 import {createRequire} from 'node:module';
-import truth from './truth.cjs';
 
 const {SITE_TEST_SERVER: server, SITE_TEST_PLUGIN: plugin} = process.env;
 const require = createRequire(import.meta.url);
 const docs = {
-  beforeDefaultRemarkPlugins: [truth],
   remarkPlugins: [remarkMath],
   rehypePlugins: [rehypeKatex],
 };

@@ -2,18 +2,15 @@
 
     python scripts/site_test/sources.py GENERATOR BOOK_FOLDER OUT --server URL --book ID --site URL
 
-GENERATOR is `docusaurus`, `jupyter-book`, `mdbook`, `mkdocs` or `plain`. BOOK_FOLDER is the sample
-book, whose containers and tabs are rewritten, or, except for `docusaurus` and `jupyter-book`, a
-book with a `SUMMARY.md`, which is copied. OUT gets the sources with the generator's configuration
-and the widget, of `docusaurus` the docs alone; of `plain`, the HTML pages too, in `OUT/site`: their
-Markdown is rendered by Python-Markdown, which this command needs then.
+GENERATOR is `docusaurus`, `jupyter-book`, `mdbook` or `mkdocs`. BOOK_FOLDER is the sample book,
+whose containers and tabs are rewritten, or, for `mdbook` and `mkdocs`, a book with a `SUMMARY.md`,
+which is copied. OUT gets the sources with the generator's configuration and the widget, of
+`docusaurus` the docs alone.
 """
 
 from __future__ import annotations
 
 import argparse
-import html
-import importlib
 import json
 import re
 import shutil
@@ -23,7 +20,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _HOOK = ROOT / "app/widget/mkdocs-textbook-rag/textbook_rag.py"
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n+", re.DOTALL)
 _IMPORTS = "import Tabs from '@theme/Tabs';\nimport TabItem from '@theme/TabItem';\n\n"
 _ADMONITION = re.compile(
     r"^(?P<fence>:{3,})(?P<kind>\w+)\[(?P<title>.*)\]\n(?P<body>.*?)^(?P=fence)$",
@@ -56,18 +52,10 @@ _EXTENSIONS = (
     "tables",
     "toc",
 )
-_PLAIN = ("attr_list", "def_list", "fenced_code", "footnotes", "md_in_html", "tables", "toc")
 _OPTIONS = {
     "pymdownx.arithmatex": {"generic": True},
     "pymdownx.tabbed": {"alternate_style": True},
 }
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title><script src="{server}/widget.js" data-book="{book}" data-base-url="{site}"
- defer></script></head>
-<body><nav><a href="/">Contents</a></nav><main>{body}</main></body></html>
-"""
 
 
 def _indented(head: str, body: str) -> str:
@@ -224,41 +212,11 @@ def mkdocs(options: argparse.Namespace) -> None:
     (out / "mkdocs.yml").write_text(json.dumps(config, indent=2), encoding="utf-8")
 
 
-def plain(options: argparse.Namespace) -> None:
-    """HTML pages, and their Markdown sources."""
-    # Installed in the environment of MkDocs, not in that of the tests.
-    markdown = importlib.import_module("markdown")
-
-    out: Path = options.out
-    shutil.copytree(options.folder, out, dirs_exist_ok=True)
-    pages = {path.relative_to(out).as_posix(): path for path in out.rglob("*.md")}
-    texts = {name: for_plain(path.read_text(encoding="utf-8")) for name, path in pages.items()}
-    write_pages(texts, out)
-    for name, text in texts.items():
-        body = markdown.markdown(_FRONT_MATTER.sub("", text), extensions=[*_PLAIN])
-        page = out / "site" / Path(name).with_suffix(".html")
-        page.parent.mkdir(parents=True, exist_ok=True)
-        body = re.sub(r'(href="[^":]*)\.md', r"\1.html", body)
-        # The id of a repeated title, as in most generators.
-        body = re.sub(r'(<h\d id="[^"]*)_(\d+)"', r'\1-\2"', body)
-        named = {"server": options.server, "book": options.book, "site": options.site}
-        page.write_text(
-            _PAGE.format(title=html.escape(_title(text)), body=body, **named), encoding="utf-8"
-        )
-
-
-def for_plain(text: str) -> str:
-    """Admonitions as quotes; details that contain Markdown."""
-    text = for_mdbook(_TABS.sub("", text))
-    return _FENCE.sub(r"\g<fence>", text).replace("<details>", '<details markdown="1">')
-
-
 _WRITERS: dict[str, Callable[[argparse.Namespace], None]] = {
     "docusaurus": docusaurus,
     "jupyter-book": jupyter_book,
     "mdbook": mdbook,
     "mkdocs": mkdocs,
-    "plain": plain,
 }
 
 

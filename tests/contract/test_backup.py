@@ -7,7 +7,6 @@ import contextlib
 import json
 import random
 import re
-import secrets
 import shutil
 import sqlite3
 import subprocess
@@ -24,24 +23,18 @@ from app.adapters.qdrant.backup_file import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
-from app.api.responses import answer_json
-from app.bootstrap.application import Application, application
-from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, InputError, StorageError
 from app.domain.indexed_book import IndexPoint, Snapshot
 from app.domain.ledger import Entry, Ledger, LedgerParagraph
 from app.domain.retrieval.query import SparseVector
 from app.services.backup import BackedUp, BackUp, Restore, Restored
-from app.services.ingest import IngestRequest
 from app.services.phases import Phases
 from app.services.ports import BookStore
-from app.settings import Settings
 from tests.command_line import Run
 from tests.index_points import points, publish
-from tests.index_stores import KEY, NOT_RUN, URL, index_of, memory_client, real_server
+from tests.index_stores import URL, index_of, memory_client, real_server
 from tests.ingesting import edit, make_book
-from tests.serving import Silent, offline_settings
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
@@ -95,14 +88,14 @@ def ledger() -> Ledger:
 async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
     ledgers, files = SqliteLedgers(home / "ledger"), SqliteStateFiles(home)
     with writing_backup(file) as backup:
-        return await BackUp(backup, index, ledgers, files).run(Phases(Silent()))
+        return await BackUp(backup, index, ledgers, files).run(Phases())
 
 
 async def restore(index: BookStore, home: Path, file: Path) -> Restored:
     ledgers, files = SqliteLedgers(home / "ledger"), SqliteStateFiles(home)
     with reading_backup(file) as backup:
         use_case = Restore(backup, index, ledgers, files)
-        return await use_case.run([*backup.books], backup.state, Phases(Silent()))
+        return await use_case.run([*backup.books], backup.state, Phases())
 
 
 async def stored(index: BookStore) -> list[IndexPoint]:
@@ -333,68 +326,3 @@ async def test_a_restore_that_stops_leaves_the_book_as_it_was(home: Path) -> Non
     assert bits(await stored(target)) == before
     await restore(target, home / "b", file)
     assert len(await stored(target)) == 20
-
-
-async def _answers(rag: Application, questions: Sequence[str]) -> list[str]:
-    answers = [await rag.answer.answer(AskRequest(question, k=8)) for question in questions]
-    return [json.dumps(answer_json(answer, ""), ensure_ascii=False) for answer in answers]
-
-
-@pytest.mark.parametrize(
-    "target",
-    ["embedded", pytest.param("server", marks=pytest.mark.skipif(not URL, reason=NOT_RUN))],
-)
-def test_fifty_questions_get_the_same_answers_byte_for_byte(
-    target: str, home: Path, sample_book: Path
-) -> None:
-    lines = Path("tests/data/sample_questions.jsonl")
-    root = Path(__file__).resolve().parents[2]
-    rows = (root / lines).read_text("utf-8").splitlines()[:50]
-    questions = [json.loads(row)["question"] for row in rows]
-    prefix = f"test-{secrets.token_hex(4)}"
-
-    def settings(name: str) -> Settings:
-        changes: dict[str, object] = {"qdrant_collection_prefix": f"{prefix}-{name}"}
-        if target == "server":
-            changes |= {"qdrant_url": URL, "qdrant_api_key": KEY}
-        return offline_settings(home / name, **changes)
-
-    async def run() -> None:
-        request = IngestRequest(sample_book, base_url="https://book")
-        async with application(settings("a")) as rag:
-            await rag.ingest.run(request, Phases(Silent()))
-            before = await _answers(rag, questions)
-            await back_up(rag.index, home / "a", home / "backup")
-        async with application(settings("b")) as rag:
-            await restore(rag.index, home / "b", home / "backup")
-            after = await _answers(rag, questions)
-            if target == "server":
-                # It adds the terms of a question in an order of its own.
-                assert _scores(after) == pytest.approx(_scores(before), abs=1e-6)
-                after, before = _without_scores(after), _without_scores(before)
-            assert after == before
-            assert len(set(before)) == len(questions)
-
-    try:
-        asyncio.run(run())
-    finally:
-        if target == "server":
-            asyncio.run(_delete_collections(prefix))
-
-
-_SCORE = re.compile(r'"score": ([-\d.e]+)')
-
-
-def _scores(answers: Sequence[str]) -> list[float]:
-    return [float(score) for answer in answers for score in _SCORE.findall(answer)]
-
-
-def _without_scores(answers: Sequence[str]) -> list[str]:
-    return [_SCORE.sub("", answer) for answer in answers]
-
-
-async def _delete_collections(prefix: str) -> None:
-    async with real_server() as server:
-        for one in (await server.client.get_collections()).collections:
-            if one.name.startswith(prefix):
-                await server.client.delete_collection(one.name)

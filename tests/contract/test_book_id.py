@@ -18,7 +18,7 @@ from app.domain.document import Site
 from app.domain.errors import InputError
 from app.domain.identity import content_id
 from app.services.ingest import IngestRequest
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import connected, ingest, offline_settings
 
 pytestmark = pytest.mark.attack("book ids")
 
@@ -50,7 +50,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(home: Path) -> Iterator[httpx.Client]:
-    with serving(offline_settings(home)) as address, httpx.Client(base_url=address) as client:
+    with connected(offline_settings(home)) as client:
         yield client
 
 

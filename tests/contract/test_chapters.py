@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
 from tests.command_line import Run
 from tests.owl_server import ORIGIN
-from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
+from tests.serving import ScriptedGenerator, connected, ingest, offline_settings
 
 SAMPLE = BookId("small-book-of-search")
 PAGES = f"/pages/{SAMPLE}"
@@ -22,9 +23,9 @@ CHAPTER_4 = "Weights combine how often a term occurs here"
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory, sample_book: Path) -> Path:
+def library(tmp_path_factory: pytest.TempPathFactory, sample_home: Path) -> Path:
     """The state folder of the sample book and of one without numbers, summary or exercises."""
-    home = tmp_path_factory.mktemp("home") / "rag"
+    home = Path(shutil.copytree(sample_home, tmp_path_factory.mktemp("home") / "rag"))
     folder = tmp_path_factory.mktemp("owls")
     (folder / "owls.md").write_text(
         "# Owls\n\nOwls hunt at night. They sleep by day.\n\n"
@@ -33,14 +34,13 @@ def library(tmp_path_factory: pytest.TempPathFactory, sample_book: Path) -> Path
         encoding="utf-8",
     )
     settings = offline_settings(home)
-    ingest(settings, IngestRequest(sample_book, book=SAMPLE))
     ingest(settings, IngestRequest(folder, book=OWLS, base_url=ORIGIN))
     return home
 
 
 @pytest.fixture(scope="module")
 def chat(library: Path) -> Iterator[httpx.Client]:
-    with serving(offline_settings(library)) as url, httpx.Client(base_url=url, timeout=60) as http:
+    with connected(offline_settings(library)) as http:
         yield http
 
 
@@ -56,7 +56,6 @@ def ask(chat: httpx.Client, question: str, book: str = SAMPLE, **more: object) -
     [
         ("summarise chapter 4", ""),
         ("what is this chapter about?", f"{PAGES}/04-ranking.html"),
-        ("sum up the chapter on ranking", ""),
         ("Fasse Kapitel 4 zusammen", ""),
         ("summarise", f"{PAGES}/04-ranking.html"),
     ],
@@ -190,7 +189,7 @@ def test_a_model_summarises_from_the_same_paragraphs_but_writes_no_quiz(library:
     generator = ScriptedGenerator()
     generator.play("Weights combine how often a term occurs.")
     settings = offline_settings(library)
-    with serving(settings, generator.open) as url, httpx.Client(base_url=url, timeout=60) as http:
+    with connected(settings, generator.open) as http:
         summary, quiz = ask(http, "summarise chapter 4"), ask(http, "quiz me on chapter 1")
     assert (summary["mode"], quiz["mode"]) == ("generated", "extractive")
     assert {one["title"] for one in summary["sources"]} == {"Summary"}

@@ -15,7 +15,7 @@ from app.domain.document import Site
 from app.domain.identity import content_id
 from app.services.ingest import IngestRequest
 from app.settings import Settings
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import connected, ingest, offline_settings, serving
 
 SITE = "https://lamps.example"
 FIRST = "The Fresnel lens bends the light of a small lamp into a single beam."
@@ -35,7 +35,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         page = PAGE.format(first=first, second=second)
         (folder / "lamps.md").write_text(page, encoding="utf-8")
         ingest(settings, request)
-    with serving(settings) as address, httpx.Client(base_url=address) as client:
+    with connected(settings) as client:
         yield client
 
 

@@ -49,6 +49,9 @@ def test_a_key_turns_ingest_and_answers_over_to_cohere(run: Run) -> None:
     assert "Fresnel lens" in answer["answer"]
     (citation, *_) = answer["citations"]
     assert citation["quote"] in BOOK["lamps.md"]
+    # The double cites a sentence without its full stop; attribution would cite all of it.
+    cited = answer["answer"][citation["start"] : citation["end"]]
+    assert f"{cited}." in answer["answer"]
     assert citation["paragraph_id"] in {document["id"] for document in chat["documents"]}
 
 
@@ -113,8 +116,8 @@ def test_calibration_suggests_the_one_threshold_of_a_calibrated_ranking(
     questions = asked_of(BOOK, home)
     with CohereDouble() as double:
         run("ingest", "tiny", **environment(double))
-        lines = run("eval", questions, "--calibrate", **environment(double)).out.splitlines()
-        found = run("eval", questions, "--calibrate", "--json", **environment(double)).json()
+        lines = run("eval", questions, **environment(double)).out.splitlines()
+        found = run("eval", questions, "--json", **environment(double)).json()
     assert [line.split("=")[0] for line in lines[-2:]] == ["RAG_RELEVANCE_THRESHOLD"] * 2
     refusal = found["refusal"]
     assert (refusal["setting"], refusal["auroc"]) == ("RAG_RELEVANCE_THRESHOLD", 1)

@@ -16,7 +16,7 @@ from app.domain.edition import Edition, edition_at
 from app.services.ingest import IngestRequest
 from tests.built_pages import canonical, item, page
 from tests.command_line import Run
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import connected, ingest, offline_settings
 
 SHARED = "An assistant keeps the log book of the lighthouse."
 WICKS = "The wick of the lamp is trimmed every {hours} hours."
@@ -79,7 +79,7 @@ def client(book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[htt
     settings = offline_settings(tmp_path_factory.mktemp("home") / "rag")
     for request in requests_by_edition(IngestRequest(book, book=BookId("lamps"))):
         ingest(settings, request)
-    with serving(settings) as address, httpx.Client(base_url=address) as client:
+    with connected(settings) as client:
         yield client
 
 

@@ -39,21 +39,12 @@ def get(path: Path, texts: list[str], dimension: int = 2, model: str = "m") -> l
 
 
 def test_vectors_come_back_in_the_order_asked_and_none_for_the_rest(path: Path) -> None:
-    put(path, ["a", "b"], [vector(1, 2), vector(3, 4)])
-    assert get(path, ["b", "x", "a", "b"]) == [vector(3, 4), None, vector(1, 2), vector(3, 4)]
+    """More than one query holds."""
+    texts = [f"text {number}" for number in range(1_700)]
+    vectors = [vector(number, -number) for number in range(1_700)]
+    put(path, texts, vectors)
+    assert get(path, [*texts, "unknown", *texts]) == [*vectors, None, *vectors]
     assert get(path, []) == []
-
-
-def test_the_missing_are_told_once_and_in_order(path: Path) -> None:
-    def missing(texts: list[str], model: str = "m") -> list[str]:
-        return asyncio.run(SqliteEmbeddingCache(path).missing(model, 2, texts))
-
-    assert missing(["b", "a", "b"]) == ["b", "a"]
-    assert not path.parent.exists()
-    put(path, ["a", "c"], [vector(1, 2), vector(3, 4)])
-    assert missing(["c", "z", "a", "b", "z"]) == ["z", "b"]
-    assert missing(["a"], model="other") == ["a"]
-    assert missing([]) == []
 
 
 def test_an_empty_cache_is_not_written_to_by_asking(path: Path) -> None:
@@ -75,13 +66,6 @@ def test_a_key_is_the_same_in_every_release(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         (key,) = connection.execute("SELECT key FROM vectors").fetchone()
     assert key == hashlib.sha256(b"m|2|search_document|Text").digest()
-
-
-def test_more_vectors_than_one_query_holds(path: Path) -> None:
-    texts = [f"text {number}" for number in range(1_700)]
-    vectors = [vector(number, -number) for number in range(1_700)]
-    put(path, texts, vectors)
-    assert get(path, [*texts, "unknown", *texts]) == [*vectors, None, *vectors]
 
 
 def test_a_vector_that_is_put_again_replaces_the_old_one(path: Path) -> None:
@@ -167,7 +151,6 @@ def test_a_vector_that_differs_from_its_checksum_is_missing(
         key = hashlib.sha256(b"m|2|search_document|a").digest()
         connection.execute(f"UPDATE vectors SET vector = {damage} WHERE key = ?", (key,))
     assert get(path, ["a", "b"]) == [None, vector(3, 4)]
-    assert asyncio.run(SqliteEmbeddingCache(path).missing("m", 2, ["a", "b"])) == ["a"]
     assert caplog.messages == ["cache.damaged"]
     (fault,) = asyncio.run(SqliteEmbeddingCache(path).faults())
     assert str(path) in fault

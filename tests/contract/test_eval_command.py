@@ -199,11 +199,11 @@ def test_the_json_tells_how_it_was_measured_and_suggests_a_threshold(run: Run) -
         "generator": "",
     }
     assert found["refusal"]["setting"] == "RAG_REFUSAL_THRESHOLD"
-    assert set(found["refusal"]["suggested"]) == set(found["refusal"]["curve"][0])
+    assert set(found["refusal"]["suggested"]) == set(found["refusal"]["current"])
     assert {"factual", "term"} == set(found["by_kind"])
 
 
-@pytest.mark.parametrize("options", [[], ["--helpful"], ["--calibrate"]])
+@pytest.mark.parametrize("options", [[], ["--helpful"]])
 def test_a_measurement_compared_with_itself_has_the_same_means_and_no_difference(
     run: Run, tmp_path: Path, options: Sequence[str]
 ) -> None:
@@ -232,7 +232,7 @@ def test_the_suggested_threshold_is_a_setting(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("option", "column"),
-    [(None, "recall@5"), ("--helpful", "right citations"), ("--calibrate", "answerability")],
+    [(None, "recall@5"), ("--helpful", "right citations")],
 )
 def test_the_table_has_a_row_a_kind_and_suggests_thresholds(
     run: Run, option: str | None, column: str
@@ -265,7 +265,6 @@ def test_gold_files_that_are_not_in_the_index_are_named(run: Run, tmp_path: Path
     [
         (["eval"], "Missing argument 'QUESTIONS.jsonl'"),
         (["eval", "questions.jsonl", "--compare", "a"], "a: cannot be read"),
-        (["eval", "questions.jsonl", "--helpful", "--calibrate"], "not both"),
         (["eval", "questions.jsonl", "--book", "other"], "no book 'other'"),
     ],
 )

@@ -19,7 +19,7 @@ from tests.cohere_double import CohereDouble
 from tests.command_line import Run
 from tests.logged_answers import deleted, found
 from tests.owl_server import ORIGIN, QUESTION, added, assert_problem, events_of
-from tests.serving import offline_settings, serving
+from tests.serving import connected, offline_settings
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def settings(owl_home: Path, home: Path) -> Settings:
 
 @pytest.fixture
 def logging_client(settings: Settings) -> Iterator[httpx.Client]:
-    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with connected(settings) as client:
         yield client
 
 
@@ -185,7 +185,7 @@ def test_a_log_that_cannot_be_written_delays_no_answer(owl_home: Path, home: Pat
     state = Path(shutil.copytree(owl_home, home / "state"))
     (state / "questions.sqlite").write_bytes(b"no database" * 100)
     settings = offline_settings(state, question_log_days=36_500)
-    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with connected(settings) as client:
         told = ask(client)
         assert told["citations"]
         assert_problem(say(client, told["answer_id"], rating="up"), 503, "storage_failed")
@@ -201,7 +201,7 @@ def test_the_money_that_a_model_costs_is_logged(owl_home: Path, home: Path) -> N
             cohere_api_key=double.key,
             cohere_base_url=double.url,
         )
-        with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+        with connected(settings) as client:
             ask(client)
     (entry,) = found(settings)
     assert entry.mode is AnswerMode.GENERATED

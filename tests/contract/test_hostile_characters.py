@@ -7,14 +7,13 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from app.bootstrap.logs import LineFormatter
 from app.domain.printable import printable
 from tests.command_line import Run
 from tests.owl_server import QUESTION
-from tests.serving import offline_settings, serving
+from tests.serving import connected, offline_settings
 
 HOSTILE = [chr(7), chr(27), chr(0x7F), chr(0x9B), chr(0x202E), chr(0x2066)]
 TITLE = "Owls" + "".join(HOSTILE) + "!"
@@ -91,10 +90,7 @@ def test_answers_of_the_api_are_clean_and_their_positions_valid(book: Path) -> N
     asked = {"question": QUESTION}
     message = {"id": "1", "role": "user", "parts": [{"type": "text", "text": QUESTION}]}
     completion = {"model": "owls", "messages": [{"role": "user", "content": QUESTION}]}
-    with (
-        serving(offline_settings(book)) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
-    ):
+    with connected(offline_settings(book)) as client:
         answer = client.post("/v1/chat", json=asked).json()
         bodies = [
             answer,

@@ -12,10 +12,8 @@ import pytest
 from qdrant_client import models
 
 from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_collections import BATCH, PAGE, SEARCHES
-from app.adapters.qdrant.server_points import point_of
 from app.domain.book_id import BookId
-from app.domain.errors import IndexBusy, StorageError
+from app.domain.errors import IndexBusy
 from app.domain.retrieval.query import SearchFilter
 from tests.index_points import DIMENSION, chunk_id, manifest, points, publish
 from tests.index_stores import ALL, CLUSTER, KEY, NOT_RUN, QUERY, URL, RealServer, real_server
@@ -31,35 +29,7 @@ async def server(request: pytest.FixtureRequest) -> AsyncIterator[RealServer]:
         yield running
 
 
-async def test_strict_mode_refuses_a_field_without_an_index_and_too_much_at_once(
-    server: RealServer,
-) -> None:
-    await publish(server.index(), "book", points("book", range(5)))
-    unindexed = models.FieldCondition(key="section", match=models.MatchValue(value="x"))
-    for name in (DIMENSION, "books"):
-        collection = server.collection(name)
-        with pytest.raises(StorageError, match=r"(?i)index"):
-            await server.client.scroll(collection, models.Filter(must=[unindexed]))
-        with pytest.raises(StorageError, match=r"(?i)limit"):
-            await server.client.scroll(collection, limit=PAGE + 1)
-        unindexed_points = models.FilterSelector(filter=models.Filter(must=[unindexed]))
-        with pytest.raises(StorageError, match=r"(?i)index"):
-            await server.client.delete(collection, unindexed_points)
-        book = models.FieldCondition(key="book", match=models.MatchValue(value="x"))
-        with pytest.raises(StorageError, match=r"(?i)condition"):
-            await server.client.scroll(collection, models.Filter(must=[book] * 65))
-    collection = server.collection(DIMENSION)
-    many = [point_of("key", point) for point in points("book", range(BATCH + 1))]
-    with pytest.raises(StorageError, match=r"(?i)limit|batch"):
-        await server.client.upsert(collection, many)
-    query = models.QueryRequest(query=QUERY.tolist(), using="dense", limit=1)
-    if (await server.client.info()).version.startswith("1.16."):
-        return  # it has no limit for a batch of searches
-    with pytest.raises(StorageError, match=r"(?i)limit|batch"):
-        await server.client.query_batch_points(collection, [query] * (SEARCHES + 1))
-
-
-async def test_the_book_is_the_tenant_key_and_no_document_frequencies_are_the_servers(
+async def test_the_book_is_the_tenant_key_and_the_server_weights_terms(
     server: RealServer,
 ) -> None:
     await publish(server.index(), "book", points("book", [1]))
@@ -69,7 +39,7 @@ async def test_the_book_is_the_tenant_key_and_no_document_frequencies_are_the_se
     assert params.is_tenant
     sparse = info.config.params.sparse_vectors
     assert sparse
-    assert sparse["bm25"].modifier in (None, models.Modifier.NONE)
+    assert sparse["bm25"].modifier is models.Modifier.IDF
 
 
 async def test_of_many_writers_of_one_book_one_is_admitted(server: RealServer) -> None:

@@ -130,19 +130,6 @@ async def test_chunks_that_match_come_book_by_book(index: BookStore) -> None:
     await fails(BookNotFound, index.matching(SearchFilter(books=(BookId("d"),))), "'d'")
 
 
-async def test_a_chapter_ends_where_the_next_page_of_another_one_begins(index: BookStore) -> None:
-    chapters = {0: "One", 2: "Two", 3: "Two", 5: "One", 9: "Three"}
-
-    made = [
-        replace(one, chunk=replace(one.chunk, position=position, chapter=chapter))
-        for one, (position, chapter) in zip(points("book", range(5)), chapters.items(), strict=True)
-    ]
-    await publish(index, "book", made)
-    found = {at: await index.next_chapter(BookId("book"), chapters[at], at) for at in chapters}
-    assert found == {0: 2, 2: 5, 3: 5, 5: 9, 9: None}
-    await fails(BookNotFound, index.next_chapter(BookId("other"), "One", 0), "'other'")
-
-
 async def test_a_search_over_no_named_book_merges_all_by_score(index: BookStore) -> None:
     for book in ("a", "b", "c"):
         await publish(index, book, points(book, range(10)))

@@ -27,7 +27,6 @@ from app.services.ingest import IngestReport, IngestRequest
 from app.services.paragraphs import find_paragraph
 from app.services.phases import Advance, Phases
 from tests.ingesting import BOOK, Bench, edit, make_book, open_bench, prose, state_of
-from tests.serving import Silent
 from tests.unit.test_ledger import LONG, paragraph
 
 
@@ -213,7 +212,7 @@ async def test_a_run_that_was_overtaken_while_it_read_does_not_undo_the_other(
     def read_slowly(request: IngestRequest, advance: Advance) -> Book:
         read = quick.read_book(request, advance)
         edit(book / "page0.md", "Page0 part1", "Newer words")
-        newer = asyncio.run_coroutine_threadsafe(quick.run(request, Phases(Silent())), loop)
+        newer = asyncio.run_coroutine_threadsafe(quick.run(request, Phases()), loop)
         versions.append(newer.result().book_version)
         return read
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.output import duration, remark_each
-from app.cli.progress import ProgressLines
+from app.cli.progress import phases
 from app.domain.book_id import BookId
 from tests.command_line import Run
-from tests.index_stores import MemoryClient
+from tests.index_stores import MemoryClient, Recorded
 from tests.ingesting import edit, make_book
-from tests.qdrant_double import Reply, qdrant_double, serve
 
 
 @pytest.fixture
@@ -124,26 +124,39 @@ def test_a_wrong_folder_is_refused_before_anything_is_printed(
     assert "give the" in line
 
 
-def test_a_long_phase_tells_the_time_left_every_ten_seconds() -> None:
+def test_a_long_phase_tells_how_far_it_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     now = 0.0
-    said: list[str] = []
-    progress = ProgressLines(said.append, clock=lambda: now)
-    progress.start("embed", 1_200, "texts")
-    for _ in range(12):
-        now += 4
-        progress.advance("embed", 100)
-    progress.finish("embed")
-    progress.start("publish", 0, "")
-    now += 90
-    progress.finish("publish")
-    assert said == [
-        "embed: 300 of 1,200 texts, 36.0 s left",
-        "embed: 600 of 1,200 texts, 24.0 s left",
-        "embed: 900 of 1,200 texts, 12.0 s left",
-        "embed: 1,200 of 1,200 texts, 0.0 s left",
-        "embed: 1,200 texts in 48.0 s",
+    shown = replace(phases(), clock=lambda: now)
+    with shown.phase("embed", 1_200, "texts") as advance:
+        for _ in range(4):
+            now += 6
+            advance(300)
+    with shown.phase("publish"):
+        now += 90
+    assert capsys.readouterr().err.splitlines() == [
+        "embed: 600 of 1,200 texts",
+        "embed: 1,200 of 1,200 texts",
+        "embed: 1,200 texts in 24.0 s",
         "publish: 2 min",
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "told"),
+    [
+        (["--strategy", "no-such"], {}, "'no-such' is not one of 'structure'"),
+        ([], {"RAG_HOME": "/dev/null/rag"}, "RAG_HOME"),
+    ],
+)
+def test_what_cannot_work_is_said_before_the_book_is_read(
+    run: Run, tmp_path: Path, options: list[str], settings: dict[str, str], told: str
+) -> None:
+    refused = run("ingest", tmp_path / "missing", *options, **settings)
+    (line,) = refused.err.splitlines()
+    assert refused.code in {1, 2}
+    assert told in line
 
 
 def test_a_short_list_is_told_whole(capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,29 +230,17 @@ def test_a_question_goes_to_one_book_or_several_or_all(
     assert asked("--book", "towers", "--book", "lamps") == {"lamps", "towers"}
 
 
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 def test_the_settings_lay_out_a_collection_on_a_server(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 0.0)
-    settings = {
-        "RAG_QDRANT_GRPC_PORT": "0",
-        "RAG_QDRANT_REPLICAS": "3",
-        "RAG_QDRANT_QUANTIZATION": "int8",
-    }
-    with qdrant_double() as double:
-        serve(double, exists=False)
-        created = "PUT /collections/textbook~256"
-        double.routes[created] = lambda _: Reply(500, None, "as far as this test goes")
-        result = run("ingest", book, QDRANT_URL=double.url, **settings)
-        (body,) = double.bodies(created)
-    assert result.code == 1
-    assert "as far as this test goes" in result.err
-    assert (body["shard_number"], body["replication_factor"]) == (1, 3)
-    assert body["write_consistency_factor"] == 2
-    vectors = body["vectors"]["dense"]  # type: ignore[index]
-    assert vectors["on_disk"] is True
-    assert vectors["quantization_config"]["scalar"]["type"] == "int8"
-    assert body["strict_mode_config"]["enabled"] is True  # type: ignore[index]
+    client = Recorded(MemoryClient())
+    monkeypatch.setattr("app.adapters.qdrant.server_client.server_client", lambda *_, **__: client)
+    settings = {"RAG_QDRANT_REPLICAS": "3", "RAG_QDRANT_QUANTIZATION": "int8"}
+    assert run("ingest", book, QDRANT_URL="http://localhost:6333", **settings).code == 0
+    _, made = [made for _, made in client.called("create_collection")]
+    assert made["replication_factor"] == 3
+    assert made["vectors_config"]["dense"].quantization_config
 
 
 @pytest.mark.parametrize("command", ["remove", "rollback", "links"])

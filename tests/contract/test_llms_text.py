@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx
 import pytest
 
 from app.domain.book_id import BookId
@@ -12,7 +11,7 @@ from app.domain.document import Site
 from app.services.ingest import IngestRequest
 from tests.command_line import Run
 from tests.owl_server import ORIGIN, added, bearer
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import connected, ingest, offline_settings
 
 CODE = "for owl in owls:\n    print(owl)"
 FIRST = f"""\
@@ -84,7 +83,7 @@ def test_the_server_sends_what_the_command_prints(run: Run, book: Path) -> None:
         "llms.txt": run("links", "owls", "--as", "llms").out,
         "llms-full.txt": run("links", "owls", "--as", "llms-full").out,
     }
-    with serving(offline_settings(book)) as address, httpx.Client(base_url=address) as client:
+    with connected(offline_settings(book)) as client:
         for name, text in printed.items():
             response = client.get(f"/v1/books/owls/{name}")
             assert response.text == text
@@ -101,7 +100,7 @@ def test_the_server_sends_what_the_command_prints(run: Run, book: Path) -> None:
 
 
 def test_a_page_is_sent_as_markdown(book: Path) -> None:
-    with serving(offline_settings(book)) as address, httpx.Client(base_url=address) as client:
+    with connected(offline_settings(book)) as client:
         response = client.get("/v1/books/owls/pages/a.md")
         assert response.headers["content-type"] == "text/markdown; charset=utf-8"
         headings = [line for line in response.text.splitlines() if line.startswith("#")]
@@ -119,6 +118,6 @@ def test_an_unknown_book_is_named(run: Run, book: Path) -> None:
 
 def test_a_whole_book_costs_more_than_a_page(owl_home: Path) -> None:
     limit = offline_settings(owl_home, questions_per_minute=1)
-    with serving(limit) as address, httpx.Client(base_url=address) as client:
+    with connected(limit) as client:
         codes = [client.get("/v1/books/owls/llms-full.txt").status_code for _ in range(2)]
         assert codes == [200, 429]

@@ -17,7 +17,7 @@ from tests.cohere_double import CohereDouble, Fault
 from tests.openai_double import OpenAIDouble
 from tests.owl_server import ORIGIN, QUESTION, assert_problem
 from tests.provider_fakes import opening_after
-from tests.serving import offline_settings, serving
+from tests.serving import connected, offline_settings, serving
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -55,7 +55,7 @@ def cohere(double: CohereDouble) -> dict[str, Any]:
 
 def test_answers_their_stages_and_their_price_are_counted(home: Path, double: CohereDouble) -> None:
     settings = offline_settings(home, **cohere(double))
-    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with connected(settings) as client:
         for _ in range(2):
             assert client.post("/v1/chat", json={"question": QUESTION}).status_code == 200
         double.fail(*[Fault(status=503)] * 3, endpoint="chat")
@@ -129,7 +129,7 @@ def test_metrics_are_for_this_machine_or_a_secret_key(home: Path) -> None:
     keys.add(SiteKey(KeyKind.SECRET, digest_of(secret)))
     keys.add(SiteKey(KeyKind.PUBLISHABLE, digest_of(public), (ORIGIN,)))
     forwarded = {"X-Forwarded-For": "192.0.2.1"}
-    with serving(settings) as address, httpx.Client(base_url=address) as client:
+    with connected(settings) as client:
         refused = client.get("/metrics", headers=forwarded)
         assert_problem(refused, 401, "key_required")
         assert refused.headers["www-authenticate"].startswith("Bearer")

@@ -24,7 +24,7 @@ from tests.command_line import Run
 from tests.html_page import Page
 from tests.logged_answers import found
 from tests.owl_server import ORIGIN, assert_problem
-from tests.serving import offline_settings, serving
+from tests.serving import connected, offline_settings, serving
 
 NOW = datetime.now(UTC)
 NIGHT = LoggedParagraph("p-night", f"{ORIGIN}/owls#night", ("Owls", "Night vision"), 0.9)
@@ -87,7 +87,7 @@ def fill(settings: Settings, answers: Sequence[LoggedAnswer]) -> None:
 
 @pytest.fixture
 def owner(settings: Settings) -> Iterator[httpx.Client]:
-    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with connected(settings) as client:
         yield client
 
 
@@ -164,7 +164,7 @@ def test_forget_deletes_what_is_chosen(run: Run, settings: Settings) -> None:
 
 def test_old_answers_are_deleted_when_one_is_logged(settings: Settings) -> None:
     short = settings.model_copy(update={"question_log_days": 30})
-    with serving(short) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with connected(short) as client:
         client.post("/v1/chat", json={"question": "What is a talon?"})
     assert f"{7:016x}" not in [one.id for one in found(settings)]
     assert len(found(settings)) == len(ENTRIES)
@@ -195,15 +195,6 @@ def test_admin_shows_the_report_to_a_secret_key_only(owner: httpx.Client, run: R
     assert json.loads(owner.get("/admin/report.json?days=60", auth=auth).text)["questions"] == 7
     assert_problem(owner.get("/admin?days=0", auth=auth), 422, "invalid_request")
     assert_problem(owner.get("/admin?book=wolves", auth=auth), 404, "book_not_found")
-
-
-def test_admin_opens_with_the_book_that_is_asked_most(
-    owner: httpx.Client, run: Run, tmp_path: Path
-) -> None:
-    (tmp_path / "ants.md").write_text("# Ants\n\nAnts carry leaves.\n", "utf-8")
-    assert run("ingest", str(tmp_path), "--book", "ants").code == 0
-    report = owner.get("/admin/report.json", auth=secret(run)).json()
-    assert (report["book"], report["questions"]) == ("owls", 6)
 
 
 def test_a_key_of_other_books_sees_no_report(owner: httpx.Client, run: Run) -> None:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
 
-import httpx
 import pytest
 from qdrant_client import AsyncQdrantClient, models
 
@@ -22,7 +21,7 @@ from tests.command_line import Run
 from tests.index_points import DIMENSION, points, publish, vector
 from tests.index_stores import QUERY, MemoryClient
 from tests.ingesting import make_book
-from tests.serving import offline_settings, serving
+from tests.serving import connected, offline_settings
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
@@ -156,7 +155,7 @@ def test_a_server_refuses_a_damaged_book_until_it_is_ingested_again(
     question = {"question": "page0 part0", "book": "lamps"}
     assert run("ingest", lamps, QDRANT_URL=URL).code == 0
     settings = offline_settings(home / "state", qdrant_url=URL)
-    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as reader:
+    with connected(settings) as reader:
         answer = reader.post("/v1/chat", json=question).json()
         assert answer["confidence"] == "answered"
         asyncio.run(DAMAGES[kind](client, "textbook~256"))

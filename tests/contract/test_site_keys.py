@@ -16,17 +16,13 @@ from app.bootstrap.key_store import site_keys
 from app.domain.errors import InputError
 from app.domain.site_key import checked_origin
 from tests.command_line import Run
-from tests.ingesting import make_book
 from tests.owl_server import ORIGIN, OTHER, QUESTION, added, assert_problem, bearer
-from tests.serving import offline_settings, serving
+from tests.serving import connected, offline_settings
 
 
 @pytest.fixture
 def client(two_books: Path) -> Iterator[httpx.Client]:
-    with (
-        serving(offline_settings(two_books)) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
-    ):
+    with connected(offline_settings(two_books)) as client:
         yield client
 
 
@@ -81,10 +77,7 @@ def test_with_keys_any_name_is_answered_but_metrics_only_to_this_machines(
 
 
 def test_an_open_server_asks_for_no_key_but_checks_one(two_books: Path) -> None:
-    with (
-        serving(offline_settings(two_books, open=True)) as address,
-        httpx.Client(base_url=address) as client,
-    ):
+    with connected(offline_settings(two_books, open=True)) as client:
         assert ask(client, FORWARDED[0]).status_code == 200
         assert_problem(ask(client, bearer("pk_0")), 401, "key_unknown")
 
@@ -156,17 +149,6 @@ def test_without_keys_their_list_is_an_empty_array_and_a_remark(run: Run) -> Non
     assert "no keys" in listed.err
 
 
-def test_a_key_for_a_book_that_is_not_indexed_is_made_with_a_warning(run: Run, home: Path) -> None:
-    made = run("keys", "add", "--secret", "--book", "owls", "--json")
-    assert (made.code, json.loads(made.out)["books"]) == (0, ["owls"])
-    assert "warning: no book 'owls': no book is indexed yet" in made.err
-    assert run("ingest", make_book(home / "owls", 1)).code == 0
-    made = run("keys", "add", "--secret", "--book", "nope", "--book", "owls")
-    assert (made.code, made.out[:3]) == (0, "sk_")
-    (warning,) = [line for line in made.err.splitlines() if "warning" in line]
-    assert warning == "warning: no book 'nope' in the index; there are: owls"
-
-
 def test_a_revoked_key_is_refused_at_once(run: Run, client: httpx.Client) -> None:
     kept, key = added(run, "--secret"), added(run, "--secret", "--label", "the old one")
     assert ask(client, bearer(key)).status_code == 200
@@ -207,7 +189,7 @@ def test_a_damaged_file_of_keys_lets_nobody_in(client: httpx.Client, two_books: 
 def test_an_open_server_answers_without_its_keys_and_its_question_log(two_books: Path) -> None:
     damage(two_books, "keys.sqlite", "questions.sqlite")
     settings = offline_settings(two_books, open=True, question_log_days=36_500)
-    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
+    with connected(settings) as client:
         assert ask(client, {}).json()["confidence"] == "answered"
         assert_problem(ask(client, bearer("pk_0")), 503, "storage_failed")
         ready = client.get("/readyz")
@@ -229,12 +211,8 @@ def test_a_server_starts_with_a_damaged_file_of_keys_and_says_so(
     assert str(two_books / "keys.sqlite") in line
 
 
-@pytest.mark.parametrize(
-    "origin", ["book.example", "https://", "ftp://a.example", "https://a/b", "*"]
-)
-def test_an_origin_that_is_none_is_refused(run: Run, origin: str) -> None:
-    refused = run("keys", "add", "--origin", origin)
-    assert (refused.code, refused.out) == (2, "")
+@pytest.mark.parametrize("origin", ["https://", "ftp://a.example", "https://a/b", "*"])
+def test_an_origin_that_is_none_is_refused(origin: str) -> None:
     with pytest.raises(InputError, match="not an origin"):
         checked_origin(origin)
 
@@ -251,17 +229,6 @@ def test_an_origin_that_is_none_is_refused(run: Run, origin: str) -> None:
 )
 def test_an_origin_is_as_browsers_send_it(written: str, sent: str) -> None:
     assert checked_origin(written) == sent
-
-
-def test_a_page_whose_origin_has_letters_outside_ascii_may_ask(
-    run: Run, client: httpx.Client
-) -> None:
-    key = added(run, "--origin", "https://bücher.example")
-    assert ask(client, bearer(key, Origin="https://xn--bcher-kva.example")).status_code == 200
-
-
-def test_a_publishable_key_needs_an_origin(run: Run) -> None:
-    assert run("keys", "add").code == 2
 
 
 @pytest.mark.parametrize(

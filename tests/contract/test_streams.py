@@ -134,7 +134,8 @@ async def read(
             sent(part)
 
     first = Started(AnswerMode.GENERATED, ())
-    response = EventStream(first, rest, ChatEvents())
+    deadline = asyncio.get_running_loop().time() + 60
+    response = EventStream(first, rest, ChatEvents(), deadline)
     await response({"type": "http", "method": "POST"}, receive, send)
     return parts
 

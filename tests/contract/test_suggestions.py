@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import httpx
 import pytest
 
 from app.domain.book_id import BookId
@@ -21,7 +20,7 @@ from app.services.page_suggestions import SuggestForPage
 from tests.answer_fakes import passage
 from tests.owl_server import ORIGIN, assert_problem
 from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import connected, ingest, offline_settings
 
 _PAGE = """\
 # Owls
@@ -51,7 +50,7 @@ def test_a_page_suggests_its_sections_and_exercises(tmp_path: Path) -> None:
     (folder / "bats.md").write_text("# Bats\n\nBats hear.\n", encoding="utf-8")
     settings = offline_settings(tmp_path / "home")
     ingest(settings, IngestRequest(folder, BookId("owls"), site=Site.PLAIN, base_url=ORIGIN))
-    with serving(settings) as address, httpx.Client(base_url=address) as client:
+    with connected(settings) as client:
         found = client.get("/v1/suggestions", params={"page": "/owls", "book": "owls"}).json()
         assert found["book"] == "owls"
         asks = [

@@ -22,7 +22,7 @@ from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_an
 from app.services.ingest import IngestRequest
 from tests.attacking import tried
 from tests.command_line import Run
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import connected, ingest, offline_settings
 
 pytestmark = pytest.mark.attack("addresses")
 
@@ -90,7 +90,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     for page in (PAGE, PAGE.replace("The lens bends the light.\n", "Other.\n")):
         (folder / "灯.md").write_text(page)
         ingest(settings, request)
-    with serving(settings) as address, httpx.Client(base_url=address) as client:
+    with connected(settings) as client:
         yield client
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from app.bootstrap.books import sample_request
 from tests.browsing import ARGUMENTS, CHROMIUM, PAGE, open_by_shortcut, watched_page
 from tests.foreign_site import ForeignSite, foreign_site, tag
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import offline_settings, serving
 
 
 @pytest.fixture(scope="module")
@@ -27,22 +26,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a state folder that holds the sample book's index; for reading only."""
-    home = tmp_path_factory.mktemp("home")
-    settings = offline_settings(home)
-    ingest(settings, sample_request())
-    return home
-
-
-@pytest.fixture(scope="module")
 def site(sample_home: Path) -> Iterator[str]:
     """Serve the sample book."""
     with serving(offline_settings(sample_home)) as address:
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(sample_home: Path) -> Iterator[str]:
     """Serve the sample book to pages of any origin."""
     with serving(offline_settings(sample_home, allowed_origins="*")) as address:

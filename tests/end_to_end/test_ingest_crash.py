@@ -156,8 +156,9 @@ async def ask(index: EdgeIndex) -> frozenset[str]:
 
 
 def cached(home: Path, texts: frozenset[str]) -> frozenset[str]:
-    cache = SqliteEmbeddingCache(home / "embeddings.sqlite")
-    return texts - set(asyncio.run(cache.missing("embed-v4.0", DIMENSION, sorted(texts))))
+    cache, asked = SqliteEmbeddingCache(home / "embeddings.sqlite"), sorted(texts)
+    found = asyncio.run(cache.get("embed-v4.0", DIMENSION, asked))
+    return frozenset(text for text, one in zip(asked, found, strict=True) if one is not None)
 
 
 async def points(home: Path) -> list[IndexPoint]:

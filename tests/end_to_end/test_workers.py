@@ -23,7 +23,7 @@ from tests.command_line import Run
 from tests.index_stores import KEY, NOT_RUN, URL, real_server
 from tests.ingesting import edit, make_book
 from tests.served_process import Served, served_process
-from tests.serving import Silent, offline_settings
+from tests.serving import offline_settings
 
 WORKERS = 4
 BOOK = BookId("lamps")
@@ -81,7 +81,7 @@ def one_of_each(served: Served, count: int) -> dict[int, HTTPConnection]:
 def ingest(settings: Settings, folder: Path) -> None:
     async def run() -> None:
         async with application(settings) as rag:
-            await rag.ingest.run(IngestRequest(folder, base_url="https://book"), Phases(Silent()))
+            await rag.ingest.run(IngestRequest(folder, base_url="https://book"), Phases())
 
     asyncio.run(run())
 

@@ -23,6 +23,9 @@ from app.domain.retrieval.query import ContextPassage, Hit
 from app.services.ingest import IngestRequest
 
 Section: TypeAlias = tuple[str, tuple[str, ...]]
+Search: TypeAlias = tuple[list[Hit], int]
+"""The hits, and the budget of the context."""
+Context: TypeAlias = Sequence[ContextPassage]
 
 STRATEGIES = ("structure", "fixed", "recursive")
 
@@ -49,7 +52,7 @@ def count_tokens() -> Callable[[str], int]:
 
 
 @st.composite
-def searches(draw: st.DrawFn, strategies: Sequence[str] = STRATEGIES) -> tuple[list[Hit], int]:
+def searches(draw: st.DrawFn, strategies: Sequence[str] = STRATEGIES) -> Search:
     """Any hits, most of them near each other as in a real search, and a budget."""
     chunks = chunked().chunks[draw(st.sampled_from(strategies))]
     first = draw(st.integers(0, len(chunks) - 1))
@@ -66,7 +69,7 @@ def searches(draw: st.DrawFn, strategies: Sequence[str] = STRATEGIES) -> tuple[l
     return [Hit(one, draw(score)) for one in drawn], draw(st.integers(0, 2_500))
 
 
-def context_of(search: tuple[list[Hit], int]) -> tuple[ContextPassage, ...]:
+def context_of(search: Search) -> tuple[ContextPassage, ...]:
     return assemble(search[0], search[1], count_tokens())
 
 
@@ -83,47 +86,36 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-@settings(max_examples=40, deadline=None)
-@given(searches())
-def test_no_character_of_the_book_comes_twice(search: tuple[list[Hit], int]) -> None:
+def no_character_of_the_book_comes_twice(search: Search, context: Context) -> None:
     by_paragraph: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for one in context_of(search):
+    for one in context:
         by_paragraph[one.passage.paragraph_id].append((one.passage.offset, one.passage.stop))
     for spans in by_paragraph.values():
         for (_, end), (start, _) in pairwise(sorted(spans)):
             assert end <= start
 
 
-@settings(max_examples=40, deadline=None)
-@given(searches())
-def test_nothing_is_in_the_context_that_is_not_in_its_paragraph(
-    search: tuple[list[Hit], int],
+def nothing_is_in_the_context_that_is_not_in_its_paragraph(
+    search: Search, context: Context
 ) -> None:
     book = chunked()
-    for one in context_of(search):
+    for one in context:
         passage = one.passage
         whole = book.blocks[passage.paragraph_id]
         assert squeezed(passage.own_text) == squeezed(whole[passage.offset : passage.stop])
 
 
-@settings(max_examples=40, deadline=None)
-@given(searches())
-def test_tokens_are_counted_exactly_and_stay_within_the_budget(
-    search: tuple[list[Hit], int],
-) -> None:
-    context = context_of(search)
+def tokens_are_counted_exactly_and_stay_within_the_budget(search: Search, context: Context) -> None:
     assert [one.tokens for one in context] == [count_tokens()(one.passage.text) for one in context]
     assert sum(one.tokens for one in context) <= search[1]
 
 
-@settings(max_examples=40, deadline=None)
-@given(searches(("structure",)))
-def test_the_budget_cuts_no_sentence_code_or_table(search: tuple[list[Hit], int]) -> None:
+def the_budget_cuts_no_sentence_code_or_table(search: Search, context: Context) -> None:
     """What a hit holds as one piece is in the context as one piece, or not at all."""
     pieces = [(one.paragraph_id, one.offset, one.stop) for one in offered(search[0])]
     starts = {(paragraph, start) for paragraph, start, _ in pieces}
     ends = {(paragraph, end) for paragraph, _, end in pieces}
-    for one in context_of(search):
+    for one in context:
         here = one.passage
         assert (here.paragraph_id, here.offset) in starts
         assert (here.paragraph_id, here.stop) in ends
@@ -134,10 +126,8 @@ def test_the_budget_cuts_no_sentence_code_or_table(search: tuple[list[Hit], int]
             assert paragraph != here.paragraph_id or apart or inside or around
 
 
-@settings(max_examples=40, deadline=None)
-@given(searches())
-def test_each_passage_names_just_the_hits_that_brought_it_and_the_best_score(
-    search: tuple[list[Hit], int],
+def each_passage_names_just_the_hits_that_brought_it_and_the_best_score(
+    search: Search, context: Context
 ) -> None:
     hits, _ = search
     for one in context_of((hits, 1_000_000)):
@@ -154,20 +144,15 @@ def test_each_passage_names_just_the_hits_that_brought_it_and_the_best_score(
         assert one.score in (best, best / 2)  # half for what is repeated from another section
 
 
-@settings(max_examples=40, deadline=None)
-@given(searches())
-def test_the_order_of_the_hits_does_not_matter(search: tuple[list[Hit], int]) -> None:
+def the_order_of_the_hits_does_not_matter(search: Search, context: Context) -> None:
     hits, budget = search
     backwards = sorted(hits, key=lambda hit: hit.chunk.chunk_id, reverse=True)
-    assert context_of((backwards, budget)) == context_of(search)
+    assert context_of((backwards, budget)) == context
 
 
-@settings(max_examples=40, deadline=None)
-@given(searches())
-def test_sections_stay_together_in_reading_order_and_the_best_comes_first(
-    search: tuple[list[Hit], int],
+def sections_stay_together_in_reading_order_and_the_best_comes_first(
+    search: Search, context: Context
 ) -> None:
-    context = context_of(search)
     sections: dict[Section, list[ContextPassage]] = {}
     for one in context:
         sections.setdefault((one.file, one.passage.heading_path), []).append(one)
@@ -178,10 +163,8 @@ def test_sections_stay_together_in_reading_order_and_the_best_comes_first(
         assert [one.passage.start for one in group] == sorted(one.passage.start for one in group)
 
 
-@settings(max_examples=40, deadline=None)
-@given(searches(("structure",)))
-def test_no_section_takes_more_than_its_share_from_a_passage_that_waits(
-    search: tuple[list[Hit], int],
+def no_section_takes_more_than_its_share_from_a_passage_that_waits(
+    search: Search, context: Context
 ) -> None:
     """Whatever was left out would not have fitted either had each section kept to its share.
 
@@ -189,7 +172,6 @@ def test_no_section_takes_more_than_its_share_from_a_passage_that_waits(
     """
     hits, budget = search
     share = int(budget * SECTION_SHARE)
-    context = context_of(search)
     sizes: dict[Section, list[int]] = defaultdict(list)
     for one in context:
         sizes[one.file, one.passage.heading_path].append(one.tokens)
@@ -201,6 +183,36 @@ def test_no_section_takes_more_than_its_share_from_a_passage_that_waits(
             used = sum(sizes[hit.chunk.file, passage.heading_path])
             if not is_there(passage, hit.chunk.file, context) and used + tokens <= share:
                 assert within_shares + tokens > budget
+
+
+OF_ANY_STRATEGY = (
+    no_character_of_the_book_comes_twice,
+    nothing_is_in_the_context_that_is_not_in_its_paragraph,
+    tokens_are_counted_exactly_and_stay_within_the_budget,
+    each_passage_names_just_the_hits_that_brought_it_and_the_best_score,
+    the_order_of_the_hits_does_not_matter,
+    sections_stay_together_in_reading_order_and_the_best_comes_first,
+)
+OF_STRUCTURE = (
+    the_budget_cuts_no_sentence_code_or_table,
+    no_section_takes_more_than_its_share_from_a_passage_that_waits,
+)
+
+
+@pytest.mark.parametrize(
+    ("strategies", "properties"), [(STRATEGIES, OF_ANY_STRATEGY), (("structure",), OF_STRUCTURE)]
+)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_every_property_holds_of_the_context_of_any_search(
+    strategies: Sequence[str],
+    properties: Sequence[Callable[[Search, Context], None]],
+    data: st.DataObject,
+) -> None:
+    search = data.draw(searches(strategies))
+    context = context_of(search)
+    for holds in properties:
+        holds(search, context)
 
 
 def is_there(passage: Passage, file: str, context: Sequence[ContextPassage]) -> bool:

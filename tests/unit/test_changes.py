@@ -21,8 +21,8 @@ CASES = {
     "an edited chunk": ({1: "a", 2: "b"}, {1: "a", 3: "b"}, Changes(changed=1)),
     "a removed one": ({1: "a", 2: "b"}, {1: "a"}, Changes(removed=1)),
     "another text": ({1: "a"}, {2: "z"}, Changes(added=1, removed=1)),
-    "one that was split": ({1: "ab"}, {2: "a", 3: "b"}, Changes(added=1, changed=1)),
-    "two that were joined": ({1: "a", 2: "b"}, {3: "ab"}, Changes(changed=1, removed=1)),
+    "one that was split": ({1: "ab"}, {2: "a", 3: "b"}, Changes(changed=2)),
+    "two that were joined": ({1: "a", 2: "b"}, {3: "ab"}, Changes(changed=1)),
     "overlapping ones that moved": (
         {1: "a", 2: "ba", 3: "cb"},
         {4: "a", 5: "ba", 6: "cb"},

@@ -10,9 +10,15 @@ import pytest
 
 from app.adapters.reading.book import read_book
 from app.adapters.sentences import split_sentences
-from app.domain.answering.chapter_answers import MAX_EXCERPT_WORDS, first_sentences, leading, quoted
+from app.domain.answering.chapter_answers import (
+    MAX_SUMMARY_WORDS,
+    first_sentences,
+    leading,
+    quoted,
+)
 from app.domain.answering.chapters import chapters_of, outline, summary_sections
 from app.domain.answering.exercises import exercise_numbered, exercises
+from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.context_assembly import context_of
@@ -181,6 +187,12 @@ def test_another_heading_makes_no_summary(heading: str) -> None:
     assert summary_sections(text((heading, "They hunt."))) == []
 
 
+def outlined(context: list[ContextPassage]) -> ExtractiveAnswer:
+    sections = outline(context)
+    taken = [one for section in sections for one in section]
+    return quoted(first_sentences(sections, split_sentences, "en"), taken)
+
+
 def test_an_outline_has_the_first_full_sentence_of_each_section() -> None:
     context = text(
         ("Wings", "Owls fly. Bats, too."),
@@ -188,8 +200,7 @@ def test_an_outline_has_the_first_full_sentence_of_each_section() -> None:
         ("Ears", "It holds:"),
         ("Ears", "Owls hear mice. So do cats."),
     )
-    taken, excerpts = first_sentences(outline(context), split_sentences, "en")
-    answer = quoted(excerpts, taken)
+    answer = outlined(context)
     assert answer.text == "Owls › Wings\n\nOwls fly.\n\nOwls › Ears\n\nOwls hear mice."
     assert [answer.text[start:end] for (start, end), _ in answer.claims] == [
         "Owls fly.",
@@ -205,50 +216,40 @@ def test_a_label_or_a_line_of_links_is_no_sentence() -> None:
         ("Wings", "Owls fly."),
         ("See also", "Bats and cats"),
     )
-    taken, excerpts = first_sentences(outline(context), split_sentences, "en")
-    assert quoted(excerpts, taken).text == "Owls fly."
+    assert outlined(context).text == "Owls fly."
 
 
 def test_a_page_without_sentences_shows_what_it_has() -> None:
     context = text(("Wings", "Owls fly"), ("Ears", "Owls hear"))
-    taken, excerpts = first_sentences(outline(context), split_sentences, "en")
-    assert quoted(excerpts, taken).text == "Owls › Wings\n\nOwls fly\n\nOwls › Ears\n\nOwls hear"
-
-
-def test_a_page_of_many_sections_shows_their_sentences_then_their_headings() -> None:
-    said = " ".join(["owls"] * 23)
-    context = text(*((f"Part {at}", f"In {at:02} {said}.") for at in range(14)))
-    taken, excerpts = first_sentences(outline(context), split_sentences, "en")
-    answer = quoted(excerpts, taken)
-    assert answer.text.count("In 0") == MAX_EXCERPT_WORDS // 25
-    assert answer.text.endswith("- Part 10\n\n- Part 11\n\n- Part 12\n\n- Part 13")
-    assert len(answer.claims) == 14
-    assert len(answer.passages) == 11
-    assert answer.passages[-1].heading_path == ("Owls", "Part 10")
-    assert len(answer.passages[-1].paragraph_ids) == 4
+    assert outlined(context).text == "Owls › Wings\n\nOwls fly\n\nOwls › Ears\n\nOwls hear"
 
 
 def test_many_subsections_are_no_reason_to_show_less_than_the_sections() -> None:
     paths = [("Owls", f"Part {at % 4}", f"Place {at}") for at in range(16)]
     context = on_pages(tuple(sorted(paths)))
-    assert [one.passage.text for one, *_ in outline(context)] == [f"Part {at}" for at in range(4)]
+    assert [one.passage.heading_path[1] for one, *_ in outline(context)] == [
+        f"Part {at}" for at in range(4)
+    ]
 
 
 def test_long_summaries_share_the_words() -> None:
-    long = " ".join(["An owl flies by night."] * 60)
-    sections = [text(("Summary", f"{name} {long}")) for name in ("One.", "Two.", "Three.")]
-    taken, excerpts = leading(sections, split_sentences, "en")
-    sizes = [len(one.text.split()) for one in quoted(excerpts, taken).passages]
-    assert len(sizes) == len(sections)
-    assert all(size > MAX_EXCERPT_WORDS / 4 for size in sizes)
-    assert sum(sizes) <= MAX_EXCERPT_WORDS
+    parts = [("Summary", f"{at} " + "An owl flies by night. " * 6) for at in range(20)]
+    sections = [text(*parts), text(*parts)]
+    taken = [one for section in sections for one in section]
+    sizes = [len(one.text.split()) for one in quoted(leading(sections), taken).passages]
+    assert len(sizes) == 2
+    assert all(size > MAX_SUMMARY_WORDS / 3 for size in sizes)
+    assert sum(sizes) <= MAX_SUMMARY_WORDS
 
 
 def test_a_lead_in_is_not_the_last_that_is_shown() -> None:
-    long = _under("Summary", "- " + "many owls " * 300, BlockKind.LIST)
-    section = placed(*in_order(_under("Summary", "Owls hunt. They eat:"), long))
-    taken, excerpts = leading([section], split_sentences, "en")
-    assert quoted(excerpts, taken).text == "Owls hunt."
+    long = _under("Summary", "- " + "many owls " * 300, BlockKind.LIST, "p-list")
+    hunt, eat = (
+        _under("Summary", "Owls hunt."),
+        _under("Summary", "They eat:", paragraph_id="p-eat"),
+    )
+    section = placed(*in_order(hunt, eat, long))
+    assert quoted(leading([section]), section).text == "Owls hunt."
 
 
 TASKS = in_order(

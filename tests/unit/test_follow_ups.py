@@ -40,9 +40,9 @@ def test_a_heading_that_asks_is_taken_as_it_is() -> None:
 NO_SUBJECTS = (
     *("Summary", "Review Questions", "Chapter learning objectives", "1. The", "x" * 90 + " yz"),
     *("3D", "TL;DR", "Exercise 7.1", "Problem 4b", "Section Quiz", "End-of-chapter quiz"),
-    "Practical Exercise: Tune a model",
+    *("Practical Exercise: Tune a model", "Which of the following is wet?", "Uses of ?"),
 )
-LABELS = ("Note", "Warning", "Example 3.1", "N.B.", "Step 2")
+LABELS = ("Note", "Warning", "Example 3.1", "N.B.", "Step 2", "Case 1", "You get")
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,8 @@ def test_a_marked_word_is_suggested_only_where_the_book_says_what_it_is(
     [
         ("Speed: Twice that of the old one.", False),
         ("Speed - Built on threads.", False),
-        ("Speed: The way per second.", True),
+        ("Speed: The old one is half as fast.", False),
+        ("Speed: the way per second.", True),
         ("Speed \u2014 how far it comes.", True),
     ],
 )

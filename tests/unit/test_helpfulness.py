@@ -10,7 +10,7 @@ import pytest
 from app.adapters.question_file import has_facts
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Confidence
 from app.domain.book_id import BookId
-from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
+from app.domain.evaluation.gold_question import GoldSpan, Question
 from app.domain.evaluation.helpfulness import finds_gold, shown_text
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
 from app.domain.evaluation.retrieval_metrics import Retrieved
@@ -128,8 +128,3 @@ def test_the_summary_has_every_metric_whatever_was_asked() -> None:
     names = METRICS[Measure.HELPFUL]
     for results in (measured(ASKED), measured(FOREIGN), ()):
         assert set(summary(results, names)) >= {"n", "answerable", *names}
-
-
-def test_facts_and_the_need_for_all_gold_change_a_sets_fingerprint() -> None:
-    sets = [ASKED, BESIDE, replace(ASKED, needs_all_gold=True), replace(ASKED, key_facts=())]
-    assert len({fingerprint([replace(one, id="1")]) for one in sets}) == len(sets)

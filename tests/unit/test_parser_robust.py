@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from app.domain.document import BlockKind, Site
 from app.domain.errors import BookError
 from tests.attacking import examples, tried
 from tests.parser_invariants import assert_sound
+from tests.reading_patterns import PATTERNS
 
 pytestmark = pytest.mark.attack("mixtures")
 
@@ -76,51 +76,10 @@ def test_any_text_is_read_whole(site: Site, text: str) -> None:
     check(text.encode("utf-8", "replace").decode(), site)
 
 
-HARD: dict[str, Callable[[int], str]] = {
-    "quotes": lambda n: ">" * n + " a",
-    "quoted lines": lambda n: "\n".join("> " * min(at, 1000) + "x" for at in range(n // 20)),
-    "nested lists": lambda n: "\n".join("  " * at + "- x" for at in range(min(n, 1000))),
-    "brackets": lambda n: "[" * n,
-    "links": lambda n: "[a](" * n,
-    "images": lambda n: "![" * n,
-    "emphasis": lambda n: "**a _b " * n,
-    "backticks": lambda n: "".join("`" * at + " " for at in range(1, min(200, n))),
-    "tags": lambda n: "<div>" * n + "</div>" * n,
-    "tag lines": lambda n: "<div>\n" * n + "</p>\n" * n,
-    "open tags": lambda n: '<a b="' * n,
-    "open braces": lambda n: "<Foo a={\n" * n,
-    "comments": lambda n: "<!--\n" * n,
-    "tables": lambda n: "<table>\n" * n,
-    "lists": lambda n: "<ul><li>a\n" * n,
-    "directives": lambda n: ":::note\n" * n,
-    "fenced directives": lambda n: "```{note}\n" * n,
-    "admonitions": lambda n: "".join("    " * at + "!!! note\n" for at in range(min(n, 500))),
-    "summaries": lambda n: "<details><summary>Solution</summary>\n" * n,
-    "formulas": lambda n: "\\\\( " * n + "$$\n" * n,
-    "environments": lambda n: "\\begin{align}\n" * n,
-    "expressions": lambda n: "{\n" * n,
-    "headings": lambda n: "# A\n" * n,
-    "definitions": lambda n: "a\n: b\n\n" * n,
-    "footnotes": lambda n: "[^1]: a\n" * n,
-    "fences": lambda n: "".join("`" * (3 + at % 200) + "\n" for at in range(n)),
-    "imports": lambda n: "import {\n\n" * n,
-    "gates": lambda n: "```{exercise-start}\n```\nx\n\n" * n,
-    "rST": lambda n: "```{eval-rst}\n" + ".. toctree::\n\n   a\n" * n,
-    "documented code": lambda n: "::: a.b\n    x: y\n\n" * n,
-    "indented elements": lambda n: "<div markdown>\n    x\n\n" * n,
-    "snippets": lambda n: "--8<--\n" * n,
-    "quiz": lambda n: "<Question choices={[" + '{text:"a' * n,
-}
-
-
-@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("name", PATTERNS)
 def test_what_is_deep_or_never_closed_is_read_whole_or_refused(name: str) -> None:
-    """Quadratic or recursive work on these would not end within the suite's time."""
-    text = HARD[name](800)
     for site in Site:
-        tried()
-        with suppress(BookError):
-            assert_sound(read_text(text, site=site, file="page.mdx"))
+        check(PATTERNS[name](800), site)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

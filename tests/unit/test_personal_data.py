@@ -69,4 +69,4 @@ def test_a_pages_address_has_no_user_query_or_fragment() -> None:
     "part", ["+1", "0", "a at b dot ", "2001:", "a (at) b.", "(020) 1", "a@", "1:", "1.", "+1(2)"]
 )
 def test_long_runs_are_read_in_linear_time(part: str) -> None:
-    assert without_personal_data((part + "1" * 40 + "x ") * 20_000)
+    assert without_personal_data((part + "1" * 40 + "x ") * 4_000)

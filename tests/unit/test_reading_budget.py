@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading.book import read_book, read_text
-from app.adapters.reading.yaml_files import load_yaml
 from app.domain.document import Book, Site
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET, ReadingBudget
@@ -33,11 +32,6 @@ def test_what_is_nested_ever_deeper_is_refused_by_file_and_line(site: Site) -> N
         FileRefused, match=r"^page\.md:\d+: nested over 100 levels deep: nest less$"
     ):
         read_text(f"# A\n\n{text}\n", site=site)
-
-
-def test_aliases_that_stand_for_little_are_read() -> None:
-    loaded = load_yaml("a: &a [1, 2]\nb: {<<: {c: *a}, d: *a}\n", "f.yml")
-    assert loaded == {"a": [1, 2], "b": {"c": [1, 2], "d": [1, 2]}}
 
 
 def too_large(folder: Path) -> Path:

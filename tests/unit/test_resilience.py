@@ -194,7 +194,7 @@ async def test_an_ingest_is_not_stopped_by_the_circuit_and_does_not_open_it(
 
 @dataclass
 class Script(httpx.AsyncByteStream):
-    """A model server's answer that plays `steps`: text, a broken connection, silence at a None."""
+    """A model server's answer, playing `steps`: text, a broken connection, silence at None."""
 
     steps: Sequence[str | Exception | None] = ()
     calls: int = 0

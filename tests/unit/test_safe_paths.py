@@ -158,7 +158,8 @@ def test_pipes_and_devices_are_never_opened(folder: Path) -> None:
     (folder / "docs/zero.md").symlink_to("/dev/zero")
     text, warnings = read(folder, Site.DOCUSAURUS)
     assert "Text of the page." in text
-    assert {one.partition(":")[0] for one in warnings} == {"docs/pipe.md", "docs/zero.md"}
+    named = {one.partition(":")[0] for one in warnings if "outside the book" in one}
+    assert named == {"docs/pipe.md", "docs/zero.md"}
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "../secret.md", "pipe"])

@@ -6,13 +6,13 @@ import asyncio
 import importlib
 import re
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import aiohttp
 import httpx
 
-from app.adapters.providers.http import CONNECTIONS, Provider, beginning, limited
+from app.adapters.providers.http import CONNECTIONS, MAX_BYTES, Provider, beginning, too_long
 from app.domain.errors import ProviderRateLimited, ProviderUnavailable
 
 if TYPE_CHECKING:
@@ -89,9 +89,12 @@ class _Bounded(httpx.AsyncByteStream):
         if self._failed:
             yield await beginning(self._body)
             return
-        async with aclosing(limited(self._body, COHERE.name)) as pieces:
-            async for piece in pieces:
-                yield piece
+        read = 0
+        async for chunk in self._body:
+            read += len(chunk)
+            if read > MAX_BYTES:
+                raise too_long(COHERE.name)
+            yield chunk
 
     async def aclose(self) -> None:
         await self._body.aclose()

@@ -10,7 +10,7 @@ import asyncio
 import json
 import math
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -40,7 +40,6 @@ about 10,000 events."""
 # Each answer uses a connection while it is generated. With httpx's default limit of 100, the 101st
 # reader, and every search meanwhile, would wait for a free connection and fail.
 CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
-_PIECE_BYTES = 8_192
 _MAX_TOKENS = 10**9
 _MESSAGE_CHARACTERS = 300
 
@@ -159,36 +158,21 @@ async def events_of(response: httpx.Response, provider: str) -> AsyncGenerator[E
     ProviderUnavailable if an event is no JSON object, or if the stream exceeds a limit.
     """
     # Split at line feeds only: JSON may contain other line separators.
-    rest, count = b"", 0
-    async with aclosing(limited(response.aiter_raw(), provider)) as pieces:
-        async for piece in pieces:
-            *lines, rest = (rest + piece).split(b"\n")
-            count += len(lines)
-            if count > MAX_LINES or len(rest) > MAX_LINE_BYTES:
-                raise _too_long(provider)
-            for line in lines:
-                data = line.removeprefix(b"data:").strip()
-                if data == b"[DONE]":
-                    return
-                if line.startswith(b"data:") and data:
-                    yield _json_object(data, provider)
-                    # Events that arrived together are read without a wait: let other requests run.
-                    await asyncio.sleep(0)
-
-
-async def limited(chunks: AsyncIterable[bytes], provider: str) -> AsyncGenerator[bytes, None]:
-    """Yield at most MAX_BYTES in small pieces, with a turn of the event loop for each.
-
-    ProviderUnavailable if there are more.
-    """
-    read = 0
-    async for chunk in chunks:
-        read += len(chunk)
-        if read > MAX_BYTES:
-            raise _too_long(provider)
-        for at in range(0, len(chunk), _PIECE_BYTES):
-            yield chunk[at : at + _PIECE_BYTES]
-            await asyncio.sleep(0)
+    rest, size, count = b"", 0, 0
+    async for chunk in response.aiter_raw():
+        *lines, rest = (rest + chunk).split(b"\n")
+        size, count = size + len(chunk), count + len(lines)
+        if size > MAX_BYTES or count > MAX_LINES or len(rest) > MAX_LINE_BYTES:
+            raise too_long(provider)
+        for line in lines:
+            data = line.removeprefix(b"data:").strip()
+            if data == b"[DONE]":
+                return
+            if line.startswith(b"data:") and data:
+                yield _json_object(data, provider)
+                # Events that arrived together are read without a wait: let other requests run.
+                await asyncio.sleep(0)
+        await asyncio.sleep(0)
 
 
 async def beginning(chunks: AsyncIterable[bytes], limit: int = MAX_ERROR_BYTES) -> bytes:
@@ -212,7 +196,8 @@ def _json_object(data: bytes, provider: str) -> Event:
     return event
 
 
-def _too_long(provider: str) -> ProviderUnavailable:
+def too_long(provider: str) -> ProviderUnavailable:
+    """The error for a response that exceeds a limit."""
     return ProviderUnavailable(f"{provider} could not answer: its response is too long")
 
 

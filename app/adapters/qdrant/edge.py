@@ -21,7 +21,6 @@ from app.adapters.qdrant.edge_shard import (
     best_scores,
     document_frequencies,
     ids_in_reading_order,
-    next_chapter,
     retrieve_points,
     search_shard,
     storage_errors,
@@ -103,21 +102,14 @@ class EdgeIndex:
             best = list(map(max, best, found))
         return best
 
-    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        found: list[Chunk] = []
-        for book, chunk_ids in wanted.items():
-            cached = self._books.cached(book, chunk_ids)
-            found += await self._fetch(book, chunk_ids) if cached is None else cached
-        return found
+    @in_thread
+    def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        return [chunk for book, ids in wanted.items() for chunk in self._fetch(book, ids)]
 
     @in_thread
     def matching(self, filter: SearchFilter) -> list[Chunk]:
         found = self._each(sorted(filter.books), lambda one: one.matching(filter))
         return [chunk for chunks in found for chunk in chunks]
-
-    @in_thread
-    def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        return self._ask(self._folder(book), lambda one: next_chapter(one.shard, chapter, position))
 
     @in_thread
     def remove(self, book: BookId) -> None:
@@ -264,7 +256,6 @@ class EdgeIndex:
         )
         return IdfConversion(dict(counted))
 
-    @in_thread
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         folder = self._folder(book)
         found = self._ask(folder, lambda one: one.retrieve(chunk_ids))

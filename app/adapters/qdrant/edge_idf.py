@@ -34,11 +34,11 @@ class Frequencies:
 @dataclass(frozen=True, slots=True)
 class IdfConversion:
     books: Mapping[BookId, Frequencies]
-    """Empty: scores stay as they are."""
+    """The scores of a book that is not here stay as they are."""
 
     def factors(self, book: BookId, terms: Sequence[int]) -> list[float]:
         """For each term, its idf over all books divided by its idf in this book."""
-        if not self.books:
+        if book not in self.books:
             return [1.0] * len(terms)
         every, own = self.books.values(), self.books[book]
         documents = sum(one.documents for one in every)

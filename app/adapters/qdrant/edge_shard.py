@@ -213,20 +213,6 @@ def matching_ids(shard: edge.EdgeShard, filter: SearchFilter) -> list[str]:
     return [str(one.id) for one in _scroll(shard, False, edge_filter(filter))]
 
 
-def next_chapter(shard: edge.EdgeShard, chapter: str, position: int) -> int | None:
-    """Return the first position after this one in another chapter; None if there is none."""
-    after = edge.FieldCondition("position", range=edge.RangeFloat(gt=position))
-    same = edge.FieldCondition("chapter", match=edge.MatchAny([chapter]))
-    request = edge.ScrollRequest(
-        limit=1,
-        filter=edge.Filter(must=[after], must_not=[same]),
-        with_payload=["position"],
-        order_by=edge.OrderBy("position"),
-    )
-    records, _ = shard.scroll(request)
-    return (records[0].payload or {})["position"] if records else None
-
-
 def ids_in_reading_order(shard: edge.EdgeShard) -> list[str]:
     records = _scroll(shard, list(ORDER_FIELDS), None)
     return in_reading_order((str(record.id), record.payload) for record in records)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 
-from qdrant_client import AsyncQdrantClient, models
+from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.payload import (
     ORDER_FIELDS,
@@ -18,7 +18,7 @@ from app.adapters.qdrant.payload import (
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
 from app.adapters.qdrant.server_checks import GenerationChecks
 from app.adapters.qdrant.server_client import public_address
-from app.adapters.qdrant.server_collections import BATCH, Collections, ServerOptions, match_any
+from app.adapters.qdrant.server_collections import BATCH, Collections, ServerOptions
 from app.adapters.qdrant.server_errors import check_version
 from app.adapters.qdrant.server_lease import refuse_if_held
 from app.adapters.qdrant.server_points import (
@@ -153,21 +153,6 @@ class ServerIndex:
             records = scroll(self._client, self._collections.points(dimension), condition, True)
             found += [from_payload(record.payload) async for record in records]
         return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
-
-    async def next_chapter(self, book: BookId, chapter: str, position: int) -> int | None:
-        served = await self._get(book)
-        scope = condition_of({served.current.key: served.manifest.book})
-        after = models.FieldCondition(key="position", range=models.Range(gt=position))
-        same = match_any("chapter", [chapter])
-        records, _ = await self._client.scroll(
-            self._collections.points(served.manifest.dimension),
-            scroll_filter=models.Filter(must=[scope, after], must_not=[same]),
-            limit=1,
-            order_by="position",
-            with_payload=["position"],
-            with_vectors=False,
-        )
-        return (records[0].payload or {})["position"] if records else None
 
     async def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from qdrant_client import AsyncQdrantClient, models
 
@@ -17,7 +16,6 @@ from app.adapters.qdrant.payload import index_point
 from app.adapters.qdrant.server_collections import (
     GENERATION_FIELD,
     PAGE,
-    SEARCHES,
     Collections,
     match_any,
 )
@@ -25,34 +23,16 @@ from app.adapters.qdrant.server_points import CHECKSUM_FIELD, checksum, conditio
 from app.adapters.qdrant.server_records import GenerationRecord
 from app.domain.book_id import BookId
 from app.domain.errors import IndexUnreadable, StorageError
+from app.domain.indexed_book import BookManifest
 
 _SAMPLE = 8
 """Points of a generation that are read in a comparison."""
 
-
-class Digest:
-    """Sum of the checksums of points, in any order."""
-
-    def __init__(self) -> None:
-        self._sum = 0
-        self.points = 0
-
-    def add(self, checksum: str) -> None:
-        self._sum = (self._sum + int(checksum, 16)) % 2**128
-        self.points += 1
-
-    def __str__(self) -> str:
-        return f"{self._sum:032x}"
+_SAMPLED = 64
+"""Maximum number of generations of which a sample is read at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    book: BookId
-    chunks: int
-    digest: str
-
-
-_Generations = Mapping[str, _Expected]
+_Generations = Mapping[str, BookManifest]
 """By key; all of one dimension."""
 
 
@@ -72,7 +52,7 @@ class GenerationChecks:
 
         The server counts the points, and a random sample is read; with `full`, all are read.
         """
-        by_dimension: dict[int, dict[str, _Expected]] = defaultdict(dict)
+        by_dimension: dict[int, dict[str, BookManifest]] = defaultdict(dict)
         found = {}
         for book, one in which:
             try:
@@ -80,7 +60,7 @@ class GenerationChecks:
             except IndexUnreadable as error:
                 found[one.key] = str(error)
                 continue
-            by_dimension[manifest.dimension][one.key] = _Expected(book, manifest.chunks, one.digest)
+            by_dimension[manifest.dimension][one.key] = manifest
         where = {one.key: f"{self._address} {book} generation {one.number}" for book, one in which}
         for dimension, generations in by_dimension.items():
             faults = await self._compared(dimension, generations, full=full)
@@ -119,7 +99,7 @@ class GenerationChecks:
 
     async def _misread(self, collection: str, generations: _Generations) -> dict[str, str]:
         """Read a sample of each generation; of many generations, a random choice."""
-        keys = random.sample(list(generations), min(len(generations), SEARCHES))
+        keys = random.sample(list(generations), min(len(generations), _SAMPLED))
         requests = [
             models.QueryRequest(
                 query=models.SampleQuery(sample=models.Sample.RANDOM),
@@ -134,27 +114,24 @@ class GenerationChecks:
         return {
             key: "chunks read back differ from what was published"
             for key, answer in zip(keys, answers, strict=True)
-            if not (answer.points and all(map(_intact, answer.points)))
+            if not (answer.points and all(map(_is_intact, answer.points)))
         }
 
     async def _altered(self, collection: str, generations: _Generations) -> dict[str, str]:
         found = {}
-        for key, expected in generations.items():
-            digest = Digest()
-            condition = condition_of({key: expected.book})
-            async for record in scroll(self._client, collection, condition, True, vectors=True):
-                if intact := _intact(record):
-                    digest.add(intact)
-            if str(digest) != expected.digest:
-                altered = expected.chunks - digest.points
-                found[key] = f"{altered} of {expected.chunks} chunks differ from what was published"
+        for key, one in generations.items():
+            records = scroll(
+                self._client, collection, condition_of({key: one.book}), True, vectors=True
+            )
+            if altered := sum([not _is_intact(record) async for record in records]):
+                found[key] = f"{altered} of {one.chunks} chunks differ from what was published"
         return found
 
 
-def _intact(record: models.Record | models.ScoredPoint) -> str:
-    """Return the checksum of a point that has it in its payload; else ""."""
+def _is_intact(record: models.Record | models.ScoredPoint) -> bool:
+    """Whether the point has the checksum that is in its payload."""
+    payload = record.payload or {}
     try:
-        found = checksum(index_point(record.payload, record.vector))
+        return bool(payload[CHECKSUM_FIELD] == checksum(index_point(payload, record.vector)))
     except (IndexUnreadable, AttributeError, KeyError, TypeError):
-        return ""
-    return found if (record.payload or {}).get(CHECKSUM_FIELD) == found else ""
+        return False

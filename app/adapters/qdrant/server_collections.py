@@ -41,20 +41,6 @@ BATCH = 256
 PAGE = 1_000
 """Points in one page of a scroll."""
 
-SEARCHES = 64
-"""Searches in one request."""
-
-_STRICT_MODE = models.StrictModeConfig(
-    enabled=True,
-    unindexed_filtering_retrieve=False,
-    unindexed_filtering_update=False,
-    max_query_limit=PAGE,
-    upsert_max_batchsize=BATCH,
-    search_max_batchsize=SEARCHES,
-    filter_max_conditions=64,
-)
-"""The server refuses filters on fields without an index, and requests above these limits."""
-
 _INT8 = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
 
 
@@ -116,7 +102,6 @@ class Collections:
                     name,
                     shard_number=1,  # document frequencies are counted in each shard
                     replication_factor=self.options.replicas,
-                    strict_mode_config=_STRICT_MODE,
                     **layout,
                 )
         present = (await self._client.get_collection(name)).payload_schema or {}

@@ -22,7 +22,6 @@ from app.adapters.qdrant.server_collections import (
     BATCH,
     GENERATION_FIELD,
     PAGE,
-    SEARCHES,
     ServerOptions,
     match_any,
     search_params,
@@ -122,15 +121,11 @@ async def best_scores(
     client: AsyncQdrantClient, collection: str, scope: Scope, terms: Sequence[int]
 ) -> list[float]:
     """Return the highest BM25 score of any point for each single term; 0 if no point has it."""
-    scores: list[float] = []
-    for start in range(0, len(terms), SEARCHES):
-        some = terms[start : start + SEARCHES]
-        requests = [_bm25_request(scope, SparseVector((term,), (1.0,))) for term in some]
-        for request in requests:
-            request.filter, request.limit, request.with_payload = condition_of(scope), 1, False
-        answers = await client.query_batch_points(collection, requests)
-        scores += [answer.points[0].score if answer.points else 0.0 for answer in answers]
-    return scores
+    requests = [_bm25_request(scope, SparseVector((term,), (1.0,))) for term in terms]
+    for request in requests:
+        request.filter, request.limit, request.with_payload = condition_of(scope), 1, False
+    answers = await client.query_batch_points(collection, requests) if requests else []
+    return [answer.points[0].score if answer.points else 0.0 for answer in answers]
 
 
 def condition_of(scope: Scope, filter: SearchFilter = _EVERYTHING) -> models.Filter:

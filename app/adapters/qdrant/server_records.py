@@ -36,8 +36,6 @@ _ATTEMPTS = 3
 class GenerationRecord:
     key: str
     """Random, so that two attempts to write a book never share points."""
-    digest: str
-    """Sum of the checksums of all points."""
     manifest: Mapping[str, Any]
     """JSON, as `manifest_from_json` reads it."""
 
@@ -195,8 +193,4 @@ def _generation(data: object) -> GenerationRecord | None:
     if not isinstance(data, dict):
         return None
     manifest = data.get("manifest")
-    return GenerationRecord(
-        str(data.get("key")),
-        str(data.get("digest")),
-        manifest if isinstance(manifest, dict) else {},
-    )
+    return GenerationRecord(str(data.get("key")), manifest if isinstance(manifest, dict) else {})

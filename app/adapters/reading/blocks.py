@@ -30,8 +30,15 @@ _BLOCK_TAGS = frozenset(
 _BLOCK_ROLES = (
     "code", "admonition", "exercise", "solution", "tab_set", "tab_panel", "footnote", "reference",
 )  # fmt: skip
-_WHOLE = {"footnote": BlockKind.FOOTNOTE, "reference": BlockKind.REFERENCE}
-"""Roles of elements that are one block."""
+_KINDS = {
+    "footnote": BlockKind.FOOTNOTE,
+    "reference": BlockKind.REFERENCE,
+    "solution": BlockKind.SOLUTION,
+    "exercise": BlockKind.EXERCISE,
+    "admonition": BlockKind.ADMONITION,
+    "note": BlockKind.ADMONITION,
+}
+"""Kinds of elements that are one block, by their roles; the first of several counts."""
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _NO_TEXT = f"{RUN_BOUNDARY}{RUN_GLUE} \n.,;"
 _MATH = {"$$": BlockKind.MATH}
@@ -100,9 +107,6 @@ class _Blocks:
             return self._code(element)
         if has("tab_set", element):
             return self._tabs(element)
-        for role, kind in _WHOLE.items():
-            if has(role, element):
-                return self._whole(kind, element)
         if container := self._container_kind(element):
             return self._container(element, container)
         return self._by_tag(element)
@@ -180,14 +184,8 @@ class _Blocks:
         return drafts if pres else self.of(element)
 
     def _container_kind(self, element: HtmlElement) -> BlockKind | None:
-        has = self._tree.has
-        if has("solution", element):
-            return BlockKind.SOLUTION
-        if has("exercise", element):
-            return BlockKind.EXERCISE
-        if has("admonition", element) or has("note", element) or element.tag == "details":
-            return BlockKind.ADMONITION
-        return None
+        kinds = (kind for role, kind in _KINDS.items() if self._tree.has(role, element))
+        return next(kinds, BlockKind.ADMONITION if element.tag == "details" else None)
 
     def _container(self, element: HtmlElement, kind: BlockKind) -> list[Draft]:
         title = self._take_title(element)
@@ -274,11 +272,6 @@ class _Blocks:
             figure.figure = replace(figure.figure, caption=caption)
         figure.element_id = own_id(element)
         return _kept(figure)
-
-    def _whole(self, kind: BlockKind, element: HtmlElement) -> list[Draft]:
-        draft = compose(kind, self.of(element))
-        draft.element_id = own_id(element) or draft.element_id
-        return _kept(draft)
 
 
 def _holders(tree: Tree) -> set[HtmlElement]:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 
-from app.adapters.reading.documents import PageDraft, PageInfo, build_document
+from app.adapters.reading.documents import PageInfo, with_ids
 from app.adapters.reading.markdown.sites import SourceSite, open_page, open_sources, recognised
 from app.adapters.reading.pages import PageReader
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, SitePages, open_site_folder
@@ -18,7 +18,6 @@ from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError
-from app.domain.identity import assign_ids
 from app.domain.languages import language_of_text
 from app.services.gc_control import paused_gc
 from app.services.phases import Advance, ignore
@@ -27,7 +26,7 @@ _SINGLE_FILES = (".md", ".mdx", ".markdown", ".mdown", ".ipynb", ".txt", *PAGE_S
 _HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?", re.I)
 _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
-_SAMPLE = 1_000
+_SAMPLE = 300
 """Paragraphs from which the language is detected."""
 _OUTPUT_FOLDERS = frozenset(
     "_build _site book build dist docs html out output public site www".split()
@@ -67,15 +66,15 @@ def read_book(
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
     reader = PageReader(files, skip_refused=skip_refused, mark=mark)
     opened = _open(folder, files, site, base_url, edition, skip_refused=skip_refused)
-    drafts = list(reader.read(opened, advance))
-    if not drafts:
+    documents = list(reader.read(opened, advance))
+    if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
     if isinstance(opened, SitePages):
-        drafts = reader.without_boilerplate(drafts)
+        documents = reader.without_boilerplate(documents)
     included = {name: files.text(name) for name in files.partials}
     for name, text in included.items():
         reader.warn_of_injections(text, name)
-    book = _book(own_id, opened, drafts, included)
+    book = _book(own_id, opened, documents, included)
     warnings = (*opened.warnings, *reader.warnings(), *files.warnings)
     return replace(book, orphans=tuple(opened.orphans), warnings=warnings)
 
@@ -93,7 +92,7 @@ def _open(
         found = open_site_folder(folder, base_url, skip_refused=skip_refused)
         return next((one for one in found if one.edition == edition), found[0])
     if folder.is_dir():
-        return open_sources(files, site, base_url)
+        return open_sources(files, site, base_url, edition.version)
     return open_page(folder.name, site, base_url)
 
 
@@ -168,35 +167,29 @@ def book_name(folder: Path) -> str:
 def _book(
     book_id: BookId,
     site: SitePages | SourceSite,
-    drafts: list[PageDraft],
+    documents: Sequence[Document],
     included: Mapping[str, str],
 ) -> Book:
-    declared, found = site.language.partition("-")[0], _language_of(drafts)
+    declared, found = site.language.partition("-")[0], _language_of(documents)
     language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
-    documents = _documents(drafts, language, declared)
-    version = _version(documents, included)
-    title = site.title or documents[0].title
-    return Book(book_id, title, site.site, site.base_url, language, version, documents)
+    placed = tuple(
+        replace(one, position=position, language=_spoken(one, language, declared))
+        for position, one in enumerate(with_ids(documents))
+    )
+    title, version = site.title or placed[0].title, _version(placed, included)
+    return Book(book_id, title, site.site, site.base_url, language, version, placed)
 
 
-def _language_of(drafts: Sequence[PageDraft]) -> str:
+def _spoken(page: Document, language: str, declared: str) -> str:
+    """Return the language of a page: one in the site's `declared` language is in the book's."""
+    return language if page.language in ("", declared) else page.language
+
+
+def _language_of(documents: Sequence[Document]) -> str:
     """Detect the language of the prose."""
-    blocks = (draft for page in drafts for draft in page.drafts)
-    prose = (draft.text for draft in blocks if draft.kind is BlockKind.PARAGRAPH)
+    blocks = (block for page in documents for block in page.blocks)
+    prose = (block.text for block in blocks if block.kind is BlockKind.PARAGRAPH)
     return language_of_text("\n".join(islice(prose, _SAMPLE)))
-
-
-def _documents(
-    drafts: Sequence[PageDraft], language: str, declared: str = ""
-) -> tuple[Document, ...]:
-    """Make the documents; a page in the site's `declared` language is in `language`."""
-    ids = iter(assign_ids(pair for page in drafts for pair in page.id_texts()))
-    documents = []
-    for position, page in enumerate(drafts):
-        own = page.info.language.partition("-")[0]
-        spoken = language if own in ("", declared) else own
-        documents.append(build_document(page, position, ids, spoken))
-    return tuple(documents)
 
 
 def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
@@ -204,7 +197,7 @@ def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> D
     page = PageReader(SourceFiles(Path("/nowhere"))).markdown(PageInfo(file, ""), text, site)
     if page is None:
         raise BookError("no text found", file)
-    return _documents([page], _language_of([page]))[0]
+    return replace(with_ids([page])[0], language=_language_of([page]))
 
 
 def book_id_of(name: str) -> BookId:

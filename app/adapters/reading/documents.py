@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from app.adapters.reading.drafts import GAP, NO_SPAN, Draft, DraftPart
+from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
 from app.adapters.reading.images import captioned
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Part, Span
-from app.domain.identity import is_content_id
+from app.domain.identity import assign_ids, is_content_id
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
@@ -41,32 +41,32 @@ class PageInfo:
     """The `rag_...` keys of its front matter."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageDraft:
-    """A page whose blocks have no ids yet."""
+def build_document(
+    info: PageInfo,
+    drafts: Sequence[Draft],
+    source: str | None,
+    html: str = "",
+    shown: PageText | None = None,
+) -> Document:
+    """Make a page's document; its blocks have no paragraph ids yet.
 
-    info: PageInfo
-    title: str
-    drafts: Sequence[Draft]
-    source: str | None
-    """The Markdown source; None for a built page, whose source is the text of its blocks."""
-    html: str = ""
-    """The page as it was rendered from Markdown."""
-    shown: PageText | None = None
-    """The whole text of a built page."""
-
-    def id_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield for each block the text that its id hashes, and the author's id or ""."""
-        for draft in self.drafts:
-            text = draft.runs.translate(_MARKS)
-            yield (text if _WORD.search(text) else draft.text), _author_id(draft)
-
-
-def draft_page(info: PageInfo, drafts: Sequence[Draft], source: str | None = None) -> PageDraft:
-    """Return the page with the kinds that its sections give to its blocks."""
+    If `source` is None, spans are those of the blocks' texts, joined by blank lines.
+    """
     title = _title_of(info, drafts)
     kept = [one for one in classify(drafts, title) if one.text.strip()]
-    return PageDraft(info, title, kept, source)
+    return Document(
+        info.file,
+        title,
+        info.chapter or title,
+        info.url,
+        GAP.join(one.text for one in kept) if source is None else source,
+        tuple(_blocks(info, title, kept, exact=source is None, has_elements=shown is not None)),
+        language=info.language.partition("-")[0],
+        html=html,
+        shown=shown,
+        settings=dict(info.settings),
+        chapter_number=info.chapter_number,
+    )
 
 
 def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
@@ -76,39 +76,37 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
     return info.title or info.file.rpartition("/")[2].partition(".")[0]
 
 
+def with_ids(documents: Sequence[Document]) -> list[Document]:
+    """Return a book's documents with the paragraph ids of their texts."""
+    blocks = (block for one in documents for block in one.blocks)
+    ids = iter(assign_ids((_id_text(block), block.author_id) for block in blocks))
+    return [
+        replace(one, blocks=tuple(replace(block, paragraph_id=next(ids)) for block in one.blocks))
+        for one in documents
+    ]
+
+
+def _id_text(block: Block) -> str:
+    """Return the text that a block's id hashes."""
+    text = block.runs.translate(_MARKS)
+    return text if _WORD.search(text) else block.text
+
+
 def _author_id(draft: Draft) -> str:
     is_own = draft.kind is not BlockKind.HEADING and not is_content_id(draft.element_id)
     return draft.element_id if is_own else ""
 
 
-def build_document(page: PageDraft, position: int, ids: Iterator[str], language: str) -> Document:
-    """Make the document; `ids` yields the paragraph id of each of its blocks."""
-    info = page.info
-    source = page.source if page.source is not None else GAP.join(d.text for d in page.drafts)
-    return Document(
-        info.file,
-        page.title,
-        info.chapter or page.title,
-        info.url,
-        source,
-        tuple(_blocks(page, ids)),
-        position,
-        language,
-        html=page.html,
-        shown=page.shown,
-        settings=dict(info.settings),
-        chapter_number=info.chapter_number,
-    )
-
-
-def _blocks(page: PageDraft, paragraph_ids: Iterator[str]) -> Iterator[Block]:
-    sections = _Sections(page)
+def _blocks(
+    info: PageInfo, title: str, drafts: Sequence[Draft], *, exact: bool, has_elements: bool
+) -> Iterator[Block]:
+    sections = _Sections(title)
     at, span = 0, (0, 0)
-    for number, draft in enumerate(page.drafts):
+    for number, draft in enumerate(drafts):
         sections.reach(draft)
         own = (at, at + len(draft.text))
         at = own[1] + len(GAP)
-        if page.source is None:
+        if exact:
             span = own
         elif draft.span != NO_SPAN:
             span = draft.span  # else it is of the same place as the block before it
@@ -117,20 +115,19 @@ def _blocks(page: PageDraft, paragraph_ids: Iterator[str]) -> Iterator[Block]:
         yield Block(
             draft.kind,
             draft.text,
-            page.info.file,
+            info.file,
             *span,
             heading_path=(*sections.path, *(name for name, _ in draft.signatures)),
             anchor=anchor,
-            url=with_anchor(page.info.url, anchor),
-            paragraph_id=next(paragraph_ids),
+            url=with_anchor(info.url, anchor),
             level=draft.level,
             language=draft.language,
             terms=draft.terms[:_MOST_TERMS],
-            parts=tuple(_parts(draft, span, exact=page.source is None)),
+            parts=tuple(_parts(draft, span, exact=exact)),
             author_id=_author_id(draft),
-            element_id=draft.element_id if page.shown is not None else "",
+            element_id=draft.element_id if has_elements else "",
             runs=draft.runs,
-            figure=captioned(page.drafts, number),
+            figure=captioned(drafts, number),
         )
 
 
@@ -138,27 +135,24 @@ def _parts(draft: Draft, span: Span, *, exact: bool) -> Iterator[Part]:
     """Yield the parts with their spans: exact in a page's own text, else those of the source."""
     at = 0
     for part in draft.parts:
-        found = draft.text.find(part.text.strip("\n"), at)
-        if found >= 0:
-            at = found + len(part.text.strip("\n"))
-        start, end = (found, at) if found >= 0 else (at, at)
-        own = (span[0] + start, span[0] + end) if exact else _known(part, span)
+        own = (part.start, part.end) if (part.start, part.end) != NO_SPAN else span
+        if exact:
+            text = part.text.strip("\n")
+            start = max(draft.text.find(text, at), at)
+            at = start + len(text)
+            own = (span[0] + start, span[0] + at)
         yield Part(part.kind, *own, part.text, part.header)
-
-
-def _known(part: DraftPart, span: Span) -> Span:
-    return span if part.span == NO_SPAN else part.span
 
 
 class _Sections:
     """The headings above the next block."""
 
-    def __init__(self, page: PageDraft) -> None:
-        self._title = page.title
+    def __init__(self, title: str) -> None:
+        self._title = title
         self._open: list[Draft] = []
         self._title_anchor = ""
         self._title_seen = False
-        self.path: tuple[str, ...] = (page.title,)
+        self.path: tuple[str, ...] = (title,)
         self.anchor = ""
 
     def reach(self, draft: Draft) -> None:

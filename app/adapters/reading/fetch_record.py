@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from posixpath import normpath
 from urllib.parse import unquote
@@ -14,17 +14,11 @@ _RESUMED_WITHIN = 86_400
 _LONGEST_NAME = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A page that is kept, and its validators."""
-
-    file: str
-    etag: str
-    modified: str
-
-
 class FetchRecord:
-    """The pages of a site. A killed run loses none: each is recorded as soon as it is written."""
+    """The pages of a site. A killed run loses none: each is recorded as soon as it is written.
+
+    With each page are the headers by which a server is asked for it only if it has changed.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.pages = folder / "pages"
@@ -34,26 +28,26 @@ class FetchRecord:
         """The pages of this run, or of the interrupted one that it continues, by file."""
         self.known = self._read(self._path) | self.seen
 
-    def _read(self, path: Path, begun: float = 0.0) -> dict[str, Stored]:
+    def _read(self, path: Path, begun: float = 0.0) -> dict[str, dict[str, str]]:
         if not path.exists() or path.stat().st_mtime < begun:
             path.unlink(missing_ok=True)
             return {}
         # A killed run may have left half a line.
-        lines = [line for line in path.read_text("utf-8").splitlines() if line.endswith("}")]
-        found = (Stored(**json.loads(line)) for line in lines)
-        return {one.file: one for one in found if (self.pages / one.file).is_file()}
+        lines = [line for line in path.read_text("utf-8").splitlines() if line.endswith("]")]
+        found: dict[str, dict[str, str]] = dict(map(json.loads, lines))
+        return {file: headers for file, headers in found.items() if (self.pages / file).is_file()}
 
-    def keep(self, page: Stored, data: bytes | None = None) -> None:
+    def keep(self, file: str, headers: Mapping[str, str], data: bytes | None = None) -> None:
         """Write a page; without `data` the kept one is unchanged. OSError if it cannot be."""
-        path = self.pages / page.file
+        path = self.pages / file
         if data is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             part = path.with_name(f"{path.name}.part")
             part.write_bytes(data)
             part.replace(path)
-        self.seen[page.file] = page
+        self.seen[file] = {**headers}
         with self._unfinished.open("a", encoding="utf-8") as opened:
-            opened.write(f"\n{json.dumps(asdict(page))}\n")
+            opened.write(f"\n{json.dumps([file, self.seen[file]])}\n")
 
     def finish(self) -> None:
         """Delete the pages that the site no longer has."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -14,20 +13,17 @@ from urllib.parse import urljoin
 
 import httpx
 
-from app.adapters.reading.fetch_record import FetchRecord, Stored, file_for
+from app.adapters.reading.fetch_record import FetchRecord, file_for
 from app.adapters.reading.page_facts import read_facts
 from app.adapters.reading.polite_requests import (
     AGENT,
-    CONNECTIONS,
-    SECONDS,
     Answer,
-    FetchLimits,
     PageFailed,
     PoliteRequests,
     Sleep,
+    http_client,
     joined,
 )
-from app.adapters.reading.public_transport import AddressRefused, PublicTransport
 from app.adapters.reading.site_addresses import SITEMAP_BYTES, sitemap_urls
 from app.adapters.reading.site_pages import PAGE_SUFFIXES
 from app.adapters.reading.tree import MAX_BYTES
@@ -37,22 +33,18 @@ from app.domain.urls import checked_base_url, encoded_path, encoded_url
 _REDIRECTS = 10
 _SITEMAPS = 100
 _HTML = (None, "text/html", "application/xhtml+xml")
-LIMITS = FetchLimits()
+MAX_PAGES = 10_000
 
-Progress: TypeAlias = Callable[[int, int, float], None]
-"""Called with the number of pages done, the number known, and the seconds left."""
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with the number of pages done and the number known."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class FetchedSite:
-    """The folder and address for `open_site_folder`, and how the pages came there."""
+    """The folder and address for `open_site_folder`."""
 
     folder: Path
     base_url: str
-    fetched: int = 0
-    unchanged: int = 0
-    resumed: int = 0
-    """Pages of an interrupted run that were not asked for again."""
     left_out: dict[str, list[str]] = field(default_factory=dict)
     """Addresses that were not fetched, by reason."""
 
@@ -62,11 +54,10 @@ async def fetch_site(
     folder: Path,
     *,
     allow_private: bool = False,
-    limits: FetchLimits = LIMITS,
     progress: Progress = lambda *_: None,
     sleep: Sleep = asyncio.sleep,
 ) -> FetchedSite:
-    """Fetch the pages of the site below an address into `folder/pages`.
+    """Fetch the pages of the site below an address into `folder/pages`, one after the other.
 
     They are those of its sitemap or, without one, those that its links lead to. Pages of an
     earlier run are asked for only if they have changed; an interrupted run is continued. So the
@@ -75,61 +66,14 @@ async def fetch_site(
     InputError if the address is not http(s), not public, not allowed by robots.txt or has no page.
     FileRefused for a page of more than `MAX_BYTES`. ProviderUnavailable if the server fails.
     """
-    async with httpx.AsyncClient(
-        transport=None if allow_private else PublicTransport(),
-        headers={"User-Agent": AGENT, "Accept": "text/html,application/xhtml+xml"},
-        timeout=SECONDS,
-        trust_env=False,
-    ) as client:
-        requests = PoliteRequests(client, limits, sleep)
-        record = FetchRecord(folder)
+    async with http_client(allow_private=allow_private) as client:
+        crawl = _Crawl(PoliteRequests(client, sleep), FetchRecord(folder))
         try:
-            home = await _home(requests, record, checked_base_url(address))
+            home = await crawl.find_home(checked_base_url(address))
         except PageFailed as error:
             raise InputError(f"{address}: {error}") from error
-        crawl = _Crawl(requests, record, FetchedSite(record.pages, _root(home.url).rstrip("/")))
         await crawl.run(home, progress)
-        return crawl.site
-
-
-async def _home(requests: PoliteRequests, record: FetchRecord, address: str) -> Answer:
-    """Return the first page of the site, where redirects lead to. InputError if there is none."""
-    url = address
-    for _ in range(_REDIRECTS):
-        await requests.read_robots(url)
-        if not requests.may_fetch(url):
-            message = f"{url}: the site's robots.txt does not allow {AGENT} to read it"
-            raise InputError(message)
-        file = _file(url, _root(url))
-        answer = await requests.get(url, MAX_BYTES, _validators(record.known.get(file)))
-        if not answer.target:
-            if answer.is_html or answer.status == httpx.codes.NOT_MODIFIED:
-                return answer
-            message = f"{url}: answers {answer.status} and no HTML page; give the book's address"
-            raise InputError(message)
-        url = checked_base_url(answer.target)
-    message = f"{address}: redirects in a loop"
-    raise InputError(message)
-
-
-def _root(url: str) -> str:
-    """Return the address below which a site is whose first page has this URL."""
-    above, _, name = url.rpartition("/")
-    return f"{above}/" if not name or name.lower().endswith(PAGE_SUFFIXES) else f"{url}/"
-
-
-def _file(url: str, root: str) -> str:
-    """Return the file for an address; "" if it is not one of a page below the root."""
-    path = url.removeprefix(root) if f"{url}/" != root else ""
-    if path == url or "?" in url or mimetypes.guess_type(path)[0] not in _HTML:
-        return ""
-    return file_for(path)
-
-
-def _validators(page: Stored | None) -> dict[str, str]:
-    """Return the headers that ask for a page only if it has changed."""
-    named = {"If-None-Match": page.etag, "If-Modified-Since": page.modified} if page else {}
-    return {name: value for name, value in named.items() if value}
+    return FetchedSite(crawl.record.pages, crawl.root.rstrip("/"), crawl.left_out)
 
 
 @dataclass(slots=True)
@@ -138,49 +82,62 @@ class _Crawl:
 
     requests: PoliteRequests
     record: FetchRecord
-    site: FetchedSite
+    root: str = ""
+    """The address of the site, with a slash at its end."""
+    left_out: dict[str, list[str]] = field(default_factory=dict)
     found: set[str] = field(default_factory=set)
     """Files of the pages that are known."""
     waiting: deque[str] = field(default_factory=deque)
 
-    @property
-    def root(self) -> str:
-        return f"{self.site.base_url}/"
+    async def find_home(self, address: str) -> Answer:
+        """Return the first page of the site, where redirects lead to. InputError if none."""
+        url = address
+        for _ in range(_REDIRECTS):
+            self.root = _root(url)
+            await self.requests.read_robots(url)
+            if not self.requests.may_fetch(url):
+                message = f"{url}: the site's robots.txt does not allow {AGENT} to read it"
+                raise InputError(message)
+            answer = await self._get(url)
+            if answer.is_html or answer.status == httpx.codes.NOT_MODIFIED:
+                return answer
+            if not answer.target:
+                message = (
+                    f"{url}: answers {answer.status} and no HTML page; give the book's address"
+                )
+                raise InputError(message)
+            url = checked_base_url(answer.target)
+        message = f"{address}: redirects in a loop"
+        raise InputError(message)
 
     async def run(self, home: Answer, progress: Progress) -> None:
         """Fetch the pages of the sitemap; without one, those that links lead to."""
         listed = await self._sitemap()
-        self.found.add(_file(home.url, self.root))
-        links = self._store(home, _file(home.url, self.root))
+        self.found.add(self._file(home.url))
+        links = self._store(home)
         self._add(listed or links)
-        running: set[asyncio.Task[list[str]]] = set()
-        begun, done = time.monotonic(), 1
-        try:
-            while self.waiting or running:
-                while self.waiting and len(running) < CONNECTIONS:
-                    running.add(asyncio.create_task(self._page(self.waiting.popleft())))
-                ended, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in ended:
-                    done += 1
-                    links = task.result()
-                    self._add(() if listed and len(links) > 1 else links)
-                    left = (time.monotonic() - begun) / (done - 1) * (len(self.found) - done)
-                    progress(done, len(self.found), left)
-        finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
+        while self.waiting:
+            links = await self._page(self.waiting.popleft())
+            self._add(() if listed else links)
+            progress(len(self.found) - len(self.waiting), len(self.found))
         self.record.finish()
+
+    def _file(self, url: str) -> str:
+        """Return the file for an address; "" if it is not one of a page below the root."""
+        path = url.removeprefix(self.root) if f"{url}/" != self.root else ""
+        if path == url or "?" in url or mimetypes.guess_type(path)[0] not in _HTML:
+            return ""
+        return file_for(path)
 
     def _add(self, urls: Iterable[str]) -> None:
         """Add pages that are not known. InputError if there are too many."""
         for url in urls:
-            file = _file(url, self.root)
+            file = self._file(url)
             if file and file not in self.found:
                 self.found.add(file)
                 self.waiting.append(url)
-        if len(self.found) > self.requests.limits.pages:
-            message = f"more than {self.requests.limits.pages:,} pages: give a part of it"
+        if len(self.found) > MAX_PAGES:
+            message = f"more than {MAX_PAGES:,} pages: give a part of it"
             raise InputError(message)
 
     async def _sitemap(self) -> list[str]:
@@ -199,55 +156,53 @@ class _Crawl:
             except PageFailed:
                 continue
             pages, more = sitemap_urls(answer.body if answer.status == httpx.codes.OK else b"")
-            found += [page for page in pages if _file(page, self.root)]
+            found += [page for page in pages if self._file(page)]
             waiting += more
         return found
 
-    async def _page(self, url: str) -> list[str]:
-        """Fetch a page; return the addresses that it leads to, of a redirect the only one."""
-        file = _file(url, self.root)
-        page = self.record.known.get(file)
+    async def _get(self, url: str) -> Answer:
+        """Ask for a page only if it has changed."""
+        return await self.requests.get(url, MAX_BYTES, self.record.known.get(self._file(url)))
+
+    async def _page(self, url: str) -> Iterable[str]:
+        """Fetch a page; return the addresses that it links."""
+        file = self._file(url)
         if file in self.record.seen:
-            self.site.resumed += 1
             return self._links(file)
         if not self.requests.may_fetch(url):
             return self._leave_out("disallowed by robots.txt", url)
         try:
-            answer = await self.requests.get(url, MAX_BYTES, _validators(page))
-            return self._store(answer, file)
-        except AddressRefused:
-            return self._leave_out("not at a public address", url)
+            return self._store(await self._get(url))
         except (PageFailed, OSError) as error:
-            if page:  # the server may have it again tomorrow
-                self.record.keep(page)
+            if file in self.record.known:  # the server may have it again tomorrow
+                self.record.keep(file, self.record.known[file])
             return self._leave_out(str(error), url)
 
-    def _store(self, answer: Answer, file: str) -> list[str]:
-        page = self.record.known.get(file)
-        if answer.target:
-            is_here = bool(_file(answer.target, self.root))
-            return [answer.target] if is_here else self._leave_out("leads elsewhere", answer.url)
-        if page and answer.status == httpx.codes.NOT_MODIFIED:
-            self.record.keep(page)
-            self.site.unchanged += 1
+    def _store(self, answer: Answer) -> Iterable[str]:
+        file = self._file(answer.url)
+        if answer.status == httpx.codes.NOT_MODIFIED and file in self.record.known:
+            self.record.keep(file, self.record.known[file])
         elif answer.is_html:
-            etag, modified = (answer.headers.get(one, "") for one in ("etag", "last-modified"))
-            self.record.keep(Stored(file, etag, modified), answer.body)
-            self.site.fetched += 1
+            self.record.keep(file, answer.validators, answer.body)
+        elif self._file(answer.target):
+            self._add([answer.target])
+            return ()
         else:
-            is_ok = answer.status == httpx.codes.OK
-            return self._leave_out("not HTML" if is_ok else f"answers {answer.status}", answer.url)
+            return self._leave_out(answer.fault, answer.url)
         return self._links(file)
 
-    def _links(self, file: str) -> list[str]:
+    def _links(self, file: str) -> Iterator[str]:
         page = read_facts((self.record.pages / file).read_bytes(), file)
-        targets = (page.redirect, *(one.target for one in page.navigation), page.next, *page.links)
-        return [self._url(target) for target in targets if target]
+        for target in filter(None, (page.redirect, *page.all_links)):
+            is_path = not target.startswith(("/", "http://", "https://"))
+            yield encoded_url(joined(self.root, encoded_path(target) if is_path else target))
 
-    def _url(self, target: str) -> str:
-        is_path = not target.startswith(("/", "http://", "https://"))
-        return encoded_url(joined(self.root, encoded_path(target) if is_path else target))
+    def _leave_out(self, reason: str, url: str) -> Iterable[str]:
+        self.left_out.setdefault(reason, []).append(url)
+        return ()
 
-    def _leave_out(self, reason: str, url: str) -> list[str]:
-        self.site.left_out.setdefault(reason, []).append(url)
-        return []
+
+def _root(url: str) -> str:
+    """Return the address below which a site is whose first page has this URL."""
+    above, _, name = url.rpartition("/")
+    return f"{above}/" if not name or name.lower().endswith(PAGE_SUFFIXES) else f"{url}/"

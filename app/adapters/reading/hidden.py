@@ -7,10 +7,14 @@ import re
 from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 
-_DECLARATION = re.compile(r"([a-z-]+)\s*:\s*((?:[^;,{}()]|\([^()]*\))+)")
-_ZERO = re.compile(r"0*\.?0*(?:[a-z]+|%)?")
-_NO_ALPHA = re.compile(r"transparent|#\w{6}00|#\w{3}0|(?:rgba?|hsla?)\(.*[,/]0*\.?0*%?\)")
-_WHITE = frozenset({"white", "#fff", "#ffff", "#ffffff", "#ffffffff", "rgb(255,255,255)"})
+_ZERO = r"0*\.?0*(?:[a-z]+|%)?"
+_HIDING = re.compile(
+    rf"display:none|visibility:(?:hidden|collapse)|(?:fontsize|opacity):{_ZERO}|color:(?:transparent"
+    r"|#\w{6}00|#\w{3}0|(?:rgba?|hsla?)\(.*[,/;]0*\.?0*%?\))"
+)
+"""A declaration of a style, without dashes and blanks."""
+_WHITE = re.compile(r"white|#(?:f{3,4}|f{6}|f{8})|rgb\(255[,;]255[,;]255\)")
+_DECLARATION = re.compile(r"[^;(]*(?:\([^)]*\))?[^;]*")
 _SWITCHED = re.compile(r"(?:^|[\s_-])(?:tab(?!le)|collaps|toggle)")
 """In the class or role of content that a reader opens: tabs, accordions."""
 
@@ -29,7 +33,7 @@ def hidden_elements(content: HtmlElement) -> list[tuple[HtmlElement, bool]]:
 def _is_hidden(element: HtmlElement, *, plain: bool) -> bool:
     if _SWITCHED.search(f"{element.get('class') or ''} {element.get('role') or ''}"):
         return False
-    return _by_attribute(element) or _by_style(element, plain=plain)
+    return _by_attribute(element) or _by_style(element, on_white=plain and not element.get("class"))
 
 
 def _by_attribute(element: HtmlElement) -> bool:
@@ -37,34 +41,15 @@ def _by_attribute(element: HtmlElement) -> bool:
     return element.get("hidden") in ("", "hidden", "true") and element.tag in HTML_TAGS
 
 
-def _by_style(element: HtmlElement, *, plain: bool) -> bool:
-    rules = _rules(element)
-    if rules.get("display") == "none" or rules.get("visibility") in ("hidden", "collapse"):
+def _by_style(element: HtmlElement, *, on_white: bool) -> bool:
+    style = f"{element.get('style') or ''};color:{element.get('color') or ''}".lower()
+    dense = re.sub(r"!\s*important|[\s-]", "", style)
+    rules = [one for one in _DECLARATION.findall(dense) if one]
+    if any(map(_HIDING.fullmatch, rules)):
         return True
-    if any(_ZERO.fullmatch(rules.get(name, "1")) for name in ("fontsize", "opacity")):
-        return True
-    return _is_invisible(rules, plain=plain and not element.get("class"))
-
-
-def _rules(element: HtmlElement) -> dict[str, str]:
-    """Return the properties of the element's style, without dashes and blanks."""
-    style = re.sub(r"!\s*important", "", (element.get("style") or "").lower())
-    rules = {
-        name.replace("-", ""): re.sub(r"\s+", "", text)
-        for name, text in _DECLARATION.findall(style)
-    }
-    if element.tag == "font":
-        rules.setdefault("color", (element.get("color") or "").lower())
-    return rules
-
-
-def _is_invisible(rules: dict[str, str], *, plain: bool) -> bool:
-    colour = rules.get("color", "")
-    ground = rules.get("backgroundcolor") or rules.get("background") or ("white" if plain else "")
-    if not colour:
-        return False
-    return _canonical(colour) == _canonical(ground) or _NO_ALPHA.fullmatch(colour) is not None
-
-
-def _canonical(colour: str) -> str:
-    return "white" if colour in _WHITE else colour
+    values = dict(one.partition(":")[::2] for one in reversed(rules))
+    colour = values.get("color", "")
+    ground = values.get("backgroundcolor") or values.get("background") or ""
+    if _WHITE.fullmatch(colour):
+        return bool(_WHITE.fullmatch(ground)) if ground else on_white
+    return bool(colour) and colour == ground

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from string import ascii_lowercase
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import NO_SPAN, Draft, DraftPart
-from app.domain.document import RUN_BOUNDARY, BlockKind, Span
+from app.adapters.reading.drafts import NO_SPAN, Draft
+from app.domain.document import RUN_BOUNDARY, BlockKind, Part, Span
 
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"),
-          (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
+_ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
 _LONGEST_NUMBER = 6
 """Maximum digits of a list's first number."""
 
@@ -21,7 +21,7 @@ def read_list(
     span: Callable[[HtmlElement], Span],
 ) -> Draft:
     """Return a list; each item with what is nested in it is a part."""
-    parts: list[DraftPart] = []
+    parts: list[Part] = []
     runs: list[str] = []
     terms: dict[str, None] = {}
     figure = None
@@ -29,8 +29,7 @@ def read_list(
         drafts = inside(item)
         if not drafts:
             continue
-        own = span(item)
-        parts.append(DraftPart(BlockKind.LIST, _item_text(marker, drafts), own))
+        parts.append(Part(BlockKind.LIST, *span(item), _item_text(marker, drafts)))
         runs += (one.runs for one in drafts)
         terms.update(dict.fromkeys(term for one in drafts for term in one.terms))
         figure = figure or next((one.figure for one in drafts if one.figure), None)
@@ -77,23 +76,8 @@ def _number(text: str | None, default: int) -> int:
 
 
 def _shown(number: int, style: str) -> str:
-    if number < 1 or style not in "aAiI":
+    """Return a number as letters or in Roman numerals, as far as lists of a book go."""
+    marks = _ROMAN if style in "iI" else ascii_lowercase
+    if style not in "aAiI" or not 0 < number <= len(marks):
         return str(number)
-    text = _roman(number) if style in "iI" else _letters(number)
-    return text.upper() if style.isupper() else text
-
-
-def _roman(number: int) -> str:
-    out = ""
-    for value, digit in _ROMAN:
-        out += digit * (number // value)
-        number %= value
-    return out
-
-
-def _letters(number: int) -> str:
-    out = ""
-    while number:
-        number, rest = divmod(number - 1, 26)
-        out = chr(ord("a") + rest) + out
-    return out
+    return marks[number - 1].upper() if style.isupper() else marks[number - 1]

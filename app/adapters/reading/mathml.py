@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-
 from lxml.html import HtmlElement
 
 _SYMBOLS = {"\u2061": "", "\u2062": "", "\u2063": "", "\u2212": "-", "\u00a0": " "}
 _TEMPLATES = {
-    "mfrac": r"\frac{%s}{%s}",
-    "msub": "{%s}_{%s}",
-    "msup": "{%s}^{%s}",
-    "msubsup": "{%s}_{%s}^{%s}",
-    "munder": "{%s}_{%s}",
-    "mover": "{%s}^{%s}",
-    "munderover": "{%s}_{%s}^{%s}",
+    "mfrac": r"\frac{{{}}}{{{}}}",
+    "mroot": r"\sqrt[{1}]{{{0}}}",
+    "msub": "{{{}}}_{{{}}}",
+    "msup": "{{{}}}^{{{}}}",
+    "msubsup": "{{{}}}_{{{}}}^{{{}}}",
+    "munder": "{{{}}}_{{{}}}",
+    "mover": "{{{}}}^{{{}}}",
+    "munderover": "{{{}}}_{{{}}}^{{{}}}",
 }
-_ROOT = 2
-"""Children of a root with a degree."""
+"""TeX of elements with a fixed number of children."""
+_CHILDREN = dict.fromkeys(_TEMPLATES, 2) | {"msubsup": 3, "munderover": 3}
+_AROUND = {
+    "msqrt": r"\sqrt{{{}}}",
+    "mtr": r"{} \\ ",
+    "mtable": r"\begin{{matrix}}{}\end{{matrix}}",
+    "mtext": r"\text{{{}}}",
+    "mfenced": "({})",
+}
+"""TeX of all children."""
+_BETWEEN = {"mtr": " & ", "mfenced": ", "}
 
 
 def tex_of_mathml(element: HtmlElement) -> str:
@@ -26,34 +34,8 @@ def tex_of_mathml(element: HtmlElement) -> str:
     if tag in ("annotation", "annotation-xml"):
         return ""
     parts = [tex_of_mathml(one) for one in element if isinstance(one.tag, str)]
-    if tag in _TEMPLATES and len(parts) == _TEMPLATES[tag].count("%s"):
-        return _TEMPLATES[tag] % tuple(parts)
-    if tag in _RULES:
-        return _RULES[tag](element, parts)
-    return "".join(parts) or _symbols(element)
-
-
-def _symbols(element: HtmlElement) -> str:
-    text = " ".join((element.text or "").split())
-    return "".join(_SYMBOLS.get(one, one) for one in text)
-
-
-def _root(_: HtmlElement, parts: Sequence[str]) -> str:
-    if len(parts) == _ROOT:
-        return rf"\sqrt[{parts[1]}]{{{parts[0]}}}"
-    return rf"\sqrt{{{''.join(parts)}}}"
-
-
-def _fenced(element: HtmlElement, parts: Sequence[str]) -> str:
-    return f"{element.get('open', '(')}{', '.join(parts)}{element.get('close', ')')}"
-
-
-_RULES: Mapping[str, Callable[[HtmlElement, Sequence[str]], str]] = {
-    "msqrt": lambda _, parts: rf"\sqrt{{{''.join(parts)}}}",
-    "mroot": _root,
-    "mtr": lambda _, parts: " & ".join(parts) + r" \\ ",
-    "mtable": lambda _, parts: rf"\begin{{matrix}}{''.join(parts)}\end{{matrix}}",
-    "mtext": lambda element, _: rf"\text{{{element.text_content()}}}",
-    "mspace": lambda *_: " ",
-    "mfenced": _fenced,
-}
+    if len(parts) == _CHILDREN.get(tag):
+        return _TEMPLATES[tag].format(*parts)
+    text = element.text_content() if tag == "mtext" else " ".join((element.text or "").split())
+    own = "".join(_SYMBOLS.get(one, one) for one in text)
+    return _AROUND.get(tag, "{}").format(_BETWEEN.get(tag, "").join(parts) or own)

@@ -1,24 +1,84 @@
 """Jupyter notebooks: the Markdown that one corresponds to.
 
-Its Markdown cells are as they are, its code cells in fences. Outputs, raw cells and cells that a
-tag removes from the page are left out.
+Its Markdown cells are as they are, its code cells and what they print in fences. Images and other
+outputs, raw cells and what a tag removes from the page are left out.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, JsonValue, ValidationError
 
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
-from app.domain.surrogates import well_formed
 
 _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,}|:{3,})(?P<rest>[^\n]*)$", re.M)
 _BACKTICKS = re.compile(r"`{3,}")
 _LANGUAGE = re.compile(r"[\w.+#-]+")
-_REMOVED = {"remove-cell", "remove_cell"}
-_INPUT_REMOVED = {"remove-input", "remove_input"}
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_LONGEST = 4_000
+"""Characters of a cell's outputs that are read."""
+
+
+def _joined(text: object) -> object:
+    return "".join(map(str, text)) if isinstance(text, list) else text
+
+
+Text = Annotated[str, BeforeValidator(_joined)]
+"""A text, or a list of its lines."""
+
+
+class _Metadata(BaseModel):
+    tags: list[str] = []
+    kernelspec: dict[str, JsonValue] = {}
+    language_info: dict[str, JsonValue] = {}
+
+
+class _Output(BaseModel):
+    text: Text = ""
+    data: dict[str, JsonValue] = {}
+
+    @property
+    def shown(self) -> str:
+        """What it prints; "" if the page shows an image instead."""
+        has_image = any(kind.startswith("image/") for kind in self.data)
+        return self.text or ("" if has_image else str(_joined(self.data.get("text/plain", ""))))
+
+
+class _Cell(BaseModel):
+    cell_type: str
+    source: Text = ""
+    metadata: _Metadata = _Metadata()
+    outputs: list[_Output] = []
+
+    def markdown(self, language: str) -> Iterator[str]:
+        """Yield what the page shows of the cell."""
+        removed = {tag.replace("_", "-") for tag in self.metadata.tags}
+        source = self.source.strip("\r\n")
+        if "remove-cell" in removed or not source.strip():
+            return
+        if self.cell_type == "markdown":
+            yield _closed(source)
+        if self.cell_type == "code" and "remove-input" not in removed:
+            yield _fenced(source, language)
+        printed = _COLOUR.sub("", "".join(one.shown for one in self.outputs)).strip("\r\n")
+        if printed.strip() and "remove-output" not in removed:
+            yield _fenced(printed[:_LONGEST], "")
+
+
+class _Notebook(BaseModel):
+    cells: list[_Cell]
+    metadata: _Metadata = _Metadata()
+
+    @property
+    def language(self) -> str:
+        """The language of its code; "" if it is no name."""
+        named = self.metadata.kernelspec.get("language") or self.metadata.language_info.get("name")
+        language = str(named or "python").lower()
+        return language if _LANGUAGE.fullmatch(language) else ""
 
 
 def markdown_of(data: bytes, file: str) -> str:
@@ -27,39 +87,20 @@ def markdown_of(data: bytes, file: str) -> str:
     Messages name lines of the file's JSON in words, because other messages name lines of the
     Markdown.
     """
-    notebook = _loaded(data, file)
-    metadata = _table(notebook.get("metadata"))
-    kernel, info = _table(metadata.get("kernelspec")), _table(metadata.get("language_info"))
-    language = str(kernel.get("language") or info.get("name") or "python").lower()
-    shown = (_shown(_table(cell), language) for cell in _list(notebook["cells"]))
-    return well_formed("\n\n".join(filter(None, shown)) + "\n")
-
-
-def _loaded(data: bytes, file: str) -> dict[str, object]:
     if data.count(b"[") + data.count(b"{") > BUDGET.brackets:
         message = f"over {BUDGET.brackets:,} lists and objects in its JSON: clear its outputs"
         raise FileRefused(message, file)
-    try:
-        # An empty file is a new notebook.
-        notebook = _table(json.loads(data.decode("utf-8-sig") or '{"cells": []}'))
-    except (ValueError, RecursionError) as error:
-        message = f"not JSON ({error}): clear its outputs and save it again with Jupyter"
+    try:  # an empty file is a new notebook
+        text = data.removeprefix(b"\xef\xbb\xbf") or b'{"cells": []}'
+        notebook = _Notebook.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        problem = f"{where}: {first['msg']}" if where else first["msg"]
+        message = f"no Jupyter notebook ({problem}): clear its outputs and save it with Jupyter"
         raise FileRefused(message, file) from error
-    if not isinstance(notebook.get("cells"), list):
-        raise FileRefused("no Jupyter notebook: it has no list of cells", file)
-    return notebook
-
-
-def _shown(cell: dict[str, object], language: str) -> str:
-    """Return a cell's Markdown; "" if the page does not show it."""
-    kind, tags = cell.get("cell_type"), _list(_table(cell.get("metadata")).get("tags"))
-    source = "".join(_lines(cell.get("source"))).strip("\r\n")
-    removed = _REMOVED | (_INPUT_REMOVED if kind == "code" else set())
-    if not source.strip() or any(tag in removed for tag in tags if isinstance(tag, str)):
-        return ""
-    if kind == "code":
-        return _fenced(source, language if _LANGUAGE.fullmatch(language) else "")
-    return _closed(source) if kind == "markdown" else ""
+    shown = (text for cell in notebook.cells for text in cell.markdown(notebook.language))
+    return "\n\n".join(shown) + "\n"
 
 
 def _closed(source: str) -> str:
@@ -77,17 +118,3 @@ def _closed(source: str) -> str:
 def _fenced(source: str, language: str) -> str:
     fence = "`" * (1 + max(map(len, _BACKTICKS.findall(source)), default=2))
     return f"{fence}{language}\n{source}\n{fence}"
-
-
-def _lines(source: object) -> Iterator[str]:
-    """Yield the lines of a cell's source, which is a text or a list of lines."""
-    lines = [source] if isinstance(source, str) else _list(source)
-    yield from (line for line in lines if isinstance(line, str))
-
-
-def _table(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []

@@ -10,7 +10,8 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.blocks import page_drafts
 from app.adapters.reading.boilerplate import without_boilerplate
-from app.adapters.reading.documents import PageDraft, PageInfo, draft_page
+from app.adapters.reading.documents import PageInfo, build_document
+from app.adapters.reading.drafts import Draft
 from app.adapters.reading.images import resolve_images
 from app.adapters.reading.markdown.includes import Expanded, expand
 from app.adapters.reading.markdown.render import render
@@ -21,7 +22,7 @@ from app.adapters.reading.site_pages import SitePages, counted
 from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.stamping import marked
 from app.adapters.reading.tree import page_tree, parse
-from app.domain.document import Site, SourceWarning
+from app.domain.document import Document, Site, SourceWarning
 from app.domain.errors import FileRefused
 from app.services.phases import Advance
 
@@ -39,31 +40,31 @@ class PageReader:
     """Places that only the site's generator can resolve; `_first_unknown` is one of them."""
     _first_unknown: SourceWarning | None = field(default=None, init=False)
 
-    def read(self, site: SitePages | SourceSite, advance: Advance) -> Iterator[PageDraft]:
+    def read(self, site: SitePages | SourceSite, advance: Advance) -> Iterator[Document]:
         """Yield the pages that have text; built ones without are counted."""
         empty: list[str] = []
         for page in site.pages:
             try:
                 if isinstance(site, SitePages):
-                    draft = self._built_page(page)
-                    empty += [page.file] if draft is None else []
+                    read = self._built_page(page)
+                    empty += [page.file] if read is None else []
                 else:
-                    draft = self._source_page(site, page)
+                    read = self._source_page(site, page)
             except FileRefused as error:
                 self._refused(error, page.file)
             else:
-                yield from [draft] if draft is not None else []
+                yield from [read] if read is not None else []
             advance(1)
         if empty:
             message = f"{counted(empty)} without text if scripts do not run"
             self._warnings.append(SourceWarning(message, empty[0], 0))
 
-    def without_boilerplate(self, drafts: Sequence[PageDraft]) -> list[PageDraft]:
+    def without_boilerplate(self, pages: Sequence[Document]) -> list[Document]:
         """Leave out what stands around the content of most pages, with one warning."""
-        kept, count = without_boilerplate(drafts)
+        kept, count = without_boilerplate(pages)
         if count:
             message = f"{count:,} blocks left out that most pages begin or end with"
-            self._warnings.append(SourceWarning(message, drafts[0].info.file, 0))
+            self._warnings.append(SourceWarning(message, pages[0].file, 0))
         return kept
 
     def _refused(self, error: FileRefused, file: str) -> None:
@@ -72,25 +73,25 @@ class PageReader:
             raise FileRefused(message, error.file, error.line) from error
         self._warnings.append(SourceWarning(f"left out: {error.problem}", file, error.line))
 
-    def _built_page(self, info: PageInfo) -> PageDraft | None:
+    def _built_page(self, info: PageInfo) -> Document | None:
         html = self.files.data(info.file)
         root = parse(marked(html) if self.mark else html, info.file)
         resolve_images(root, info.url)
         shown = shown_text(root)
-        draft = self._page(info, root, "" if self.mark else None)
-        if draft is None:
+        drafts = self._drafts(info, root)
+        if not drafts:
             return None
-        self.warn_of_injections("\n\n".join(one.text for one in draft.drafts), info.file)
-        return replace(draft, shown=shown)
+        self.warn_of_injections("\n\n".join(one.text for one in drafts), info.file)
+        return build_document(info, drafts, "" if self.mark else None, shown=shown)
 
-    def _source_page(self, site: SourceSite, page: PageInfo) -> PageDraft | None:
+    def _source_page(self, site: SourceSite, page: PageInfo) -> Document | None:
         source = self.files.text(page.file)
         self.warn_of_injections(source, page.file)
         return self.markdown(page, source, site.site, site.base_url)
 
     def markdown(
         self, info: PageInfo, source: str, site: Site, base_url: str = ""
-    ) -> PageDraft | None:
+    ) -> Document | None:
         """Return a page of Markdown below an address; None if it has no blocks."""
         front, skip = front_matter(source, info.file)
         insert = partial(expand, file=info.file, files=self.files)
@@ -112,18 +113,17 @@ class PageReader:
         # Other generators move images when they build the site.
         keeps_images = site in (Site.PLAIN, Site.MDBOOK)
         resolve_images(root, info.url if keeps_images else "", base_url)
-        page = self._page(info, root, source)
-        return replace(page, html=rendered.html) if page is not None else None
+        drafts = self._drafts(info, root)
+        return build_document(info, drafts, source, rendered.html) if drafts else None
 
-    def _page(self, info: PageInfo, root: HtmlElement, source: str | None) -> PageDraft | None:
+    def _drafts(self, info: PageInfo, root: HtmlElement) -> list[Draft]:
         tree = page_tree(root, info.theme)
         if tree is None:
-            return None
+            return []
         for text in tree.hidden:
             message = f"hidden text is not read: {text[:60]!r}"
             self._warnings.append(SourceWarning(message, info.file, 0))
-        draft = draft_page(info, page_drafts(tree, info.file), source)
-        return draft if draft.drafts else None
+        return page_drafts(tree, info.file)
 
     def warn_of_injections(self, text: str, file: str) -> None:
         for line, meaning in prompt_injections(text):

@@ -13,15 +13,17 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 import httpx
 from protego import Protego
 
+from app.adapters.reading.public_transport import PublicTransport
 from app.domain.errors import FileRefused, InputError, ProviderUnavailable
 
 AGENT = "textbook-rag"
 _ROBOTS_BYTES = 500_000
-CONNECTIONS = 2
-SECONDS = 60.0
+MAX_SITE_BYTES = 1_000_000_000
+"""Bytes of all pages of a site."""
+_SECONDS = 60.0
 """Maximum time for one page."""
-_PAUSE = 0.2
-"""Seconds before each request of a connection; a longer Crawl-delay takes precedence."""
+_PAUSE = 0.1
+"""Seconds before each request; a longer Crawl-delay takes precedence."""
 _ATTEMPTS = 3
 _LONGEST_WAIT = 300.0
 """Maximum seconds to wait for a server that refuses for a while."""
@@ -29,15 +31,6 @@ _WAIT = 5.0
 """Seconds to wait for a server that refuses for a while and does not say how long."""
 
 Sleep: TypeAlias = Callable[[float], Awaitable[object]]
-
-
-@dataclass(frozen=True, slots=True)
-class FetchLimits:
-    """Bounds on a site."""
-
-    pages: int = 10_000
-    size: int = 1_000_000_000
-    """Bytes of all pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +53,19 @@ class Answer:
         is_redirect = self.status in (301, 302, 303, 307, 308)
         return joined(self.url, self.headers.get("location", "")) if is_redirect else ""
 
+    @property
+    def validators(self) -> dict[str, str]:
+        """The headers that ask for the page only if it has changed."""
+        said = {"If-None-Match": "etag", "If-Modified-Since": "last-modified"}
+        return {name: self.headers[one] for name, one in said.items() if one in self.headers}
+
+    @property
+    def fault(self) -> str:
+        """Why it is no page."""
+        if self.target:
+            return "leads elsewhere"
+        return "not HTML" if self.status == httpx.codes.OK else f"answers {self.status}"
+
 
 def joined(base: str, link: str) -> str:
     """Return the absolute address of a link, without fragment; "" if it is none."""
@@ -73,17 +79,26 @@ class PageFailed(Exception):
     """The page cannot be had; the text says why."""
 
 
+def http_client(*, allow_private: bool) -> httpx.AsyncClient:
+    """Return a client that connects to public addresses only, unless others are allowed."""
+    return httpx.AsyncClient(
+        transport=None if allow_private else PublicTransport(),
+        headers={"User-Agent": AGENT, "Accept": "text/html,application/xhtml+xml"},
+        timeout=_SECONDS,
+        trust_env=False,
+    )
+
+
 @dataclass(slots=True)
 class PoliteRequests:
+    """Sends one request after the other."""
+
     client: httpx.AsyncClient
-    limits: FetchLimits
     sleep: Sleep
     sitemaps: list[str] = field(default_factory=list)
     """The sitemaps that robots.txt names."""
     _robots: Protego = field(default_factory=lambda: Protego.parse(""))
     _pause: float = 0.0
-    _gate: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while the server has asked for time."""
     _size: int = 0
 
     async def read_robots(self, url: str) -> None:
@@ -109,22 +124,21 @@ class PoliteRequests:
         PageFailed if the server does not send them. FileRefused for a larger page.
         ProviderUnavailable if the server asks to come back much later.
         """
-        reason = ""
+        reason, wait = "", 0.0
         for attempt in range(_ATTEMPTS):
-            async with self._gate:
-                pass
-            await self.sleep(self._pause + 2**attempt - 1)
+            await self.sleep(self._pause + max(wait, 2**attempt - 1))
             try:
-                async with asyncio.timeout(SECONDS):
+                async with asyncio.timeout(_SECONDS):
                     answer = await self._get(url, most, headers)
             except (httpx.RequestError, httpx.InvalidURL, TimeoutError) as error:
                 reason = str(error) or type(error).__name__
                 continue
-            if answer.status in (429, 503):
-                await self._wait(_retry_after(answer.headers), url)
-            elif answer.status < httpx.codes.INTERNAL_SERVER_ERROR:
+            if answer.status < httpx.codes.INTERNAL_SERVER_ERROR and answer.status != 429:
                 return answer
-            reason = f"answers {answer.status}"
+            reason, wait = f"answers {answer.status}", _retry_after(answer)
+            if wait > _LONGEST_WAIT:
+                message = f"{url}: the server asks to wait {wait:.0f} seconds; try again later"
+                raise ProviderUnavailable(message, wait)
         raise PageFailed(reason)
 
     async def _get(self, url: str, most: int, headers: Mapping[str, str] | None) -> Answer:
@@ -136,22 +150,17 @@ class PoliteRequests:
                 if len(body) > most:
                     message = f"the page has more than the limit of {most:,} bytes: not read"
                     raise FileRefused(message, url)
-                if self._size > self.limits.size:
-                    message = f"more than {self.limits.size:,} bytes: give a part of the site"
+                if self._size > MAX_SITE_BYTES:
+                    message = f"more than {MAX_SITE_BYTES:,} bytes: give a part of the site"
                     raise InputError(message)
         return Answer(url, response.status_code, response.headers, bytes(body))
 
-    async def _wait(self, seconds: float, url: str) -> None:
-        if seconds > _LONGEST_WAIT:
-            message = f"{url}: the server asks to wait {seconds:.0f} seconds; try again later"
-            raise ProviderUnavailable(message, seconds)
-        async with self._gate:
-            await self.sleep(seconds)
 
-
-def _retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that the server asks to wait."""
-    said = headers.get("retry-after", "")
+def _retry_after(answer: Answer) -> float:
+    """Return the seconds that a server asks to wait that refuses for a while."""
+    if answer.status not in (429, 503):
+        return 0.0
+    said = answer.headers.get("retry-after", "")
     try:
         return (
             float(said) if said.isdigit() else parsedate_to_datetime(said).timestamp() - time.time()

@@ -13,13 +13,13 @@ _INVISIBLE = "\U000e0001\U000e0020-\U000e007f\u200b-\u200f\u2060-\u2064\ufeff"
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
 """The flag of a subdivision, such as Scotland."""
 _SIGNS = {
-    "tells a model to drop its instructions": r"\b(?:ignore|disregard|forget|override)\s+"
+    "tells a model to drop its instructions": r"(?:ignore|disregard|forget|override)\s+"
     rf"(?:{_DETERMINER}{{0,3}}(?:previous|prior|above|earlier|preceding|foregoing)"
     rf"|{_DETERMINER}{{1,3}}system)\s+(?:instruction|prompt|direction|rule|message)s?\b",
     "tells a model who it is": r"you\s+are\s+(?:now\s+)?"
     r"(?:(?:chatgpt|gpt-?\d|claude|gemini|copilot)\b"
     r"|an?\s+(?:ai|llm|(?:large\s+)?language\s+model)\b|in\s+developer\s+mode\b)",
-    "asks for a model's prompt": r"\b(?:reveal|print|repeat|output|show)\s+(?:me\s+)?"
+    "asks for a model's prompt": r"(?:reveal|print|repeat|output|show)\s+(?:me\s+)?"
     r"(?:your|the)\s+(?:system|hidden|initial)\s+(?:prompt|instructions?)\b",
     "has a chat template's token": r"<\|(?:im_start|im_end|system|user|assistant|endoftext|eot_id"
     r"|begin_of_text|start_header_id)\|>|\[/?inst\]|<</?sys>>|<(?:start|end)_of_turn>",

@@ -25,7 +25,7 @@ def repeated_pages(pages: Sequence[PageFacts], listed: Collection[str]) -> Itera
         repeated = sum(pages_with[text] > 1 for text in own)
         if len(own) < _FEWEST or repeated < _SHARE * len(own):
             continue
-        others = (len(own & one.paragraphs) for one in pages if one is not page)
-        if page.file not in listed or 2 * max(others) <= len(own):
+        others = (one.paragraphs for one in pages if page.file in listed and one is not page)
+        if not any(2 * len(own & other) > len(own) for other in others):
             pages_with.subtract(own)
             yield page.file

@@ -261,21 +261,13 @@ class _Edition:
 
 
 def _in_chapters(order: Sequence[str], listed: Mapping[str, Listed]) -> Iterator[Listed]:
-    """Yield the pages with their chapters.
-
-    A page that is not listed is in the chapter of the page before it if it is in its folder.
-    """
+    """Yield the pages with their chapters; one between two that are listed is in the first's."""
     before = Listed("", "", "", 0)
-    for file in order:
-        above = _place(file).rpartition("/")[0]
-        own = above and above in (_place(before.file), _place(before.file).rpartition("/")[0])
-        inherited = before._replace(file=file, title="") if own else Listed(file, "", "", 0)
-        before = listed.get(file, inherited)
+    last = max((at for at, file in enumerate(order) if file in listed), default=0)
+    for at, file in enumerate(order):
+        inherited = before if at < last else Listed("", "", "", 0)
+        before = listed.get(file) or inherited._replace(file=file, title="")
         yield before
-
-
-def _place(file: str) -> str:
-    return file.removesuffix("/index.html")
 
 
 def site_title(pages: Sequence[PageFacts]) -> str:

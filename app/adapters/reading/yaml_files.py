@@ -1,4 +1,4 @@
-"""Loads YAML: only after its nodes are counted, because aliases and merges can multiply them."""
+"""Loads YAML; aliases, whose values can multiply, are refused."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from app.domain.surrogates import well_formed
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
 """The errors of invalid YAML."""
+_ALIAS = "a YAML alias (*name) is not read: write its value out"
+_DEEP = f"lists and tables over {BUDGET.depth} deep in YAML: nest fewer"
 
 
 def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) -> object:
@@ -19,7 +21,14 @@ def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) 
     `first_line` is the line of `file` on which the text begins.
     """
     check_size(len(text), BUDGET.settings, file)
-    _count(text, file, first_line)
+    depth = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or depth > BUDGET.depth:
+            problem = _DEEP if depth > BUDGET.depth else _ALIAS
+            line = event.start_mark.line if event.start_mark else 0
+            raise FileRefused(problem, file, first_line + line)
     return well_formed_value(yaml.load(text, Loader=loader))  # noqa: S506 - safe loaders only
 
 
@@ -58,29 +67,3 @@ class _Lenient(yaml.SafeLoader):
 
 
 _Lenient.add_multi_constructor("", lambda *_: None)
-
-
-def _count(text: str, file: str, first_line: int) -> None:
-    """Count nodes and depth from the event stream, before any object is built."""
-    anchored: dict[str | None, int] = {}  # Anchor -> nodes of what it names; an alias has one.
-    anchors: list[str | None] = [None]  # Of the open collections, outermost first: the document.
-    nodes = [1]
-    for event in yaml.parse(text, Loader=LOADER):
-        added = 0
-        if isinstance(event, yaml.AliasEvent):
-            added = anchored.get(event.anchor, 1)  # the loader refuses or cuts a recursive alias
-        elif isinstance(event, yaml.ScalarEvent):
-            added = anchored[event.anchor] = 1
-        elif isinstance(event, yaml.CollectionStartEvent):
-            anchors.append(event.anchor)
-            nodes.append(1)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            added = anchored[anchors.pop()] = nodes.pop()
-        nodes[-1] += added
-        line = first_line + (event.start_mark.line if event.start_mark else 0)
-        if nodes[-1] > BUDGET.nodes:
-            written_out = "YAML values, aliases and merges written out"
-            raise FileRefused(f"over {BUDGET.nodes:,} {written_out}: use fewer", file, line)
-        if len(nodes) > BUDGET.depth:
-            message = f"lists and tables over {BUDGET.depth} deep in YAML: nest fewer"
-            raise FileRefused(message, file, line)

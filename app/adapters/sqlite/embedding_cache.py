@@ -58,20 +58,12 @@ class SqliteEmbeddingCache:
         return [str(self._damaged(reason)) for reason in found]
 
     @in_thread
-    def missing(self, model: str, dimension: int, texts: Sequence[str]) -> list[str]:
-        """Return the distinct texts without a vector, or with a damaged one, which is logged."""
-        distinct = list(dict.fromkeys(texts))
-        keys = self._keys(model, dimension, distinct)
-        found = self._found(keys)
-        damaged = sum(vector is None for vector in found.values())
-        if damaged:
-            _log.warning("cache.damaged", extra={"file": str(self._path), "vectors": damaged})
-        return [text for text, key in zip(distinct, keys, strict=True) if found.get(key) is None]
-
-    @in_thread
     def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
+        """Return None for a missing vector and for a damaged one; damage is logged."""
         keys = self._keys(model, dimension, texts)
         found = self._found(list(dict.fromkeys(keys)))
+        if damaged := sum(vector is None for vector in found.values()):
+            _log.warning("cache.damaged", extra={"file": str(self._path), "vectors": damaged})
         return [found.get(key) for key in keys]
 
     def _found(self, keys: Sequence[bytes]) -> dict[bytes, Vector | None]:

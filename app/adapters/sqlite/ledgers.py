@@ -26,22 +26,11 @@ create table if not exists entry (
 create table if not exists alias (
   alias text primary key, paragraph_id text not null, score real not null
 ) strict;
-create index if not exists by_section on entry (file, heading_path, "order") where live = 1;
-create index if not exists by_file on entry (file, "order") where live = 1;
-create index if not exists by_heading on entry (heading_path, "order") where live = 1;
-create index if not exists by_order on entry ("order") where live = 1;
 """
-"""The indexes are for `_nearest`; the next ingest adds them to a ledger of an older version."""
 
 _COLUMNS = """
 select paragraph_id, live, "order", content_id, text, file, heading_path, url, author_id from entry
 """
-
-_PLACES = ("file = :file and heading_path = :path", "file = :file", "heading_path = :path", "true")
-_SIDES = (
-    '"order" <= :order order by "order" desc limit 1',
-    '"order" > :order order by "order" limit 1',
-)
 
 _Result = TypeVar("_Result")
 
@@ -138,38 +127,10 @@ def _entry(row: tuple[Any, ...]) -> Entry:
 
 
 def _locate(paragraph_id: str, connection: sqlite3.Connection) -> Located | None:
-    """Return what `Ledger.resolve` and `Ledger.nearest` would, without loading the ledger."""
-    entry = _by_id(connection, paragraph_id)
-    if entry is None or not entry.live:
-        query = "select paragraph_id from alias where alias = ?"
-        for (known_as,) in connection.execute(query, (paragraph_id,)):
-            entry = _by_id(connection, known_as)
-    if entry is None:
-        return None
-    return Located(entry, None if entry.live else _nearest(connection, entry))
-
-
-def _by_id(connection: sqlite3.Connection, paragraph_id: str) -> Entry | None:
-    row = connection.execute(f"{_COLUMNS} where paragraph_id = ?", (paragraph_id,)).fetchone()
-    return _entry(row) if row else None
-
-
-def _nearest(connection: sqlite3.Connection, gone: Entry) -> Entry | None:
-    """Return the nearest live entry in the same section, else page, else heading, else book."""
-    here = {"file": gone.paragraph.file, "path": _path_text(gone), "order": gone.order}
-    for place in _PLACES:
-        found = [
-            _entry(row)
-            for side in _SIDES
-            for row in connection.execute(f"{_COLUMNS} where live = 1 and {place} and {side}", here)
-        ]
-        if found:
-            return min(found, key=lambda entry: (abs(entry.order - gone.order), entry.order))
-    return None
-
-
-def _path_text(entry: Entry) -> str:
-    return json.dumps(entry.paragraph.heading_path, ensure_ascii=False)
+    """Read one row for a live paragraph; the whole ledger for an alias or a tombstone."""
+    query = f"{_COLUMNS} where paragraph_id = ? and live = 1"
+    row = connection.execute(query, (paragraph_id,)).fetchone()
+    return Located(_entry(row)) if row else _load(connection).locate(paragraph_id)
 
 
 def _save(connection: sqlite3.Connection, ledger: Ledger) -> None:
@@ -185,7 +146,7 @@ def _save(connection: sqlite3.Connection, ledger: Ledger) -> None:
                 entry.paragraph.content_id,
                 entry.paragraph.text,
                 entry.paragraph.file,
-                _path_text(entry),
+                json.dumps(entry.paragraph.heading_path, ensure_ascii=False),
                 entry.paragraph.url,
                 entry.paragraph.author_id,
             )

@@ -10,7 +10,6 @@ from app.domain.answer import Answer, AnswerFigure, Citation
 from app.domain.generated_text.fences import closes, fence_run
 from app.domain.printable import printable
 
-_WORD = re.compile(r"\w")
 _FIGURES = re.compile(r"(?:\n\n\[[^\n]+\]\([^()\s]*\))+\s*\Z")
 _BRACKET = re.compile(r"[\[\]\\`<>!*_]")
 _MAX_TITLE = 300
@@ -35,82 +34,64 @@ class Piece:
 
 
 class LinkedText:
-    """Writes the link of a citation, `[1](url)`, after the cited text.
+    """Writes the link of a citation, `[1](url)`, behind the text so far.
 
-    If the stream has continued before the citation comes, the link is put at the end of the current
-    line. The link for text in a code block is put below the block.
+    A link does not belong into a block of code: there it waits for the end of the block.
     """
 
     def __init__(self) -> None:
         self.text = ""
-        """The text so far, with the links."""
-        self.links: list[CitationLink] = []
-        """The links in it."""
-        self._sent_text, self._sent_links = 0, 0
-        self._answer = ""
+        """The text so far, with the links, but without the white space at its end."""
         self._blank = ""
-        """White space at the end of the answer so far; a link may be inserted before it."""
         self._waiting: list[Citation] = []
 
     def write(self, text: str) -> Piece:
         """Add the answer's next text; return what to send."""
-        text = printable(text)
-        self._answer += text
-        known = (self._blank + text).rstrip()
-        self._blank = (self._blank + text)[len(known) :]
-        for line in known.splitlines(keepends=True):
-            content = line.rstrip("\n")
-            self.text += content
-            if content != line:
-                self._add_links()
-                self.text += line[len(content) :]
-        return self._unsent()
+        begin, text = len(self.text), self._blank + printable(text)
+        known = text.rstrip()
+        self.text, self._blank = self.text + known, text[len(known) :]
+        return self._since(begin)
 
     def cite(self, citation: Citation) -> Piece:
         """Add a citation of the text so far; return what to send."""
         self._waiting.append(replace(citation, title=printable(citation.title)))
-        if not _WORD.search(self._answer, citation.end) and not _open_fence(self.text):
-            self._add_links()
-        return self._unsent()
+        return self._since(len(self.text))
 
     def close(self, figures: Sequence[AnswerFigure] = ()) -> Piece:
-        """Return the remaining links, and below the text those of the figures."""
-        self._add_links(closing=True)
+        """Return the links that wait, and below the text those of the figures."""
+        begin = len(self.text)
+        if self._waiting and (fence := _open_fence(self.text)):
+            self.text += f"\n{fence}"
+        piece = self._since(begin)
         for one in figures:
             self.text += f"\n\n[{_label(one.title)}]({one.url})"
-        return self._unsent()
+        return Piece(self.text[begin:], piece.links)
 
-    def _add_links(self, *, closing: bool = False) -> None:
-        fence = _open_fence(self.text) if self._waiting else ""
-        if not self._waiting or (fence and not closing):
-            return
-        if fence:
-            self.text += f"\n{fence}"
-        if fence_run(self.text.rpartition("\n")[2]):
-            self.text += "\n"  # a link on the line of the fence would become part of the fence
+    def _since(self, begin: int) -> Piece:
+        """Add the links that wait, unless in a block of code; return the text behind `begin`."""
+        if not self._waiting or _open_fence(self.text):
+            return Piece(self.text[begin:])
+        links = []
+        # A link on the line of a fence would become part of the fence.
+        blank = "\n" if fence_run(self.text.rpartition("\n")[2]) else " "
         for citation in self._waiting:
-            self.text += " " if self.text[-1:].strip() else ""
-            start = len(self.text)
+            self.text += blank if self.text else ""
+            start, blank = len(self.text), " "
             self.text += f"[{citation.index}]({citation.url})"
-            self.links.append(CitationLink(citation, start, len(self.text)))
+            links.append(CitationLink(citation, start, len(self.text)))
         self._waiting.clear()
-
-    def _unsent(self) -> Piece:
-        piece = Piece(self.text[self._sent_text :], tuple(self.links[self._sent_links :]))
-        self._sent_text, self._sent_links = len(self.text), len(self.links)
-        return piece
+        return Piece(self.text[begin:], tuple(links))
 
 
 def linked(answer: Answer) -> Piece:
     """Return the whole answer, each link after its claim."""
     writer, at = LinkedText(), 0
+    pieces: list[Piece] = []
     for citation in sorted(answer.citations, key=lambda one: one.end):
-        writer.write(answer.answer[at : citation.end])
-        writer.cite(citation)
+        pieces += (writer.write(answer.answer[at : citation.end]), writer.cite(citation))
         at = max(at, citation.end)
-    writer.write(answer.answer[at:])
-    writer.close(answer.figures)
-    return Piece(writer.text, tuple(writer.links))
+    pieces += (writer.write(answer.answer[at:]), writer.close(answer.figures))
+    return Piece(writer.text, tuple(link for piece in pieces for link in piece.links))
 
 
 def without_links(text: str) -> str:

@@ -39,7 +39,7 @@ ANSWER_THRESHOLD = 0.82
 and 84 % of the near-topic unanswerable ones are not."""
 RELEVANCE_THRESHOLD = 0.5
 """Relevance by a calibrated reranker below which a question is not in the book. Not measured: a
-calibrated score of 0.5 is as likely relevant as not. `eval --calibrate` suggests a value."""
+calibrated score of 0.5 is as likely relevant as not. `eval` suggests a value."""
 
 
 @dataclass(frozen=True, slots=True)

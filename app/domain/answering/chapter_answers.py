@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -21,79 +20,51 @@ from app.domain.answering.units import (
 from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 
-MAX_EXCERPT_WORDS = 250
-"""Limit on the words of all excerpts of a chapter, unless the first unit of each has more."""
-
+MAX_SUMMARY_WORDS = 250
+"""Limit on the words of a chapter's own summary, unless its first block has more."""
+_TASKS = frozenset({BlockKind.EXERCISE, BlockKind.HEADING})
 
 Excerpt: TypeAlias = Sequence[Unit]
-"""Adjacent units of a section: whole blocks, or the first sentences of one."""
+"""Adjacent units of a section: whole blocks, or a sentence."""
 
 
-def leading(
-    sections: Sequence[Sequence[ContextPassage]], split_sentences: SplitSentences, language: str
-) -> tuple[list[ContextPassage], list[Excerpt]]:
-    """Return the context and the beginning of each section, together `MAX_EXCERPT_WORDS` at most.
+def leading(sections: Sequence[Sequence[ContextPassage]]) -> list[Excerpt]:
+    """Return the first blocks of each section; each has an equal share of `MAX_SUMMARY_WORDS`.
 
-    Each section has an equal share of the words: whole blocks, or if none fits, the first sentences
-    or items of the first block.
+    The units refer to the sections' paragraphs in one sequence.
     """
-    context = [one for section in sections for one in section]
-    left = MAX_EXCERPT_WORDS
+    share = MAX_SUMMARY_WORDS // len(sections)
     excerpts: list[Excerpt] = []
     first = 0
-    for at, section in enumerate(sections):
-        places = range(first, first := first + len(section))
-        share = left // (len(sections) - at)
-        blocks = [whole_unit(place, context[place]) for place in places]
-        parts = [*units(context, split_sentences, language, places[:1])]
-        chosen = _beginning(blocks, share) or _beginning(parts, share) or blocks[:1]
-        left -= sum(unit.size for unit in chosen)
-        excerpts.append(chosen)
-    return context, excerpts
-
-
-def _beginning(found: Sequence[Unit], share: int) -> list[Unit]:
-    """Return the first units with at most `share` words, without those that introduce the next."""
-    sizes = accumulate(unit.size for unit in found)
-    end = sum(size <= share for size in sizes)
-    while end and found[end - 1].text.endswith(INTRODUCING):
-        end -= 1
-    return [*found[:end]]
+    for section in sections:
+        blocks = [whole_unit(first + at, one) for at, one in enumerate(section)]
+        fitting = sum(size <= share for size in accumulate(unit.size for unit in blocks))
+        while fitting and blocks[fitting - 1].text.endswith(INTRODUCING):
+            fitting -= 1
+        excerpts.append(blocks[: max(fitting, 1)])
+        first += len(section)
+    return excerpts
 
 
 def first_sentences(
     sections: Sequence[Sequence[ContextPassage]], split_sentences: SplitSentences, language: str
-) -> tuple[list[ContextPassage], list[Excerpt]]:
-    """Return the first sentence of each section, at most `MAX_EXCERPT_WORDS` words together.
+) -> list[Excerpt]:
+    """Return the first sentence of each section.
 
-    A section is its heading and its paragraphs. Of the sections after that, one excerpt lists the
-    headings. A sentence that introduces a formula or list is skipped: alone it is incomplete.
+    A sentence that introduces a formula or list is skipped: alone it is incomplete. The units refer
+    to the sections' paragraphs in one sequence.
     """
-    context: list[ContextPassage] = []
+    context = [one for section in sections for one in section]
     excerpts: list[Excerpt] = []
-    headings: list[Unit] = []
-    left = MAX_EXCERPT_WORDS
-    for heading, *paragraphs in sections:
-        unit = _first_sentence([*units(paragraphs, split_sentences, language)])
-        if unit is None:
-            continue
-        left -= unit.size
-        if left >= 0 or not excerpts:
-            excerpts.append([replace(unit, passage=len(context) + unit.passage)])
-        else:
-            title = heading.passage.text
-            headings.append(Unit(len(context), 0, len(title), BlockKind.LIST, title))
-            context.append(heading)
-        context += paragraphs
-    return context, [*excerpts, headings] if headings else excerpts
-
-
-def _first_sentence(found: Sequence[Unit]) -> Unit | None:
-    """Return the first unit that is a sentence, else the first that introduces nothing."""
-    return next(
-        (one for one in found if ends_sentence(one.text)),
-        next((one for one in found if not one.text.endswith(INTRODUCING)), None),
-    )
+    first = 0
+    for section in sections:
+        places = range(first, first := first + len(section))
+        found = [*units(context, split_sentences, language, places)]
+        whole = (one for one in found if ends_sentence(one.text))
+        others = (one for one in found if not one.text.endswith(INTRODUCING))
+        if unit := next(whole, None) or next(others, None):
+            excerpts.append([unit])
+    return excerpts
 
 
 def whole_blocks(context: Sequence[ContextPassage]) -> list[Excerpt]:
@@ -119,33 +90,24 @@ def quoted(excerpts: Sequence[Excerpt], context: Sequence[ContextPassage]) -> Ex
     return ExtractiveAnswer(text, tuple(claims), tuple(passages))
 
 
-def asked_terms(
-    entries: Sequence[ContextPassage], question: str
-) -> tuple[list[ContextPassage], ExtractiveAnswer]:
+def asked_terms(entries: Sequence[ContextPassage], question: str) -> ExtractiveAnswer:
     """Turn glossary entries into questions: `question` has {} for the term.
 
     The answer quotes the terms only. It has no passages, since they would show the definitions.
     """
     before, _, after = question.partition("{}")
-    context: list[ContextPassage] = []
     text = ""
     claims: list[tuple[Span, Unit]] = []
-    for one in entries:
+    for at, one in enumerate(entries):
         passage = one.passage
         term = next((term for term in passage.terms if term in passage.text), "")
-        if not term:
-            continue
-        start = passage.text.index(term)
-        unit = Unit(len(context), start, start + len(term), passage.kind, term)
-        context.append(one)
-        text += "\n- " if text else "- "
-        text += before
-        claims.append(((len(text), len(text) + len(term)), unit))
-        text += f"{term}{after}"
-    return context, ExtractiveAnswer(text, tuple(claims))
-
-
-_TASKS = frozenset({BlockKind.EXERCISE, BlockKind.HEADING})
+        if term:
+            start = passage.text.index(term)
+            text += f"\n- {before}" if text else f"- {before}"
+            unit = Unit(at, start, start + len(term), passage.kind, term)
+            claims.append(((len(text), len(text) + len(term)), unit))
+            text += f"{term}{after}"
+    return ExtractiveAnswer(text, tuple(claims))
 
 
 def _title(one: ContextPassage) -> str:

@@ -19,8 +19,8 @@ MAX_SECTIONS = 12
 """Limit on the sections of an outline; a longer one uses a higher heading level."""
 FEWEST_SECTIONS = 3
 """Minimum number of sections of an outline, if the text has as many."""
-MAX_LISTED = 50
-"""Limit on the sections of an outline at the level that has more than `MAX_SECTIONS`."""
+MAX_PAGES = 30
+"""Limit on the sections of an outline if even the pages are more than `MAX_SECTIONS`."""
 _NO_TEXT = NEVER_QUOTED | {BlockKind.FIGURE, BlockKind.FOOTNOTE, BlockKind.REFERENCE}
 
 _SUMMARY_TITLE = re.compile(
@@ -105,12 +105,12 @@ def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPass
 
 
 def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
-    """Return for each section its heading and its first two paragraphs.
+    """Return the first two paragraphs of each section.
 
     Paragraphs without a full sentence, such as labels and lists of links, do not count unless there
     are no others. The sections are those of the deepest heading level, 1 for the pages, that has at
     most `MAX_SECTIONS`; of the next deeper level if that has fewer than `FEWEST_SECTIONS`; at most
-    `MAX_LISTED`.
+    `MAX_PAGES`.
     """
     text = _paragraphs(context)
     deepest = max((len(one.passage.heading_path) for one in text), default=0)
@@ -120,7 +120,7 @@ def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
         if len(found) <= MAX_SECTIONS:
             found = deeper if deeper and len(found) < FEWEST_SECTIONS else found
             break
-    return found[:MAX_LISTED]
+    return found[:MAX_PAGES]
 
 
 def _paragraphs(context: Sequence[ContextPassage]) -> list[ContextPassage]:
@@ -131,14 +131,7 @@ def _paragraphs(context: Sequence[ContextPassage]) -> list[ContextPassage]:
 
 def _sections(text: Iterable[ContextPassage], depth: int) -> list[list[ContextPassage]]:
     groups = groupby(text, key=lambda one: (one.file, one.passage.heading_path[:depth]))
-    firsts = ([*islice(held, 2)] for _, held in groups)
-    return [[_heading(held[0], depth), *held] for held in firsts]
-
-
-def _heading(first: ContextPassage, depth: int) -> ContextPassage:
-    """Return the heading of this level above a paragraph, with the paragraph's id and link."""
-    title = first.passage.heading_path[:depth][-1]
-    return replace(first, passage=replace(first.passage, text=title, kind=BlockKind.HEADING))
+    return [[*islice(held, 2)] for _, held in groups]
 
 
 def _chapter(title: str, chunks: Sequence[Chunk]) -> Chapter:

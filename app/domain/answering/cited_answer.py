@@ -22,7 +22,7 @@ from app.domain.generated_text.citation_markers import without_markers
 from app.domain.generated_text.events import GeneratedCitation, GeneratedText, TextDiscarded
 from app.domain.generated_text.fences import LINE_MARK
 from app.domain.generated_text.link_policy import LinkPolicy
-from app.domain.generated_text.prompt_guard import PromptGuard
+from app.domain.generated_text.prompt_guard import recites_prompt
 from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, Unit
 from app.domain.invisible_characters import without_invisible
 
@@ -68,7 +68,6 @@ class CitedAnswerBuilder:
 
     def _begin(self) -> None:
         self._splitter = Splitter(self._verifier.split_sentences, self._verifier.language)
-        self._guard = PromptGuard()
         self._list = CitationList(self._verifier.paragraphs)
         self._received = ""
         self._base = 0
@@ -83,6 +82,8 @@ class CitedAnswerBuilder:
         """Number of `_statements` that are supported."""
         self._withheld: list[Citation] = []  # their text is held back
         self._may_show = self._shown = 0
+        self.recited = False
+        """Whether the rest was withheld because it recites a prompt of the program."""
         self.unsupported = False
         """Whether text was dropped at the end because too little of it is supported."""
         self.text = ""
@@ -95,8 +96,7 @@ class CitedAnswerBuilder:
         if isinstance(event, GeneratedText):
             self._received += event.text
             self._numbered = event.numbered
-            units = self._splitter.feed(event.text)
-            self._add([unit for one in units for unit in self._guard.take(one)])
+            self._add(self._splitter.feed(event.text))
         elif isinstance(event, GeneratedCitation):
             self._claimed += len(event.paragraph_ids)
             self._waiting.append(event)
@@ -109,8 +109,7 @@ class CitedAnswerBuilder:
 
     def close(self) -> list[TextDelta | CitationFound]:
         """Return the rest of the text that can be shown; drop citations outside the text."""
-        units = [unit for one in self._splitter.close() for unit in self._guard.take(one)]
-        self._add([*units, *self._guard.close()])
+        self._add(self._splitter.close())
         if not self._numbered:
             for one in self._statements:
                 self._attribute(one)
@@ -124,11 +123,6 @@ class CitedAnswerBuilder:
     def empty(self) -> bool:
         """Whether the generator wrote nothing."""
         return not self._received.strip()
-
-    @property
-    def recited(self) -> bool:
-        """Whether the rest was withheld because it recited a prompt of the program."""
-        return self._guard.recited
 
     @property
     def truncated(self) -> bool:
@@ -179,6 +173,9 @@ class CitedAnswerBuilder:
     def _add(self, units: Sequence[Unit]) -> None:
         """Add units to the text, and verify them and the citations that waited for them."""
         for unit in units:
+            self.recited = self.recited or recites_prompt(unit.text)
+            if self.recited:
+                return
             one, claims = self._edited(unit)
             self._units.append(one)
             states = bool(self._verifier.terms(self._said(one.start, one.end)))

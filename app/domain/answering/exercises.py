@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import groupby, pairwise
 
-from app.domain.answering.part_requests import label_numbers
+from app.domain.answering.part_requests import EXERCISE_NOUNS, with_figures
 from app.domain.answering.units import NEVER_QUOTED
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage, Hit
-from app.domain.terms import Terms
+from app.domain.terms import Terms, words
 
 SAME_TERMS = 0.75
 """Minimum Jaccard similarity of the terms of question and exercise."""
 FEWEST_TERMS = 3
 """Minimum number of terms of a question that is compared with exercises."""
+
+_LABEL_NOUNS = (
+    f"solution|lösung|solución|{EXERCISE_NOUNS}"
+    "|练习|练习题|习题|题|練習|練習題|習題|題|問題|練習問題|演習"
+)
+_LABEL = re.compile(rf"(?<!\S)(?:{_LABEL_NOUNS})((?: \d{{1,3}}(?!\S))+)")
+_LABEL_WORDS = 6
+"""Words in which a label is looked for: "3. Exercise 10.3" has four."""
 
 TASKS = frozenset({BlockKind.EXERCISE, BlockKind.SOLUTION})
 
@@ -63,6 +72,15 @@ def task_label(task: Passage) -> tuple[int, ...]:
     """
     heading = task.heading_path[-1] if task.heading_path else ""
     return label_numbers(heading) or label_numbers(task.text)
+
+
+def label_numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers of a label, such as (4, 2) for "Exercise 4.2"; () if there is no label.
+
+    The label may begin with "Solution" or follow a number: "3. Exercise 4.2. Why...".
+    """
+    found = _LABEL.search(with_figures(words(text)[:_LABEL_WORDS]))
+    return tuple(map(int, found[1].split())) if found else ()
 
 
 def _asked(exercise: ContextPassage) -> ContextPassage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from app.domain.answering.definitions import has_defining_sentence, names_term
+from app.domain.answering.definitions import names_term, subject_match
 from app.domain.answering.exercises import TASKS
 from app.domain.answering.heading_questions import heading_question, sentence_case
 from app.domain.answering.notices import DIFFERENCE_QUESTION, TERM_QUESTION, in_language
@@ -19,17 +19,20 @@ from app.domain.terms import Terms
 MAX_SUGGESTIONS = 3
 
 _LONGEST = 80  # characters of a term or heading
+_LONGEST_EXERCISE = 120  # characters
 _SAME = 0.6
 """Share of a subject's terms above which it counts as already asked about."""
-_AFTER_LABEL = re.compile(r"\W{0,3}(?::|[\u2013\u2014]|\s-\s)\s*(\w+)")
-_BEGIN_DEFINITIONS = frozenset(
-    "a an the any one when how what un una el la le eine ein der die das um uma".split()
-)
-_ENDINGS = " \t:;,.\"'\u201c\u201d*"
 _LONGEST_TERM = 5  # words
 _LONGEST_HEADING = 3
 """Maximum number of words of a heading that is a term."""
-_LONGEST_EXERCISE = 120  # characters
+_SURELY_DEFINES = re.compile(
+    r"\b(?:is|are|was|were|es|son|ist|sind|est|sont|é|são)"
+    r"\s+(?:an?|the|any|one|when|how|un[ae]?|l[ae]|el|eine?|d(?:er|ie|as)|uma?)\b"
+    r"|\b(?:means?|refers?\s+to|denotes?|describes?)\b"
+    r"|(?::|[\u2013\u2014]|\s-\s)\s*(?:[Aa]n?|any|one|the|when|how|un[ae]?|l[ae]|el|eine?|uma?)\s"
+)
+"""What follows a term that is defined, and not a label as in "Usage: Call it ..."."""
+_ENDINGS = " \t:;,.\"'\u201c\u201d*"
 _VERSUS = re.compile(r"([^:;]+?)\s+(?:vs\.?|versus)\s+([^:;]+)", re.IGNORECASE)
 _AND = re.compile(r"(\w+)\s(?:and|und|y|e|et)\s(\w+(?:\s\w+)?)", re.IGNORECASE)
 _LEADING_ARTICLE = re.compile(r"^(?:the|an?) ")
@@ -38,32 +41,16 @@ _COMPARES = re.compile(
     re.IGNORECASE,
 )
 """The beginnings of words of a sentence that compares."""
-_LABEL = re.compile(r"\W{0,3}(?::|[\u2013\u2014]|\s-\s)\s*(\w+)")
-_BEGIN_DEFINITIONS = frozenset(
-    "a an the any one when how what un una el la le eine ein der die das um uma".split()
-)
-_ENDINGS = " \t:;,.\"'\u201c\u201d*"
-_LONGEST_TERM = 5  # words
-_LONGEST_HEADING = 3
-"""Maximum number of words of a heading that is a term."""
-_NO_SUBJECT = re.compile(
-    r"^(?:(?:review|discussion|practice) questions?|critical thinking|free response"
-    r"|(?:exercise|problem|question|quiz|solution)(?:s|zes)?(?: \d[\d.]*\w?)?"
-    r"|(?:\S+ )?(?:exercise|quiz)(?:s|zes)?(?::.*)?"
-    r"|test your (?:knowledge|understanding)|check your (?:understanding|answers)"
-    r"|(?:key|new) (?:terms?|concepts?|ideas?)|(?:section|chapter|lesson) (?:summary|goals|review)"
-    r"|further (?:reading|resources|information)|what you.ve learned|what.s next|next steps"
-    r"|table of contents|see also|faqs?|frequently asked questions|tl;?dr)$",
-    re.IGNORECASE,
-)
 _LABEL = re.compile(
     r"(?:notes?|n\.?b\.?|remarks?|tips?|hints?|warnings?|caution|danger|important|info|examples?"
     r"|exercises?|questions?|answers?|solutions?|problems?|proof|theorem|lemma|definition|summary"
-    r"|step|figure|table|listing|chapter|section|part|todo|update|result|output|input|pros?|cons?)"
-    r"(?: \d[\d.]*)?",
+    r"|step|figure|table|listing|chapter|section|part|todo|update|result|output|input|pros?|cons?"
+    r"|usage|goals?|key \w+)|.* \d[\d.]*|\W.*",
     re.IGNORECASE,
 )
-"""Labels such as "Note: ...", which name the kind of a paragraph and not its subject."""
+"""Marked texts that name the kind of a paragraph and not its subject, and those with a number."""
+_REFERS = re.compile(r"\b(?:following|above|below|these)\b", re.IGNORECASE)
+"""Words of a question that is not understood away from its page."""
 _SENTENCE_END = re.compile(r"(?<=[.?!])\s")
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
 
@@ -81,7 +68,7 @@ def suggestions(
     for hit in hits:
         for subject, question in _questions(hit.chunk, terms, language):
             about = terms(subject)
-            if about and not _is_covered(about, seen):
+            if about and not _REFERS.search(question) and not _is_covered(about, seen):
                 seen.append(about)
                 yield without_invisible(question)
 
@@ -99,7 +86,7 @@ def _questions(chunk: Chunk, terms: Terms, language: str) -> Iterator[tuple[str,
             yield subject, question
     for passage in chunk.passages:
         if passage.kind not in TASKS:
-            for term in _defined_terms(passage, chunk.language, terms):
+            for term in _defined_terms(passage, terms):
                 yield term, in_language(TERM_QUESTION, language).format(term)
     for passage in chunk.passages:
         text = " ".join(passage.text.split())
@@ -116,7 +103,7 @@ def _of_heading(heading: str, chunk: Chunk, terms: Terms, language: str) -> str:
     """Return the question that a heading makes with the text below it, or ""."""
     below = [p.text for p in chunk.passages if p.kind not in (BlockKind.HEADING, BlockKind.CODE)]
     text = "\n".join(below)
-    if len(heading) > _LONGEST or names_objectives(heading) or _LABEL.fullmatch(heading):
+    if len(heading) > _LONGEST or names_objectives(heading):
         return ""
     if question := heading_question(heading, chunk.language, text):
         return question
@@ -124,7 +111,7 @@ def _of_heading(heading: str, chunk: Chunk, terms: Terms, language: str) -> str:
     if compared := _compared(subject, below, terms):
         return in_language(DIFFERENCE_QUESTION, language).format(*compared)
     short = len(heading.split()) <= _LONGEST_HEADING
-    if short and any(_defines(one, terms(heading), terms) for one in below):
+    if short and any(_defines(one, heading, terms) for one in below):
         return in_language(TERM_QUESTION, language).format(_LEADING_ARTICLE.sub("", subject))
     return ""
 
@@ -144,32 +131,22 @@ def _compared(heading: str, below: Iterable[str], terms: Terms) -> tuple[str, ..
     return sides if both and compares else ()
 
 
-def _defined_terms(passage: Passage, language: str, terms: Terms) -> Iterator[str]:
+def _defined_terms(passage: Passage, terms: Terms) -> Iterator[str]:
     """Yield the marked terms that the passage defines: authors mark words for emphasis, too."""
     entry = passage.kind is BlockKind.GLOSSARY_ENTRY
     for marked in passage.terms:
         term = " ".join(marked.split()).strip(_ENDINGS)
         short = len(term.split()) <= _LONGEST_TERM and len(term) <= _LONGEST
-        defined = entry or _defines(passage.text, terms(term), terms)
-        if short and defined and not _is_label(term, passage, language):
+        if short and (entry or _defines(passage.text, term, terms)):
             yield term
 
 
-def _defines(text: str, about: frozenset[int], terms: Terms) -> bool:
-    return bool(about) and (
-        names_term(about, text, terms) or has_defining_sentence(text, about, terms)
-    )
-
-
-def _is_label(term: str, passage: Passage, language: str) -> bool:
-    """Whether the mark is a label of the paragraph, "Note: ...", or no definition follows it.
-
-    "Speed: Twice that of ..." is recognised by the capital, so not in German.
-    """
-    if _LABEL.fullmatch(term):
-        return True
-    if language == "de" or passage.kind is BlockKind.GLOSSARY_ENTRY:
+def _defines(text: str, term: str, terms: Terms) -> bool:
+    """Whether a sentence says what the term is."""
+    about = terms(term)
+    if not about or _LABEL.fullmatch(term):
         return False
-    at = passage.text.find(term)
-    match = _AFTER_LABEL.match(passage.text, at + len(term)) if at >= 0 else None
-    return bool(match and match[1][0].isupper() and match[1].lower() not in _BEGIN_DEFINITIONS)
+    sentences = _SENTENCE_END.split(text.replace("\n", ". "))
+    return names_term(about, text, terms) or any(
+        subject_match(about, one, _SURELY_DEFINES, terms) == 1.0 for one in sentences
+    )

@@ -66,7 +66,7 @@ def heading_question(heading: str, language: str, text: str) -> str:
     `heading` has no number; `text` is that of its section.
     """
     if heading.endswith("?"):
-        return heading
+        return heading if language != "en" or not heading.endswith(" ?") else ""
     if language != "en" or _SEVERAL.search(heading):
         return ""
     for pattern, question in _PATTERNS:

@@ -20,7 +20,6 @@ class Measure(StrEnum):
 
     RETRIEVAL = "retrieval"
     HELPFUL = "helpful"
-    ANSWERABILITY = "answerability"
 
 
 @dataclass(frozen=True, slots=True)

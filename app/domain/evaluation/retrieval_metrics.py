@@ -59,11 +59,13 @@ def score_ranking(question: Question, ranking: Sequence[Retrieved], k: int) -> R
     """Score a ranking, best first. Pass at least NDCG_DEPTH chunks if that many were retrieved."""
     found = [_found(question, retrieved) for retrieved in ranking]
     first_hit = next((rank for rank, hit in enumerate(found, 1) if hit), 0)
-    any_is_enough = question.alternatives or not question.gold
+    answers = len(question.gold) or 1
+    if question.alternatives:
+        found, answers = [frozenset([0]) if one else one for one in found], 1
     return RankingScores(
         recall=recall(question, ranking[:k]),
         first_hit=first_hit,
-        ndcg=_ndcg_any(first_hit) if any_is_enough else _ndcg_parts(found, len(question.gold)),
+        ndcg=_ndcg(found, answers),
         precision=_precision(question.gold, ranking[:k]) if question.gold else None,
     )
 
@@ -133,12 +135,7 @@ def _in_gold_file(gold_file: str, file: str) -> bool:
     return file == gold_file or (gold_file.endswith("/") and file.startswith(gold_file))
 
 
-def _ndcg_any(first_hit: int) -> float:
-    """nDCG@10 if one answer is enough: the ideal ranking has it at rank 1."""
-    return 1 / log2(1 + first_hit) if 0 < first_hit <= NDCG_DEPTH else 0.0
-
-
-def _ndcg_parts(found: Sequence[frozenset[int]], golds: int) -> float:
+def _ndcg(found: Sequence[frozenset[int]], golds: int) -> float:
     """nDCG@10 where a chunk is relevant if it finds a gold span that no earlier one found.
 
     A relevant chunk has gain 1, however many gold spans it finds. The ideal ranking has all

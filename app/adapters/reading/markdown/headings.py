@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -14,9 +14,8 @@ from app.adapters.reading.markdown.unresolved import UNRESOLVED
 from app.domain.document import Site
 
 _OWN_ID = re.compile(
-    r"\s*(?:\{:?\s*#(?P<a>[^\s{}]+)[^{}]*\}|\{/\*\s*#(?P<b>[\w-]+)\s*\*/\}|\[\[(?P<c>[^\[\]\s]+)\]\])\s*$"
+    r"\s*(?:\{:?\s*#([^\s{}]+)[^{}]*\}|\{/\*\s*#([\w-]+)\s*\*/\}|\[\[([^\[\]\s]+)\]\])\s*$"
 )
-_NOT_GITHUB = re.compile(r"[^\w\- ]")
 _NOT_WORD = re.compile(r"[^\w\s-]")
 _BLANKS = re.compile(r"[-\s]+")
 _NOT_ID = re.compile(r"[^a-z0-9]+")
@@ -25,22 +24,15 @@ _SPELLED = str.maketrans(
     {"ß": "sz", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "ł": "l"}
 )
 """Letters that docutils transliterates."""
-_NO_TEXT = {
-    Site.DOCUSAURUS: frozenset({"html_inline", "footnote_ref"}),
-    Site.PLAIN: frozenset({"html_inline", "footnote_ref", UNRESOLVED}),
-}
-_NO_TEXT_ELSEWHERE = _NO_TEXT[Site.PLAIN] | {"image"}
-"""Tokens of a heading that are not in its id, as most generators make it."""
+_NO_TEXT = frozenset({"html_inline", "footnote_ref"})
+"""Tokens of a heading that are not in its id; images and expressions are in Docusaurus's."""
 
 Unique: TypeAlias = Callable[[str, dict[str, int]], str]
 
 
 def github_slug(text: str) -> str:
     """github-slugger 1.5.0: lower case, a fixed set of characters dropped, spaces to `-`."""
-    lowered = text.lower()
-    if lowered.isascii():
-        return _NOT_GITHUB.sub("", lowered).replace(" ", "-")
-    return "".join(filter(_github_keeps, lowered)).replace(" ", "-")
+    return "".join(filter(_github_keeps, text.lower())).replace(" ", "-")
 
 
 def _github_keeps(letter: str) -> bool:
@@ -59,17 +51,19 @@ def _mdbook_keeps(letter: str) -> bool:
     return letter.isalnum() or letter in "_-" or letter.isspace() or vowel_sign
 
 
+def _ascii(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+
+
 def python_markdown_slug(text: str) -> str:
     """Python-Markdown's `toc`: folded to ASCII."""
-    folded = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return _BLANKS.sub("-", _NOT_WORD.sub("", folded).strip().lower())
+    return _BLANKS.sub("-", _NOT_WORD.sub("", _ascii(text)).strip().lower())
 
 
 def docutils_slug(text: str) -> str:
     """Docutils' `make_id`: ASCII letters and digits, other runs are one `-`."""
-    spelled = text.lower().translate(_SPELLED)
-    folded = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
-    return _NOT_ID.sub("-", folded).strip("-").lstrip("0123456789-")
+    spelled = _ascii(text.lower().translate(_SPELLED))
+    return _NOT_ID.sub("-", spelled).strip("-").lstrip("0123456789-")
 
 
 def unique_github(base: str, used: dict[str, int]) -> str:
@@ -113,16 +107,16 @@ _STYLES: dict[Site, tuple[Callable[[str], str], Unique]] = {
 def heading_ids(tokens: Sequence[Token], site: Site) -> None:
     """Set the id of each heading, and remove the author's own from its text."""
     slug, unique = _STYLES[site]
+    left_out = _NO_TEXT if site is Site.DOCUSAURUS else _NO_TEXT | {UNRESOLVED, "image"}
     used: dict[str, int] = {}
     target = ""
     for opening, inline in pairwise(tokens):
         if opening.type == "myst_target":
             target = str(opening.content)
         elif opening.type == "heading_open":
-            written = "" if site is Site.MYST else _own_id(inline)
-            own = str(opening.attrs.pop("id", "")) or written or target
-            text = _text(inline.children or [], _NO_TEXT.get(site, _NO_TEXT_ELSEWHERE))
-            anchor = own or unique(slug(text), used)
+            own = str(opening.attrs.pop("id", "")) or ("" if site is Site.MYST else _own_id(inline))
+            text = _text(inline.children or [], left_out)
+            anchor = own or target or unique(slug(text), used)
             if anchor and (opening.tag != "h1" or site is not Site.DOCUSAURUS):
                 opening.attrSet("id", anchor)
         if opening.type not in ("myst_target", "inline"):
@@ -131,20 +125,15 @@ def heading_ids(tokens: Sequence[Token], site: Site) -> None:
 
 def _own_id(inline: Token) -> str:
     """Return the id written at the end of a heading, and remove it."""
-    children = inline.children or []
-    last = children[-1] if children else None
-    found = (
-        _OWN_ID.search(last.content)
-        if last is not None and last.type in ("text", UNRESOLVED)
-        else None
-    )
+    last = inline.children[-1] if inline.children else None
+    found = _OWN_ID.search(last.content) if last and last.type in ("text", UNRESOLVED) else None
     if last is None or found is None:
         return ""
     last.content = last.content[: found.start()]
-    return next(part for part in found.groups() if part)
+    return str(found[found.lastindex or 0])
 
 
-def _text(children: Sequence[Token], left_out: Set[str]) -> str:
+def _text(children: Sequence[Token], left_out: frozenset[str]) -> str:
     """Return the text of a heading: that of links, emphasis and code, and of images."""
     return "".join(
         _text(one.children or [], left_out) if one.type == "image" else one.content

@@ -51,17 +51,23 @@ def recognised(files: SourceFiles, site: Site | None = None) -> tuple[Site, str]
     return Site.PLAIN, ""
 
 
-def open_sources(files: SourceFiles, site: Site | None, base_url: str) -> SourceSite:
-    """Open a folder. BookError, with what to do, if it has no page that can be read."""
+def open_sources(
+    files: SourceFiles, site: Site | None, base_url: str, version: str = ""
+) -> SourceSite:
+    """Open a folder. BookError, with what to do, if it has no page that can be read.
+
+    A `version` is served below the configured address, as mike does for MkDocs.
+    """
     site, config = recognised(files, site)
     facts = facts_of(site, files, config)
     warnings = _notes(files)
     try:
-        base = (encoded_url(base_url) or _checked_address(facts.base_url)).rstrip("/")
+        configured = f"{facts.base_url.rstrip('/')}/{version}"
+        base = (encoded_url(base_url) or _checked_address(configured)).rstrip("/")
     except InputError as error:
         base = ""
         warnings.append(SourceWarning(f"left out: {error}", config, 0))
-    if site is Site.DOCUSAURUS and not (base and facts.entries):
+    if site is Site.DOCUSAURUS and config and not (base and facts.entries):
         warnings.append(SourceWarning(_UNREAD_SCRIPT, config, 0))
     found = sorted(page_names(files, facts.folder), key=facts.order)
     listed = _listed(files, facts, found)
