@@ -264,14 +264,14 @@ def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
 
 
 def extracted(
-    question: str, *passages: Passage, similarities: Sequence[float] = ()
+    question: str, *passages: Passage, readings: Sequence[float] = ()
 ) -> ExtractiveAnswer:
-    """The extractive answer with equal term weights; `similarities` of the paragraphs, else 0."""
+    """The extractive answer with equal term weights; `readings` of the paragraphs, else 0."""
     context = context_of(*in_order(*passages))
     bounds = dict.fromkeys(terms(question), 1.0)
     analysis = analysed(question, bounds)
     given = ExtractionInput(analysis.features, context, split_sentences)
-    return extract(Relevance(given, similarities))
+    return extract(Relevance(given, dict(enumerate(readings))))
 
 
 def marked(found: ExtractiveAnswer) -> list[str]:
