@@ -39,7 +39,6 @@ from app.services.generators import GenerationRequest, Generator
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import VectorIndex
-from app.services.quote_links import LinkQuotes
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.vocabulary import BookVocabulary
@@ -209,7 +208,6 @@ def answering_over(
             index, consult, LookUpTerms(index), split_sentences, lambda text: len(text.split())
         ),
         write=WriteAnswer(ExtractAnswer(split_sentences, scorer.similarity)),
-        links=LinkQuotes(index),
         figures=ShowFigures(index),
         count_tokens=lambda text: len(text.split()),
     )

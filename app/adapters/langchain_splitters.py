@@ -12,47 +12,26 @@ from app.domain.errors import InputError
 
 # Paragraph, line, sentence, word, character; as regular expressions.
 _TEXT = [r"\n\n", r"\n", r"(?<=[.!?])\s", " ", ""]
-_NAMES = {
-    "c++": Language.CPP,
-    "javascript": Language.JS,
-    "jsx": Language.JS,
-    "py": Language.PYTHON,
-    "rs": Language.RUST,
-    "tsx": Language.TS,
-    "typescript": Language.TS,
-}
 
 
 def recursive_splitter(
     count_tokens: Callable[[str], int],
-) -> Callable[[str, RecursiveConfig, str], list[Span]]:
-    """Return `split(text, config, language) -> spans`, sizes measured by `count_tokens`.
+) -> Callable[[str, RecursiveConfig], list[Span]]:
+    """Return `split(text, config) -> spans`, sizes measured by `count_tokens`.
 
     Spans are ascending and together cover every non-blank character. `split` raises InputError if
     the overlap is not smaller than the size.
     """
 
-    def split(text: str, config: RecursiveConfig, language: str) -> list[Span]:
+    def split(text: str, config: RecursiveConfig) -> list[Span]:
         if config.overlap >= config.size:
             message = f"recursive: overlap {config.overlap} is not below the size {config.size}"
             raise InputError(message)
-        splitter = _PlacingSplitter(config, language, count_tokens)
+        splitter = _PlacingSplitter(config, count_tokens)
         splitter.split_text(text)
         return splitter.spans
 
     return split
-
-
-def _separators(separators: Separators, language: str) -> list[str]:
-    if separators is Separators.TEXT:
-        return _TEXT
-    separators_for = RecursiveCharacterTextSplitter.get_separators_for_language
-    if separators is Separators.MARKDOWN:
-        return separators_for(Language.MARKDOWN)
-    try:
-        return separators_for(_NAMES.get(language) or Language(language))
-    except ValueError:
-        return separators_for(Language.PYTHON)
 
 
 class _PlacingSplitter(RecursiveCharacterTextSplitter):
@@ -63,13 +42,12 @@ class _PlacingSplitter(RecursiveCharacterTextSplitter):
     lengths of the pieces: LangChain merges each piece once, in order, and drops no character.
     """
 
-    def __init__(
-        self, config: RecursiveConfig, language: str, count_tokens: Callable[[str], int]
-    ) -> None:
+    def __init__(self, config: RecursiveConfig, count_tokens: Callable[[str], int]) -> None:
+        markdown = config.separators is Separators.MARKDOWN
         super().__init__(
-            separators=_separators(config.separators, language),
+            separators=self.get_separators_for_language(Language.MARKDOWN) if markdown else _TEXT,
             is_separator_regex=True,
-            keep_separator="end" if config.separators is Separators.TEXT else "start",
+            keep_separator="start" if markdown else "end",
             chunk_size=config.size,
             chunk_overlap=config.overlap,
             length_function=count_tokens,

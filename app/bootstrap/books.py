@@ -210,12 +210,12 @@ def _scale(
 
 
 def _split_recursively(
-    count_tokens: Callable[[str], int], text: str, config: RecursiveConfig, language: str
+    count_tokens: Callable[[str], int], text: str, config: RecursiveConfig
 ) -> list[Span]:
     # The import takes 0.2 s, so only this strategy pays for it.
     from app.adapters.langchain_splitters import recursive_splitter  # noqa: PLC0415
 
-    return recursive_splitter(count_tokens)(text, config, language)
+    return recursive_splitter(count_tokens)(text, config)
 
 
 def _linking(tools: ChunkingTools, document: Document) -> ChunkingTools:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ from app.bootstrap.uploads import import_ledger
 from app.cli.options import Json, OneBook, Site, Source, Strategy
 from app.cli.output import duration, print_json, remark_each
 from app.cli.printing import remark
-from app.cli.progress import errors_as_json, json_phases, phases
+from app.cli.progress import errors_as_json, phases
 from app.cli.reading import source_request
 from app.cli.running import command, group, open_application
 from app.domain.book_id import BookId
@@ -24,7 +24,6 @@ from app.domain.edition import ONLY, Edition
 from app.domain.errors import InputError, StorageError
 from app.domain.urls import checked_base_url
 from app.services.ingest import IngestReport, IngestRequest
-from app.services.phases import Phases
 from app.services.ports import BookStore
 from app.settings import Settings
 
@@ -98,11 +97,8 @@ async def ingest(
         raise InputError(message)
     if ledger and book and not dry_run:
         await import_ledger(settings, book, ledger)
-    if json and not sys.stderr.isatty():
-        with errors_as_json():
-            reports = await _ingest(settings, request, json_phases)
-    else:
-        reports = await _ingest(settings, request, phases)
+    with errors_as_json() if json else nullcontext():
+        reports = await _ingest(settings, request, as_json=json)
     if json:
         print_json(_report_json(reports))
     else:
@@ -127,9 +123,7 @@ def make_home(home: Path) -> None:
 
 
 async def _ingest(
-    settings: Settings,
-    request: IngestRequest,
-    progress: Callable[[], Phases],
+    settings: Settings, request: IngestRequest, *, as_json: bool
 ) -> list[IngestReport]:
     """Ingest all editions of the folder, or the one that is asked for; the default one first."""
     requests = requests_by_edition(request)
@@ -139,7 +133,7 @@ async def _ingest(
             remark(line)
         remark(f"embedder: {app.embedder.space}, {app.embedder.dimension} dimensions")
         for one in requests:
-            reports.append(await app.ingest.run(one, progress()))
+            reports.append(await app.ingest.run(one, phases(as_json=as_json)))
             _remark_on(reports[-1])
         if not request.dry_run and request.edition == ONLY:
             await _remove_other_editions(app.index, [BookId(one.book) for one in reports])

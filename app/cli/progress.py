@@ -17,14 +17,11 @@ _EVERY_SECONDS = 10.0
 _JSON_EVERY_SECONDS = 1.0
 
 
-def phases() -> Phases:
-    """Return phases that are told as lines: every ten seconds, and after each."""
-    return Phases(Periodic(lambda phase: remark(line) if (line := told(phase)) else None))
-
-
-def json_phases() -> Phases:
-    """Return phases that are told as JSON: at the beginning, every second and at the end."""
-    return Phases(Periodic(_remark_phase, _JSON_EVERY_SECONDS))
+def phases(*, as_json: bool = False) -> Phases:
+    """Return the phases of a long run, told as lines or, if stderr is no terminal, as JSON."""
+    if as_json and not sys.stderr.isatty():
+        return Phases(Periodic(_tell_json, _JSON_EVERY_SECONDS))
+    return Phases(Periodic(_tell))
 
 
 @contextmanager
@@ -40,7 +37,7 @@ def errors_as_json() -> Iterator[None]:
 
 @dataclass(slots=True)
 class Periodic:
-    """Passes on the beginning and the end of phases, and what is between every few seconds."""
+    """Passes on the beginning and the end of phases, and how far they are every few seconds."""
 
     show: Callable[[Phase], None]
     every: float = _EVERY_SECONDS
@@ -52,20 +49,16 @@ class Periodic:
             self.show(phase)
 
 
-def told(phase: Phase) -> str:
-    """Return what a line says of a phase; "" at its beginning."""
+def _tell(phase: Phase) -> None:
+    of = f" of {phase.total:,}" if phase.total and not phase.ended else ""
+    done = f"{phase.done:,}{of} {phase.unit}" if phase.unit else ""
     if phase.ended:
-        in_all = f"{phase.done:,} {phase.unit} in " if phase.unit else ""
-        return f"{phase.name}: {in_all}{duration(phase.seconds)}"
-    if not phase.done:
-        return ""
-    if not phase.total:
-        return f"{phase.name}: {phase.done:,} {phase.unit}"
-    left = duration(max(0, phase.total - phase.done) * phase.seconds / phase.done)
-    return f"{phase.name}: {phase.done:,} of {phase.total:,} {phase.unit}, {left} left"
+        remark(f"{phase.name}: {done}{' in ' if done else ''}{duration(phase.seconds)}")
+    elif phase.done:
+        remark(f"{phase.name}: {done}")
 
 
-def _remark_phase(phase: Phase) -> None:
+def _tell_json(phase: Phase) -> None:
     _remark_json(
         {"phase": phase.name, "total": phase.total, "unit": phase.unit, "done": phase.done}
     )

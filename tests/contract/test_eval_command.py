@@ -199,7 +199,7 @@ def test_the_json_tells_how_it_was_measured_and_suggests_a_threshold(run: Run) -
         "generator": "",
     }
     assert found["refusal"]["setting"] == "RAG_REFUSAL_THRESHOLD"
-    assert set(found["refusal"]["suggested"]) == set(found["refusal"]["curve"][0])
+    assert set(found["refusal"]["suggested"]) == set(found["refusal"]["current"])
     assert {"factual", "term"} == set(found["by_kind"])
 
 

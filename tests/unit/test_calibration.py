@@ -64,7 +64,7 @@ def test_the_curve_agrees_with_counting_and_no_threshold_beats_the_suggestion(
 ) -> None:
     found = curve(own, foreign)
     assert (found.current.threshold, found.current_answer.threshold) == (0.4, 0.7)
-    for point in [*found.curve, found.current, found.current_answer, found.suggested]:
+    for point in [found.current, found.current_answer, found.suggested]:
         wrong = [score for score in own if score < point.threshold]
         right = [score for score in foreign if score < point.threshold]
         assert point.recall == pytest.approx(len(right) / len(foreign))

@@ -122,7 +122,7 @@ def test_recursive_chunks_are_those_of_langchain(text: str, overlap: int) -> Non
         keep_separator="start",
     )
     sizes = RecursiveConfig(10, overlap, Separators.MARKDOWN)
-    spans = recursive_splitter(TOOLS.count_tokens)(text, sizes, "")
+    spans = recursive_splitter(TOOLS.count_tokens)(text, sizes)
     assert [text[start:end] for start, end in spans] == splitter.split_text(text)
 
 
@@ -160,7 +160,6 @@ def test_sentence_repeats_the_end_of_a_long_block_too(seed: int) -> None:
 def test_auto_takes_the_strategy_that_suits_the_document() -> None:
     sentences = " ".join(f"This is sentence number {n} of the text." for n in range(200))
     heading = Made(BlockKind.HEADING, "## More", "More", level=2)
-    code = MAKERS[BlockKind.CODE](Random(1), 200, "en")
 
     def text_of(document: Document, strategy: StrategyName, **settings: object) -> list[str]:
         return [each.text_content for each in chunk(document, strategy, **settings)]
@@ -172,10 +171,6 @@ def test_auto_takes_the_strategy_that_suits_the_document() -> None:
     marked = place([heading, prose(sentences), heading, prose(sentences)])
     assert text_of(marked, StrategyName.AUTO) == text_of(
         marked, StrategyName.RECURSIVE, recursive=RecursiveConfig(separators=Separators.MARKDOWN)
-    )
-    coded = place([heading, code])
-    assert text_of(coded, StrategyName.AUTO) == text_of(
-        coded, StrategyName.RECURSIVE, recursive=RecursiveConfig(separators=Separators.CODE)
     )
 
 
@@ -230,7 +225,7 @@ def test_front_matter_sets_strategy_and_sizes_of_a_document() -> None:
         ),
         (
             {"rag_strategy": "recursive", "rag_separators": "book"},
-            "rag_separators: 'book' is not valid; write a value such as text or markdown or code",
+            "rag_separators: 'book' is not valid; write a value such as text or markdown",
         ),
         (
             {"rag_strategy": "fixed", "rag_prefer_sentence_ends": "maybe"},

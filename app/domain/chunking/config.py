@@ -62,7 +62,6 @@ class Separators(StrEnum):
 
     TEXT = "text"
     MARKDOWN = "markdown"
-    CODE = "code"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ class ChunkingTools:
     """(text, ISO 639-1 code) -> sentence spans without blanks at the ends."""
     link: Callable[[Block], str] = attrgetter("url")
     """Returns the deep link of a block."""
-    split_recursively: Callable[[str, RecursiveConfig, str], list[Span]] | None = None
-    """(text, sizes, programming language or "") -> ascending spans. For `recursive` and `auto`."""
+    split_recursively: Callable[[str, RecursiveConfig], list[Span]] | None = None
+    """(text, sizes) -> ascending spans. For `recursive` and `auto`."""
     embed: Callable[[Sequence[str]], Sequence[Sequence[float]]] | None = None
     """Returns one vector for each text. For `semantic`."""
     embeds_tokens: bool = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,8 +19,6 @@ from app.domain.word_count import word_count
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s)")
 _MARKUP = frozenset({BlockKind.HEADING, BlockKind.LIST, BlockKind.TABLE, BlockKind.CODE})
-_MOSTLY_CODE = 0.5
-"""Least share of characters in code blocks to cut a document as code."""
 _MARKED = 0.02
 """Least share of headings, lists, tables and code among blocks to cut it as Markdown."""
 
@@ -45,30 +42,24 @@ def chunk_recursive(
     """Cut at a hierarchy of separators. ConfigError without a recursive splitter."""
     if tools.split_recursively is None:
         raise missing_tool(strategy, "a recursive splitter")
-    separators = config.recursive.separators
-    flat = _FlatText.of(document, config.exclude, separators is Separators.MARKDOWN)
-    language = _main_language(flat.blocks) if separators is Separators.CODE else ""
-    drafts = flat.drafts(tools.split_recursively(flat.text, config.recursive, language))
+    markdown = config.recursive.separators is Separators.MARKDOWN
+    flat = _FlatText.of(document, config.exclude, markdown)
+    drafts = flat.drafts(tools.split_recursively(flat.text, config.recursive))
     return ChunkBuilder(document, book, strategy, config, tools).build(drafts)
 
 
 def chunk_auto(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:
-    """Keep short documents whole; cut code and Markdown recursively, others by sentences."""
+    """Keep short documents whole; cut those with mark-up recursively, others by sentences."""
     name, blocks = StrategyName.AUTO, document.blocks
     if sum(word_count(block.text) for block in blocks) < config.auto.whole_below_words:
         flat = _FlatText.of(document, config.exclude)
         drafts = flat.drafts([(0, len(flat.text))])
         return ChunkBuilder(document, book, name, config, tools).build(drafts)
-    code = sum(len(block.text) for block in blocks if block.kind is BlockKind.CODE)
-    if code >= _MOSTLY_CODE * sum(len(block.text) for block in blocks):
-        separators = Separators.CODE
-    elif sum(block.kind in _MARKUP for block in blocks) >= _MARKED * len(blocks):
-        separators = Separators.MARKDOWN
-    else:
+    if sum(block.kind in _MARKUP for block in blocks) < _MARKED * len(blocks):
         return chunk_sentence(document, book, config, tools, name)
-    sizes = replace(config.recursive, separators=separators)
+    sizes = replace(config.recursive, separators=Separators.MARKDOWN)
     return chunk_recursive(document, book, replace(config, recursive=sizes), tools, name)
 
 
@@ -140,12 +131,3 @@ def _marks(block: Block) -> tuple[str, str]:
         opening, closing = fence_lines(block.text, block.language)
         return f"{opening}\n", f"\n{closing}"
     return "", ""
-
-
-def _main_language(blocks: Sequence[Block]) -> str:
-    """Return the language of most of the code, by characters; "" if no block names one."""
-    sizes: Counter[str] = Counter()
-    for block in blocks:
-        if block.kind is BlockKind.CODE and block.language:
-            sizes[block.language.lower()] += len(block.text)
-    return max(sorted(sizes), key=lambda name: sizes[name]) if sizes else ""

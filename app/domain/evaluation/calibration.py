@@ -13,8 +13,6 @@ REFUSED_TOLERATED = 0.02
 """Maximum share of answerable questions below a suggested refusal threshold."""
 BELOW_TOLERATED = 0.15
 """Maximum share of answerable questions below a suggested answer threshold."""
-STEPS = 20
-"""Number of steps of the curve from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,6 @@ class RefusalCurve:
     current_answer: RefusalPoint
     suggested_answer: RefusalPoint
     """The answer threshold by the same rule with `BELOW_TOLERATED`."""
-    curve: tuple[RefusalPoint, ...]
 
 
 def refusal_curve(
@@ -81,7 +78,6 @@ def refusal_curve(
         suggested=suggested(REFUSED_TOLERATED),
         current_answer=at(current.answer_threshold),
         suggested_answer=suggested(BELOW_TOLERATED),
-        curve=tuple(at(step / STEPS) for step in range(STEPS + 1)),
     )
 
 
