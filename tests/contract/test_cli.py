@@ -180,8 +180,9 @@ def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> N
 
 
 def test_rag_toml_has_sizes_for_each_strategy(run: Run, tiny: Path) -> None:
-    sentence = "[sentence]\nminimum = 10\nlow = 20\nhigh = 60\noverlap = 5\n"
-    (tiny / "rag.toml").write_text(f"[fixed]\nsize = 80\noverlap = 10\n{sentence}")
+    (tiny / "rag.toml").write_text(
+        "[fixed]\nsize = 80\noverlap = 10\n[sentence]\nlow = 60\nhigh = 60\n"
+    )
     fixed = run("chunks", tiny, "--strategy", "fixed").lines()
     assert len(fixed) > 1
     assert all(len(chunk["text_content"]) <= 80 for chunk in fixed)
