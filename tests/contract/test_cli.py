@@ -92,7 +92,9 @@ def test_a_model_that_refuses_the_account_leaves_the_books_own_words_and_the_rea
 
 
 def test_blocks_and_chunks_are_json_lines_with_their_spans(run: Run, tiny: Path) -> None:
-    for block in run("blocks", tiny, "--json").lines():
+    *blocks, last = run("blocks", tiny, "--coverage", "--json").lines()
+    assert last["coverage"] == 1.0
+    for block in blocks:
         source = BOOK[block["file"]]
         assert block["text"].split()[0] in source[block["start"] : block["end"]]
     for chunk in run("chunks", tiny, "--json").lines():
