@@ -23,7 +23,7 @@ from app.domain.errors import (
     ProviderError,
 )
 from app.domain.identity import keep_ids
-from app.domain.indexed_book import BookManifest, IndexPoint
+from app.domain.indexed_book import BookList, BookManifest, IndexPoint
 from app.domain.retrieval.query import SearchFilter, Vector
 from app.services.chunk_vectors import embed_keys, token_counts
 from app.services.ingest_plan import (
@@ -102,7 +102,7 @@ class IngestBook:
 
     async def _plan(self, request: IngestRequest, phases: Phases) -> IngestPlan:
         """Determine what to do, without changing anything."""
-        known = await self.index.books()
+        listed = await self.index.books()
         book, ids = await self._read(request, phases)
         chunks = await self._chunk(book, request, phases)
         with phases.phase("compare"):
@@ -126,7 +126,7 @@ class IngestBook:
             book=book,
             chunks=chunks,
             fingerprint=digest,
-            known=known.get(book.id),
+            before=_generation(listed, book.id),
             published=published,
             unchanged=unchanged,
             changes=Changes() if same else compare(before, chunks),
@@ -229,8 +229,8 @@ class IngestBook:
     async def _refuse_if_overtaken(self, plan: IngestPlan) -> None:
         """Raise IndexBusy if another run published the book or saved its ledger meanwhile."""
         book = plan.book.id
-        now = (await self.index.books()).get(book), await self.ledgers.revision(book)
-        if now != (plan.known, plan.ids.revision):
+        newest = _generation(await self.index.books(), book)
+        if newest > plan.before or await self.ledgers.revision(book) != plan.ids.revision:
             message = (
                 f"another ingest wrote book {book!r} while this one read it: run the ingest again"
             )
@@ -296,6 +296,10 @@ class IngestBook:
             version=request.edition.version,
             locale=request.edition.locale,
         )
+
+
+def _generation(books: BookList, book: BookId) -> int:
+    return books[book].generation if book in books else 0
 
 
 def _cached(vector: Vector | None) -> Vector:

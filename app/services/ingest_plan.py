@@ -99,8 +99,8 @@ class IngestPlan:
     book: Book
     chunks: Sequence[Chunk]
     fingerprint: str
-    known: BookManifest | None
-    """What was published before the book was read."""
+    before: int
+    """The generation that was published before the book was read; 0 if none."""
     published: BookManifest | None
     unchanged: bool
     changes: Changes

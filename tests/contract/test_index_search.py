@@ -174,14 +174,14 @@ async def test_both_stores_find_the_same_chunks_with_the_same_scores(theirs: str
     async def results(opener: Opener) -> list[Candidates]:
         source = random.Random(3)
         async with opener() as index:
-            for book, count in (("book", 300), ("other", 100), ("third", 50)):
+            for book, count in (("book", 120), ("other", 40), ("third", 20)):
                 made = points(book, range(count))
                 # Chunks without a term must not count in the document frequencies of either.
                 made[5] = replace(made[5], sparse=SparseVector((), ()))
                 await publish(index, book, made)
             return [
                 await index.search(random_vector(source), random_sparse(source), 20, asked)
-                for asked in QUERY_FILTERS * 5
+                for asked in QUERY_FILTERS * 2
             ]
 
     others = await results(OPENERS[theirs])
@@ -193,7 +193,7 @@ async def test_both_stores_find_the_same_chunks_with_the_same_scores(theirs: str
                 assert [hit.score for hit in mine] == pytest.approx(
                     [hit.score for hit in other], abs=1e-5
                 )
-        assert sum(len(one.sparse) for one in ours) > 500
+        assert sum(len(one.sparse) for one in ours) > 150
 
 
 async def test_no_other_book_moves_a_score_by_a_bit(
@@ -208,7 +208,7 @@ async def test_no_other_book_moves_a_score_by_a_bit(
     tolerance = 1e-5 if "cluster" in name else 1e-6 if name.endswith("[server]") else 0
 
     source = random.Random(5)
-    queries = [(random_vector(source), random_sparse(source)) for _ in range(20)]
+    queries = [(random_vector(source), random_sparse(source)) for _ in range(8)]
     alone = SearchFilter(books=(BookId("a"),))
 
     async def answers() -> dict[tuple[int, str, str], float]:
@@ -220,11 +220,11 @@ async def test_no_other_book_moves_a_score_by_a_bit(
             for hit in hits
         }
 
-    await publish(index, "a", points("a", range(80)))
+    await publish(index, "a", points("a", range(40)))
     before = pytest.approx(await answers(), rel=0, abs=tolerance)
-    await publish(index, "b", points("b", range(120)))
+    await publish(index, "b", points("b", range(60)))
     assert await answers() == before
-    await publish(index, "b", points("b", range(90, 130), version="v2"))
+    await publish(index, "b", points("b", range(40, 70), version="v2"))
     assert await answers() == before
     await index.remove(BookId("b"))
     assert await answers() == before
