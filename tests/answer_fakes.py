@@ -39,7 +39,6 @@ from app.services.generators import GenerationRequest, Generator
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import VectorIndex
-from app.services.quote_links import LinkQuotes
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.vocabulary import BookVocabulary
@@ -209,7 +208,6 @@ def answering_over(
             index, consult, LookUpTerms(index), split_sentences, lambda text: len(text.split())
         ),
         write=WriteAnswer(ExtractAnswer(split_sentences, scorer.similarity)),
-        links=LinkQuotes(index),
         figures=ShowFigures(index),
         count_tokens=lambda text: len(text.split()),
     )
@@ -266,14 +264,14 @@ def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
 
 
 def extracted(
-    question: str, *passages: Passage, similarities: Sequence[float] = ()
+    question: str, *passages: Passage, readings: Sequence[float] = ()
 ) -> ExtractiveAnswer:
-    """The extractive answer with equal term weights; `similarities` of the paragraphs, else 0."""
+    """The extractive answer with equal term weights; `readings` of the paragraphs, else 0."""
     context = context_of(*in_order(*passages))
     bounds = dict.fromkeys(terms(question), 1.0)
     analysis = analysed(question, bounds)
     given = ExtractionInput(analysis.features, context, split_sentences)
-    return extract(Relevance(given, similarities))
+    return extract(Relevance(given, dict(enumerate(readings))))
 
 
 def marked(found: ExtractiveAnswer) -> list[str]:

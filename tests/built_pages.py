@@ -31,21 +31,6 @@ def links(*targets: str) -> str:
     return "".join(f'<p><a href="{target}">{target}</a></p>' for target in targets)
 
 
-def docusaurus_page(
-    path: str, sidebar: str, *, version: str = "current", after: str = "", lang: str = "en"
-) -> str:
-    """Return a doc's page; `sidebar` has the items of its list, as it is open on this page."""
-    follower = f'<a class="pagination-nav__link--next" href="{after}">Next</a>' if after else ""
-    return page(
-        f'<div id="__docusaurus"><ul class="theme-doc-sidebar-menu">{sidebar}</ul>{follower}</div>',
-        f'<meta name="generator" content="Docusaurus v3.10.2">'
-        f'<meta name="docusaurus_version" content="{version}">'
-        f"{canonical(path, 'https://owls.example/')}",
-        "A page | Owls",
-        lang,
-    )
-
-
 def item(title: str, href: str, inside: str = "") -> str:
     nested = f"<ul>{inside}</ul>" if inside else ""
     return f'<li><a href="{href}">{title}</a>{nested}</li>'

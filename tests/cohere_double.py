@@ -24,7 +24,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, repeat
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
@@ -77,7 +76,6 @@ class Limits:
     calls_per_minute: int | None = None
     inputs_per_minute: int | None = None
     tokens_per_minute: int | None = None
-    tokens_per_text: int | None = None
     texts_per_call: int = 96
 
 
@@ -91,12 +89,6 @@ class CohereDouble:
     citation_order: CitationOrder = "after"
     pieces: int = 4
     """Words in a content-delta event."""
-    first_piece: int = 0
-    """Words in the first of them; 0 for as many as in the others."""
-    first_pause: float = 0.0
-    """Seconds before the first event of a chat stream."""
-    pause: float = 0.0
-    """Seconds before each further one."""
     key: str = "test-key"
 
     requests: list[Recorded] = field(default_factory=list)
@@ -278,12 +270,7 @@ class _Handler(Handler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
-            pauses = chain([self.double.first_pause], repeat(self.double.pause))
-            for event, pause in zip(
-                _stream(self.double, request.body, reply, fault), pauses, strict=False
-            ):
-                if pause:
-                    time.sleep(pause)
+            for event in _stream(self.double, request.body, reply, fault):
                 if event is None:
                     self._drop()
                     return
@@ -363,10 +350,6 @@ def _embed(double: CohereDouble, request: Recorded) -> Json:
     if not all(text.strip() for text in texts):
         raise _Refusal(400, "invalid request: all texts must be non-empty")
     counts = list(map(double.count_tokens, texts))
-    if limits.tokens_per_text and body.get("truncate") == "NONE":
-        over = max(counts) - limits.tokens_per_text
-        if over > 0:
-            raise _Refusal(400, f"too many tokens: size limit exceeded by {over} tokens.")
     over_limit = double.over_limit(request, len(texts), sum(counts))
     if over_limit:
         raise _Refusal(429, over_limit)
@@ -394,10 +377,9 @@ def _rerank(double: CohereDouble, request: Recorded) -> Json:
         raise _Refusal(429, reason)
     scores = [len(query & set(words(text))) / len(query) for text in documents]
     order = sorted(range(len(documents)), key=lambda index: (-scores[index], index))
-    top = order[: request.body.get("top_n") or len(order)]
     return {
         "id": "double",
-        "results": [{"index": index, "relevance_score": scores[index]} for index in top],
+        "results": [{"index": index, "relevance_score": scores[index]} for index in order],
         "meta": _meta(_rerank_bill(double, request.body)),
     }
 
@@ -510,7 +492,7 @@ def _stream(
     if double.citation_order == "before":
         yield from _citation_events(citations)
     sent = 0
-    for number, piece in enumerate(_pieces(reply.text, double.pieces, double.first_piece)):
+    for number, piece in enumerate(_pieces(reply.text, double.pieces)):
         if number == 1 and kind == "drop_mid":
             yield None
             return
@@ -547,13 +529,10 @@ def _event(data: Json) -> str:
     return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n"
 
 
-def _pieces(text: str, words_each: int, words_first: int) -> Iterator[str]:
+def _pieces(text: str, words_each: int) -> Iterator[str]:
     """The text in pieces of a few words, each with the blank before it, as tokens are."""
     parts = re.findall(r"\s*\S+|\s+$", text)
-    first = words_first or words_each
-    if parts:
-        yield "".join(parts[:first])
-    for start in range(first, len(parts), words_each):
+    for start in range(0, len(parts), words_each):
         yield "".join(parts[start : start + words_each])
 
 

@@ -84,6 +84,24 @@ class MemoryClient(AsyncQdrantClient):
             raise CollectionMissing(name)
 
 
+class Recorded:
+    """A client that notes the calls, as (method, arguments by position, by name)."""
+
+    def __init__(self, client: AsyncQdrantClient) -> None:
+        self._client = client
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            self.calls.append((name, args, kwargs))
+            return await getattr(self._client, name)(*args, **kwargs)
+
+        return call
+
+    def called(self, name: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+        return [(args, kwargs) for one, args, kwargs in self.calls if one == name]
+
+
 @asynccontextmanager
 async def memory_client() -> AsyncIterator[AsyncQdrantClient]:
     client = MemoryClient()

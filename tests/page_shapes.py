@@ -22,7 +22,6 @@ from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
 from app.domain.page_links import page_links
-from app.domain.page_text import PageText
 from app.services.ingest_plan import compare, fingerprint
 from app.services.lexical import chunk_vector
 
@@ -233,13 +232,6 @@ def _glossary_hints(page: Made) -> None:
     TermFinder.of(terms).find(passages)
 
 
-def _quotes(page: Made) -> None:
-    blocks = [block.text for block in page.book.blocks()]
-    text = PageText.of(blocks)
-    for block in blocks[:3]:
-        text.link("https://book.example/page", block[:400])
-
-
 def _compared(page: Made) -> None:
     fingerprint(page.other_chunks, "model")
     compare({chunk.chunk_id: chunk.paragraph_ids for chunk in page.chunks}, page.other_chunks)
@@ -269,5 +261,4 @@ STAGES: Mapping[str, Callable[[Made], object]] = {
     "compare": _compared,
     "terms": lambda page: [chunk_vector(chunk, _SPARSE) for chunk in page.chunks],
     "glossary": _glossary_hints,
-    "quotes": _quotes,
 }

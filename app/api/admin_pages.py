@@ -27,20 +27,17 @@ Days = Annotated[int, Query(ge=1, le=366)]
 async def _report(
     key: AdminKey, rag: Rag, book: BookName | None = None, days: Days = 30
 ) -> OwnerReport:
-    """Dependency: the report on the book or, without one, on the key's book with most questions."""
+    """Dependency: the report on the book or, without one, on the first book of the key."""
     if rag.reports is None:
         message = "the question log is off (RAG_QUESTION_LOG_DAYS)"
         raise AnswerNotFound(message)
     if rag.question_log:
         await rag.question_log.written()
     since = datetime.now(UTC) - timedelta(days=days)
-    if book:
-        chosen: BookId | None = allowed(key, book)
-    else:
-        chosen = await rag.reports.most_asked(await _books(key, rag), since)
-    if chosen is None:
+    books = [allowed(key, book)] if book else await _books(key, rag)
+    if not books:
         raise BookNotFound(NO_BOOKS)
-    return await rag.reports.run(chosen, since)
+    return await rag.reports.run(books[0], since)
 
 
 async def _books(key: SiteKey, rag: Application) -> Sequence[BookId]:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.staticfiles import StaticFiles
-from starlette.types import Receive, Scope, Send
 
 from app.api.book_list import BooksBody
 from app.api.keys import has_keys
@@ -18,19 +14,6 @@ from app.bootstrap.application import Application
 from app.bootstrap.book_pages import address_of
 from app.domain.book_id import BookId
 from app.domain.urls import origin_of
-
-WIDGET_FOLDER = Path(__file__).resolve().parent.parent / "widget"
-
-
-class WholeFiles(StaticFiles):
-    """Static files that ignore Range headers, as RFC 9110 allows.
-
-    Starlette would answer an invalid range with a plain text error instead of a problem document.
-    """
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
-        await super().__call__({**scope, "headers": headers}, receive, send)
 
 
 def books_page(found: BooksBody, *, widget: bool = True) -> str:

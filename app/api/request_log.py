@@ -71,7 +71,6 @@ def _log_request(method: str, route: str, status: int, record: Recording) -> Non
         "route": route,
         "status": status,
         "ms": record.ms,
-        "once_a_second": False,
     }
     if failed:
         fields |= {"code": failed.code, "reason": failed.reason, "provider_status": failed.status}
@@ -80,6 +79,6 @@ def _log_request(method: str, route: str, status: int, record: Recording) -> Non
     if failed and failed.code not in _CHEAP_REFUSALS:
         _log.warning("http.request_failed", extra=fields)
     elif status >= 400:
-        _log.info("http.refused", extra=fields | {"once_a_second": True, "code": str(status)})
+        _log.info("http.refused", extra=fields | {"code": str(status)})
     elif route.startswith(_LOGGED):
         _log.info("http.request", extra=fields)

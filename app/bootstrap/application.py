@@ -52,7 +52,6 @@ from app.services.page_suggestions import SuggestForPage
 from app.services.paragraphs import CiteParagraph, ReadParagraph
 from app.services.ports import BookStore, Reranker
 from app.services.question_log import QuestionLog, Selected
-from app.services.quote_links import LinkQuotes
 from app.services.report_questions import ReportQuestions
 from app.services.resilience import CircuitBreaker
 from app.services.retrieve import Retrieve
@@ -280,7 +279,6 @@ def _answer(
         consult=consult,
         chapters=ConsultChapters(index, consult, LookUpTerms(index), sentences, parts.count_tokens),
         write=WriteAnswer(ExtractAnswer(sentences, scorer.similarity, parts.paragraphs)),
-        links=LinkQuotes(index),
         figures=ShowFigures(index, settings.image_origins.split(",")),
         count_tokens=parts.count_tokens,
         question_log=parts.log,

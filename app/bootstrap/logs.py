@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from traceback import TracebackException
@@ -22,49 +21,11 @@ from app.domain.printable import printable
 from app.services.recording import current
 from app.settings import Settings
 
-_MAX_EVENTS = 1_000
-_OF_EVERY_RECORD = {*vars(logging.makeLogRecord({})), "message", "asctime", "once_a_second"}
+_OF_EVERY_RECORD = {*vars(logging.makeLogRecord({})), "message", "asctime"}
 """Attributes that are no fields of the event."""
 _MASK = "***"
 _MIN_SECRET = 8
 """Minimum characters of a masked secret: a shorter one may be part of a common word."""
-
-
-class OncePerSecond(logging.Filter):
-    """Passes one record per event and second; the next one has the number of dropped records.
-
-    An outage or attack can repeat an error thousands of times a second, which would fill the disk.
-    By default the limit applies to warnings and errors; the field `once_a_second` of a record turns
-    it on or off. An event is identified by logger, level, message, field `code` and exception
-    class.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds."""
-        super().__init__()
-        self._clock = clock
-        self._seen: dict[tuple[object, ...], tuple[float, int]] = {}
-        """Event -> (time of the last record passed, number dropped since)."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        fields = vars(record)
-        if not fields.get("once_a_second", record.levelno >= logging.WARNING):
-            return True
-        kind = record.exc_info[0] if record.exc_info else None
-        # asyncio's messages have further lines that differ for each object.
-        message = str(record.msg).partition("\n")[0]
-        event = (record.name, record.levelno, message, fields.get("code"), kind)
-        now = self._clock()
-        then, left_out = self._seen.get(event, (-1.0, 0))
-        if now < then + 1:
-            self._seen[event] = (then, left_out + 1)
-            return False
-        if len(self._seen) >= _MAX_EVENTS:
-            self._seen.clear()
-        self._seen[event] = (now, 0)
-        if left_out:
-            record.left_out = left_out
-        return True
 
 
 class LineFormatter(logging.Formatter):
@@ -141,7 +102,6 @@ def logging_to(stream: TextIO, settings: Settings, *, server: bool) -> Iterator[
     kept = [one for one in vars(settings).values() if isinstance(one, SecretStr)]
     secrets = [one.get_secret_value() for one in kept]
     handler.setFormatter(LineFormatter(as_json=server and not stream.isatty(), secrets=secrets))
-    handler.addFilter(OncePerSecond())
     level = ours.level
     for one in outer:
         root.removeHandler(one)

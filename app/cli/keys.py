@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
 from typer import Argument, Option
 
 from app.bootstrap.key_store import site_keys
-from app.bootstrap.storage import open_index
 from app.cli.options import Books, Json
 from app.cli.output import print_json
 from app.cli.printing import remark
 from app.cli.running import command, group
-from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound, InputError, StorageError
+from app.domain.errors import InputError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key
 from app.settings import Settings
 
@@ -63,23 +60,6 @@ async def add(
     else:
         remark(f"key {key.id}, shown only now:")
         print(text)
-    await _warn_of_missing(key.books, settings)
-
-
-async def _warn_of_missing(books: Sequence[BookId], settings: Settings) -> None:
-    """Only a warning: a key may be made before its book is ingested, or while the index is down."""
-    if not books:
-        return
-    try:
-        async with open_index(settings) as index:
-            known = {*await index.books(), *await index.damaged()}
-    except StorageError as error:
-        remark(f"warning: the key's books were not looked up: {error}")
-        return
-    names = known.union(one.name for one in known)
-    for book in books:
-        if book not in names:
-            remark(f"warning: {BookNotFound.among(book, known)}")
 
 
 @command(keys, "list")

@@ -113,7 +113,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         )
         unreadable = (await rag.unreadable_stores()).values()
         for line in (*unreadable, *await storage_warnings(settings, rag.index)):
-            _log.warning("serve.storage", extra={"reason": line, "once_a_second": False})
+            _log.warning("serve.storage", extra={"reason": line})
         fault = await rag.model_fault()
         if fault:
             # Until the model is available, answers are extractive.

@@ -1,4 +1,4 @@
-"""Answers a question from the book: consult, refuse or write, link, suggest."""
+"""Answers a question from the book: consult, refuse or write, suggest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from app.domain.answer import (
     Answer,
     AnswerEvent,
     AnswerMode,
-    Citation,
     Finished,
     Started,
     TextDelta,
@@ -26,11 +25,10 @@ from app.domain.answering.small_talk import small_talk_reply
 from app.domain.errors import EMPTY_QUESTION, QuestionError
 from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
-from app.services.chapter_requests import Clarification, ConsultChapters
+from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
 from app.services.generators import Generator
 from app.services.question_log import QuestionLog
-from app.services.quote_links import LinkQuotes
 from app.services.recording import Recording, current, stage
 from app.services.show_figures import ShowFigures
 from app.services.write_answer import WriteAnswer
@@ -48,7 +46,6 @@ class AnswerQuestion:
     consult: ConsultBook
     chapters: ConsultChapters
     write: WriteAnswer
-    links: LinkQuotes
     figures: ShowFigures
     count_tokens: Callable[[str], int]
     question_log: QuestionLog | None = None
@@ -79,13 +76,9 @@ class AnswerQuestion:
             for event in _reply(found):
                 yield self._recorded(request, event, record, scope)
             return
-        linked: dict[Citation, Citation] = {}
         async with aclosing(self.write.events(found)) as events:
             async for event in events:
-                with stage("links"):
-                    shown = await self.links.event(event, linked, found.scope.books)
-                if isinstance(shown, Finished):
-                    shown = Finished(await self._completed(shown.answer, found))
+                shown = await self._completed(event, found)
                 yield self._recorded(request, shown, record, scope)
 
     def _recorded(
@@ -134,31 +127,31 @@ class AnswerQuestion:
             instead = await self._consult(replace(request, page_url=""), intent, default)
             if not (isinstance(instead, Consultation) and instead.refused):
                 found = instead
-        if isinstance(found, Clarification):
-            return Answer(answer=found.text, mode=AnswerMode.CLARIFICATION, sources=found.sources)
         return found
 
     async def _consult(
         self, request: AskRequest, intent: Intent | None, scope: BookScope
-    ) -> Consultation | Clarification:
+    ) -> Consultation | Answer:
         found = await self.chapters.read(intent, request, scope) if intent else None
         if isinstance(found, AskRequest):
             return await self.consult.read(found, scope.within(found.filter))
         return found or await self.consult.read(request, scope)
 
-    async def _completed(self, answer: Answer, read: Consultation) -> Answer:
-        """Return the answer with its figures, the corrected question and follow-up questions."""
-        with stage("links"):
-            answer = await self.figures.of(answer, read)
+    async def _completed(self, event: AnswerEvent, read: Consultation) -> AnswerEvent:
+        """Add figures, the corrected question and follow-up questions to the last event."""
+        if not isinstance(event, Finished):
+            return event
+        with stage("figures"):
+            answer = await self.figures.of(event.answer, read)
         answer = replace(answer, searched_for=read.searched_for)
         if answer.refused:
-            return answer
+            return Finished(answer)
         asked = read.analysis
         cited = {(one.book, one.file) for one in answer.citations}
         near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
         with stage("follow_ups"):
             found = suggestions(asked.own_terms, near, asked.features.terms, asked.asked_in)
-            return replace(answer, follow_ups=tuple(islice(found, MAX_SUGGESTIONS)))
+            return Finished(replace(answer, follow_ups=tuple(islice(found, MAX_SUGGESTIONS))))
 
     async def answerability(self, request: AskRequest) -> float:
         """Return the answerability score, 0 to 1. Raises as `stream` does."""

@@ -70,15 +70,8 @@ class StateFiles(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class BookCount:
-    book: BookId
-    generation: int
-    chunks: int
-
-
-@dataclass(frozen=True, slots=True)
 class BackedUp:
-    books: tuple[BookCount, ...]
+    books: tuple[BookManifest, ...]
     state: tuple[str, ...]
     faults: tuple[str, ...]
     """Damaged data: left out of the backup, or saved from an older generation."""
@@ -109,7 +102,7 @@ class BackUp:
     async def _chunks(self) -> int:
         return sum(one.chunks for one in (await self.index.books()).named())
 
-    async def _books(self, faults: list[str], advance: Advance) -> AsyncIterator[BookCount]:
+    async def _books(self, faults: list[str], advance: Advance) -> AsyncIterator[BookManifest]:
         """Write the books; yield those that were written, and append why others were not."""
         for book in sorted({*await self.index.books(), *await self.index.damaged()}):
             try:
@@ -122,7 +115,7 @@ class BackUp:
                     raise  # the store failed, not only this book
                 faults.append(f"{book} is left out: {error}")
 
-    async def _book(self, book: BookId, advance: Advance) -> BookCount:
+    async def _book(self, book: BookId, advance: Advance) -> BookManifest:
         snapshot = await self.index.snapshot(book)
         manifest = snapshot.manifest
         chunks = await self.backup.add_points(book, snapshot.pages, advance)
@@ -131,7 +124,7 @@ class BackUp:
             raise IndexUnreadable(message)
         # An ingest saves the ledger before it publishes, so this one has all ids.
         self.backup.add_book(manifest, await self.ledgers.load(book))
-        return BookCount(book, manifest.generation, chunks)
+        return manifest
 
     def _state(self, faults: list[str]) -> Iterator[str]:
         """Write the state files; yield their names, and append the faults of unreadable ones."""
@@ -145,7 +138,7 @@ class BackUp:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    books: tuple[BookCount, ...]
+    books: tuple[BookManifest, ...]
     """The restored books with their new generations."""
     state: tuple[str, ...]
     kept: tuple[str, ...]
@@ -173,7 +166,7 @@ class Restore:
 
     async def run(self, books: Sequence[BookId], state: Sequence[str], phases: Phases) -> Restored:
         """Restore these books, then these state files. An error has a note of what was restored."""
-        done: list[BookCount] = []
+        done: list[BookManifest] = []
         total = sum(self.backup.books[book].chunks for book in books)
         with phases.phase("restore", total, "chunks") as advance:
             for book in books:
@@ -186,7 +179,7 @@ class Restore:
         kept = tuple(name for name in state if name not in restored)
         return Restored(tuple(done), restored, kept)
 
-    async def _book(self, manifest: BookManifest, advance: Advance) -> BookCount:
+    async def _book(self, manifest: BookManifest, advance: Advance) -> BookManifest:
         book = manifest.book
         ledger = self.backup.ledger(book)
         writer = await self.index.begin(book, manifest.dimension, manifest.generation)
@@ -196,7 +189,6 @@ class Restore:
                 advance(len(page))
             # The ledger goes first, as in an ingest: no published id is ever missing from it.
             await self.ledgers.save(book, ledger)
-            published = await writer.publish(manifest)
+            return await writer.publish(manifest)
         finally:
             await writer.abandon()
-        return BookCount(book, published.generation, published.chunks)

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import accumulate, chain
 from math import inf
 
-from app.domain.answer import Source
+from app.domain.answer import Answer, AnswerMode, Source
 from app.domain.answering.chapter_answers import (
     asked_terms,
     first_sentences,
@@ -58,15 +58,6 @@ _LISTED = 40
 """Limit on the chapters named in a clarifying question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clarification:
-    """A clarifying question: the book has no such chapter or exercise, or several."""
-
-    text: str
-    sources: tuple[Source, ...] = ()
-    """The chapters of the book, each with its first page."""
-
-
 @dataclass(slots=True)
 class ConsultChapters:
     """The use case. A book's chapters are read once for each generation."""
@@ -82,8 +73,8 @@ class ConsultChapters:
 
     async def read(
         self, intent: Intent, request: AskRequest, scope: BookScope
-    ) -> Consultation | Clarification | AskRequest | None:
-        """Return a context, a clarification, or another request to answer instead.
+    ) -> Consultation | Answer | AskRequest | None:
+        """Return a context, a clarifying question, or another request to answer instead.
 
         An exercise becomes a request with its own text. None if the request is an ordinary
         question.
@@ -114,7 +105,7 @@ class ConsultChapters:
 
     async def _exercise(
         self, intent: Intent, request: AskRequest, found: Sequence[Chapter], scope: BookScope
-    ) -> Clarification | AskRequest:
+    ) -> Answer | AskRequest:
         for chapter in found:
             passages = context_of(await self._chunks(chapter), self.count_tokens)
             if exercise := exercise_numbered(passages, chapter.number or 0, intent.exercise):
@@ -125,7 +116,7 @@ class ConsultChapters:
 
     async def _of_chapter(
         self, chapter: Chapter, intent: Intent, request: AskRequest, scope: BookScope
-    ) -> Consultation | Clarification | None:
+    ) -> Consultation | Answer | None:
         """Return a context with the chapter's summary or a quiz as its prepared answer."""
         chunks = await self._chunks(chapter)
         passages = context_of(chunks, self.count_tokens)
@@ -223,7 +214,7 @@ def _allowed(pages: Iterable[Chunk], scope: SearchFilter) -> Iterator[Chunk]:
             yield page
 
 
-def _ask_which(intent: Intent, chapters: Sequence[Chapter]) -> Clarification:
+def _ask_which(intent: Intent, chapters: Sequence[Chapter]) -> Answer:
     """Ask which of these chapters is meant; those without a number only if none has one."""
     numbered = [one for one in chapters if one.number is not None] or chapters
     listed = numbered[:_LISTED]
@@ -241,5 +232,7 @@ def _clarify(
     intent: Intent,
     choices: Sequence[str] = (),
     sources: tuple[Source, ...] = (),
-) -> Clarification:
-    return Clarification(in_language(question, intent.language).format("; ".join(choices)), sources)
+) -> Answer:
+    """Return a clarifying question: the book has no such chapter or exercise, or several."""
+    text = in_language(question, intent.language).format("; ".join(choices))
+    return Answer(answer=text, mode=AnswerMode.CLARIFICATION, sources=sources)

@@ -13,10 +13,6 @@ from app.domain.answering.units import SplitSentences
 from app.domain.retrieval.query import Vector
 from app.services.consultation import Consultation
 
-READ_FACTOR = 5.0
-"""Factor on the score of a model that reads question and paragraph, in place of their cosine: with
-it, it weighs as much as the retrieval score. Not fitted."""
-
 
 class ParagraphScorer(Protocol):
     def reads(self, asked_in: str, language: str) -> bool:
@@ -49,7 +45,7 @@ class ExtractAnswer:
     split_sentences: SplitSentences
     similarity: Similarity
     paragraphs: Sequence[ParagraphScorer] = ()
-    """The first one that reads the languages scores the paragraphs; otherwise `similarity` does."""
+    """The first one that reads the languages scores the paragraphs."""
 
     async def of(self, read: Consultation) -> ExtractiveAnswer:
         """Return the best passages of the context; no claims if none matches the question."""
@@ -63,16 +59,14 @@ class ExtractAnswer:
         given = ExtractionInput(
             analysis.features, context, self.split_sentences, translated=translated
         )
-        paragraphs = [one.titled_text for one in context]
-        compared = [*paragraphs, *Relevance(given).compared_texts()]
+        compared = Relevance(given).compared_texts()
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
         scored = await _scored(read, model) if model else {}
-        scores = [scored.get(at, cosines[text]) for at, text in enumerate(paragraphs)]
-        return extract(Relevance(given, scores, cosines), read=read.selected)
+        return extract(Relevance(given, scored, cosines), read=read.selected)
 
 
 async def _scored(read: Consultation, model: ParagraphScorer) -> dict[int, float]:
-    """Return position -> weighted relevance of the paragraphs that the model has read.
+    """Return position -> relevance of the paragraphs that the model has read.
 
     It reads those of the best hits first.
     """
@@ -82,4 +76,4 @@ async def _scored(read: Consultation, model: ParagraphScorer) -> dict[int, float
     headed = [(" > ".join(one.heading_path), one.text) for one in passages]
     scores = await model.scores(read.analysis.compared, headed)
     found = zip(order, scores, strict=True)
-    return {at: READ_FACTOR * score for at, score in found if score is not None}
+    return {at: score for at, score in found if score is not None}

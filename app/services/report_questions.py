@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -40,15 +39,6 @@ class ReportQuestions:
         clusters = await self._clusters(asked, await self.language(book))
         now = datetime.now(UTC)
         return await asyncio.to_thread(owner_report, book, since, now, answers, clusters)
-
-    async def most_asked(self, books: Sequence[BookId], since: datetime) -> BookId | None:
-        """Return the book with most questions, the first of several with as many.
-
-        None if `books` is empty. Raises StorageError.
-        """
-        found = await self.store.find(Selected(since=since)) if len(books) > 1 else ()
-        asked = Counter(one.book for one in found)
-        return max(books, key=lambda book: asked[book], default=None)
 
     async def answers(self, book: str, since: datetime) -> list[LoggedAnswer]:
         """Return the log's entries of a book. Raises StorageError.

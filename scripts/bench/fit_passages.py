@@ -143,12 +143,10 @@ async def _cases(
             continue
         analysis = read.analysis
         given = ExtractionInput(analysis.features, read.context, split_sentences)
-        texts = [one.titled_text for one in read.context]
-        compared = [*texts, *Relevance(given).compared_texts()]
         cosines = await consult.scorer.similarity.similarities(
-            analysis.vector, compared, analysis.features.language
+            analysis.vector, Relevance(given).compared_texts(), analysis.features.language
         )
-        relevance = Relevance(given, [cosines[text] for text in texts], cosines)
+        relevance = Relevance(given, cosines=cosines)
         found.append(Case(name, str(book or question.book), question, relevance))
     print(f"{name}: {len(found)} questions", flush=True)
     return found

@@ -81,11 +81,10 @@ def test_numbers_of_any_size_in_front_matter_are_text(run: Run, home: Path) -> N
     for value in (HUGE, HUGE[:400], ".inf", "1e999"):
         fields = "".join(f"{key}: {value}\n" for key in ("sidebar_position", "title", "rag_high"))
         page.write_text(f"---\n{fields}nav: [{value}]\n---\n\n# Lamps\n\nOld lamps burn oil.\n")
-        for site in ("plain", "docusaurus"):
-            done = run("ingest", book, "--site", site)
-            assert done.code in (0, 2)
-            assert "Traceback" not in done.err
-            assert done.code == 0 or "page0.md" in done.err.splitlines()[-1]
+        done = run("ingest", book, "--site", "docusaurus")
+        assert done.code in (0, 2)
+        assert "Traceback" not in done.err
+        assert done.code == 0 or "page0.md" in done.err.splitlines()[-1]
 
 
 def test_a_data_file_beside_the_pages_is_not_read(run: Run, home: Path) -> None:
@@ -97,10 +96,9 @@ def test_a_data_file_beside_the_pages_is_not_read(run: Run, home: Path) -> None:
     assert "unchanged" in run("ingest", book).out
 
 
-@pytest.mark.parametrize("megabytes", [250, 500, 1_500])
-def test_too_little_memory_ends_a_server_with_one_line(home: Path, megabytes: int) -> None:
+def test_too_little_memory_ends_a_server_with_one_line(home: Path) -> None:
     """Qdrant's engine would abort, hang, or leave half a file."""
-    size = megabytes * 2**20
+    size = 500 * 2**20
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (size, size))

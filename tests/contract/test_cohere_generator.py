@@ -107,16 +107,6 @@ async def test_citations_cover_the_cited_words_in_whichever_order_they_come(
     }
 
 
-async def test_text_streams_and_one_end_with_usage_comes_last(world: World) -> None:
-    events = await answer(world)
-    assert len([event for event in events if isinstance(event, GeneratedText)]) > 3
-    (end,) = [event for event in events if isinstance(event, GeneratedEnd)]
-    assert events[-1] == end
-    assert end.finish_reason == "COMPLETE"
-    assert end.usage.input_tokens > 0
-    assert end.usage.output_tokens > 0
-
-
 async def test_paragraphs_go_in_as_documents_and_nothing_of_them_into_the_system_prompt(
     world: World, double: CohereDouble
 ) -> None:

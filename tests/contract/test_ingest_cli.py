@@ -15,9 +15,8 @@ from app.cli.output import duration, remark_each
 from app.cli.progress import phases
 from app.domain.book_id import BookId
 from tests.command_line import Run
-from tests.index_stores import MemoryClient
+from tests.index_stores import MemoryClient, Recorded
 from tests.ingesting import edit, make_book
-from tests.qdrant_double import Reply, qdrant_double, serve
 
 
 @pytest.fixture
@@ -231,28 +230,17 @@ def test_a_question_goes_to_one_book_or_several_or_all(
     assert asked("--book", "towers", "--book", "lamps") == {"lamps", "towers"}
 
 
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 def test_the_settings_lay_out_a_collection_on_a_server(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 0.0)
-    settings = {
-        "RAG_QDRANT_GRPC_PORT": "0",
-        "RAG_QDRANT_REPLICAS": "3",
-        "RAG_QDRANT_QUANTIZATION": "int8",
-    }
-    with qdrant_double() as double:
-        serve(double, exists=False)
-        created = "PUT /collections/textbook~256"
-        double.routes[created] = lambda _: Reply(500, None, "as far as this test goes")
-        result = run("ingest", book, QDRANT_URL=double.url, **settings)
-        (body,) = double.bodies(created)
-    assert result.code == 1
-    assert "as far as this test goes" in result.err
-    assert (body["shard_number"], body["replication_factor"]) == (1, 3)
-    assert body["write_consistency_factor"] == 2
-    vectors = body["vectors"]["dense"]  # type: ignore[index]
-    assert vectors["on_disk"] is True
-    assert vectors["quantization_config"]["scalar"]["type"] == "int8"
+    client = Recorded(MemoryClient())
+    monkeypatch.setattr("app.adapters.qdrant.server_client.server_client", lambda *_, **__: client)
+    settings = {"RAG_QDRANT_REPLICAS": "3", "RAG_QDRANT_QUANTIZATION": "int8"}
+    assert run("ingest", book, QDRANT_URL="http://localhost:6333", **settings).code == 0
+    _, made = [made for _, made in client.called("create_collection")]
+    assert made["replication_factor"] == 3
+    assert made["vectors_config"]["dense"].quantization_config
 
 
 @pytest.mark.parametrize("command", ["remove", "rollback", "links"])

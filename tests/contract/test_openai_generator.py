@@ -16,9 +16,6 @@ from app.adapters.providers.openai_chat import CHARACTERS_PER_TOKEN, OpenAIGener
 from app.domain.errors import (
     ConfigError,
     ProviderAuthError,
-    ProviderError,
-    ProviderRateLimited,
-    ProviderRejected,
     ProviderUnavailable,
 )
 from app.domain.generated_text.events import (
@@ -29,7 +26,6 @@ from app.domain.generated_text.events import (
 )
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
-    NO_ANSWER,
     REWRITE_QUESTION,
     SHORT_ANSWER_FROM_NUMBERED_SOURCES,
 )
@@ -107,13 +103,6 @@ def test_a_model_that_reasons_without_an_opening_tag_is_known_by_its_first_answe
     assert [text_of(events) for events in later] == ["Water moves."] * 2
 
 
-def test_a_refusal_is_an_end_without_text() -> None:
-    with OpenAIDouble(stream=completion("NOT_", "IN_BOOK", ". Sorry")) as double:
-        (end,) = ask(double)
-    assert isinstance(end, GeneratedEnd)
-    assert end.finish_reason == NO_ANSWER
-
-
 def test_line_separators_inside_a_piece_are_text() -> None:
     """httpx would split lines at U+2028 and U+0085; an event ends with a line feed only."""
     with OpenAIDouble(stream=completion("a\u2028b\u0085c")) as double:
@@ -132,29 +121,6 @@ def test_comments_and_carriage_returns_are_passed_over() -> None:
     stream = [": ping\r\n\r\n", *(part.replace("\n", "\r\n") for part in completion("ok"))]
     with OpenAIDouble(stream=stream) as double:
         assert text_of(ask(double)) == "ok"
-
-
-def test_an_answer_cut_at_its_length_says_so() -> None:
-    with OpenAIDouble(stream=[event("half"), event(finish_reason="length"), DONE]) as double:
-        end = ask(double)[-1]
-    assert isinstance(end, GeneratedEnd)
-    assert end.finish_reason == "length"
-
-
-@pytest.mark.parametrize(
-    ("status", "error"),
-    [
-        (401, ProviderAuthError),
-        (403, ProviderAuthError),
-        (404, ProviderRejected),
-        (429, ProviderRateLimited),
-        (500, ProviderUnavailable),
-        (503, ProviderUnavailable),
-    ],
-)
-def test_each_refusal_is_an_error_of_its_kind(status: int, error: type[Exception]) -> None:
-    with OpenAIDouble(status=status, stream=["no such model"]) as double, pytest.raises(error):
-        ask(double)
 
 
 def test_silence_is_an_error_after_the_timeout() -> None:
@@ -201,23 +167,6 @@ def test_a_follow_up_is_rewritten_to_stand_alone() -> None:
     system, user = double.requests[0]["messages"]
     assert system == {"role": "system", "content": REWRITE_QUESTION}
     assert user["content"].endswith("Last question: Where is it?")
-
-
-@pytest.mark.parametrize(
-    ("double", "error"),
-    [
-        (OpenAIDouble(stream=completion(" ")), ProviderError),
-        (OpenAIDouble(status=503), ProviderUnavailable),
-        (OpenAIDouble(stream=["data: {\n\n"]), ProviderUnavailable),
-        (OpenAIDouble(stall=True), ProviderUnavailable),
-    ],
-    ids=["empty", "refused", "broken", "silent"],
-)
-def test_a_rewrite_that_does_not_come_is_an_error(
-    double: OpenAIDouble, error: type[Exception]
-) -> None:
-    with double, pytest.raises(error):
-        rewrite(double, timeout_seconds=0.2)
 
 
 def check(url: str, model: str) -> None:

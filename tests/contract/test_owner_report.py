@@ -197,15 +197,6 @@ def test_admin_shows_the_report_to_a_secret_key_only(owner: httpx.Client, run: R
     assert_problem(owner.get("/admin?book=wolves", auth=auth), 404, "book_not_found")
 
 
-def test_admin_opens_with_the_book_that_is_asked_most(
-    owner: httpx.Client, run: Run, tmp_path: Path
-) -> None:
-    (tmp_path / "ants.md").write_text("# Ants\n\nAnts carry leaves.\n", "utf-8")
-    assert run("ingest", str(tmp_path), "--book", "ants").code == 0
-    report = owner.get("/admin/report.json", auth=secret(run)).json()
-    assert (report["book"], report["questions"]) == ("owls", 6)
-
-
 def test_a_key_of_other_books_sees_no_report(owner: httpx.Client, run: Run) -> None:
     auth = secret(run, "--book", "bats")
     assert_problem(owner.get("/admin?book=owls", auth=auth), 403, "book_not_allowed")

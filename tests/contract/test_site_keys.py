@@ -16,7 +16,6 @@ from app.bootstrap.key_store import site_keys
 from app.domain.errors import InputError
 from app.domain.site_key import checked_origin
 from tests.command_line import Run
-from tests.ingesting import make_book
 from tests.owl_server import ORIGIN, OTHER, QUESTION, added, assert_problem, bearer
 from tests.serving import connected, offline_settings
 
@@ -150,17 +149,6 @@ def test_without_keys_their_list_is_an_empty_array_and_a_remark(run: Run) -> Non
     assert "no keys" in listed.err
 
 
-def test_a_key_for_a_book_that_is_not_indexed_is_made_with_a_warning(run: Run, home: Path) -> None:
-    made = run("keys", "add", "--secret", "--book", "owls", "--json")
-    assert (made.code, json.loads(made.out)["books"]) == (0, ["owls"])
-    assert "warning: no book 'owls': no book is indexed yet" in made.err
-    assert run("ingest", make_book(home / "owls", 1)).code == 0
-    made = run("keys", "add", "--secret", "--book", "nope", "--book", "owls")
-    assert (made.code, made.out[:3]) == (0, "sk_")
-    (warning,) = [line for line in made.err.splitlines() if "warning" in line]
-    assert warning == "warning: no book 'nope' in the index; there are: owls"
-
-
 def test_a_revoked_key_is_refused_at_once(run: Run, client: httpx.Client) -> None:
     kept, key = added(run, "--secret"), added(run, "--secret", "--label", "the old one")
     assert ask(client, bearer(key)).status_code == 200
@@ -223,12 +211,8 @@ def test_a_server_starts_with_a_damaged_file_of_keys_and_says_so(
     assert str(two_books / "keys.sqlite") in line
 
 
-@pytest.mark.parametrize(
-    "origin", ["book.example", "https://", "ftp://a.example", "https://a/b", "*"]
-)
-def test_an_origin_that_is_none_is_refused(run: Run, origin: str) -> None:
-    refused = run("keys", "add", "--origin", origin)
-    assert (refused.code, refused.out) == (2, "")
+@pytest.mark.parametrize("origin", ["https://", "ftp://a.example", "https://a/b", "*"])
+def test_an_origin_that_is_none_is_refused(origin: str) -> None:
     with pytest.raises(InputError, match="not an origin"):
         checked_origin(origin)
 
@@ -245,17 +229,6 @@ def test_an_origin_that_is_none_is_refused(run: Run, origin: str) -> None:
 )
 def test_an_origin_is_as_browsers_send_it(written: str, sent: str) -> None:
     assert checked_origin(written) == sent
-
-
-def test_a_page_whose_origin_has_letters_outside_ascii_may_ask(
-    run: Run, client: httpx.Client
-) -> None:
-    key = added(run, "--origin", "https://bücher.example")
-    assert ask(client, bearer(key, Origin="https://xn--bcher-kva.example")).status_code == 200
-
-
-def test_a_publishable_key_needs_an_origin(run: Run) -> None:
-    assert run("keys", "add").code == 2
 
 
 @pytest.mark.parametrize(

@@ -80,20 +80,6 @@ def test_a_body_over_the_limit_is_not_read_on(served: Served) -> None:
     assert sent < 256 * 2**20
 
 
-def test_the_same_error_is_one_line_a_second_of_the_log(served: Served) -> None:
-    before, start = served.log.read_text().count("Invalid HTTP request"), time.monotonic()
-    for _ in range(200):
-        with served.connect() as connection:
-            connection.sendall(b"nonsense\r\n\r\n")
-            assert everything(connection).startswith(b"HTTP/1.1 400 ")
-    lines = served.log.read_text().count("Invalid HTTP request") - before
-    assert 1 <= lines <= time.monotonic() - start + 2
-    while "left_out" not in served.log.read_text():  # in the first line of a later second
-        with served.connect() as connection:
-            connection.sendall(b"nonsense\r\n\r\n")
-            everything(connection)
-
-
 @pytest.fixture
 def endless(owl_home: Path, tmp_path: Path) -> Iterator[Served]:
     """A server whose model never comes to an end."""

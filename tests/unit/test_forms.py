@@ -1,11 +1,12 @@
-"""Which questions ask for code, for a list, or for a quantity."""
+"""Which questions ask for code, for a list, for a comparison."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.domain.answering.forms import asked_kinds, asks_quantity
+from app.domain.answering.forms import asked_kinds, compared, identifiers
 from app.domain.document import BlockKind
+from app.domain.languages import guess_language
 from app.domain.terms import words
 
 
@@ -57,13 +58,36 @@ def test_a_list_or_table_is_asked_for(question: str, listed: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "quantity"),
+    ("question", "things"),
     [
-        ("How long should a résumé be?", True),
-        ("when was the cell seen first", True),
-        ("Wie viele Eulen sind das?", True),
-        ("How do owls hunt?", False),
+        ("RAID or LVM, which one should I use?", ["RAID", "LVM"]),
+        (
+            "what is the difference between a symbolic link and a hard link?",
+            ["symbolic link", "hard link"],
+        ),
+        ("Depends vs Recommends vs. Suggests in a package", ["Depends", "Recommends", "Suggests"]),
+        ("kerberos compared to ldap", ["kerberos", "ldap"]),
+        ("Was ist der Unterschied zwischen Eulen und Falken?", ["Eulen", "Falken"]),
+        ("How do owls and mice live?", []),
+        ("What is a reducer?", []),
     ],
 )
-def test_a_quantity_is_asked_for(question: str, quantity: bool) -> None:
-    assert asks_quantity(words(question)) == quantity
+def test_compared_things_are_the_words_beside_the_joint(question: str, things: list[str]) -> None:
+    assert compared(question, guess_language(question)) == things
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("which parameters does createStore take", ["createStore"]),
+        ("what does lora_alpha do", ["lora_alpha"]),
+        ("what is pipeline() for", ["pipeline"]),
+        (
+            "when is std::mem::swap or logging.basicConfig used",
+            ["std::mem::swap", "logging.basicConfig"],
+        ),
+        ("How do owls hunt? They see.", []),
+    ],
+)
+def test_names_of_a_program_are_found_by_their_form(question: str, names: list[str]) -> None:
+    assert identifiers(question) == names

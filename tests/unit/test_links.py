@@ -14,7 +14,6 @@ from app.adapters.reading.book import read_book, read_text
 from app.domain.document import BlockKind, Document, Site
 from app.domain.links import deep_link, encode_fragment, folded_words
 from app.domain.page_links import clean_runs, page_links
-from app.domain.page_text import PageText
 from tests.conftest import ROOT
 
 BOOKS = ROOT / "tests/fixtures/books"
@@ -186,89 +185,6 @@ def test_a_long_page_is_linked_in_memory_in_proportion_to_its_words(pattern: str
     finally:
         tracemalloc.stop()
     assert peak < 100 * number_of_words
-
-
-PAGE = PageText.of(
-    [
-        "Owls hunt at night. Owls sleep by day, as bats do. See below.",
-        "- Beak\n- Wings",
-        "Some say: owls sleep by day, and bats fly at night. Owls sleep by day.",
-        "A state-of-the-art owl box & a mouse trap \u2014 both for sale.",
-        "Écoutez le chant clair du grand-duc.",
-        "Here size_of is 3.14 bytes, of course.",
-    ]
-)
-BLOCK = "https://book.example/owls#hunt:~:text=Owls%20hunt%20at%20night"
-
-
-@pytest.mark.parametrize(
-    ("quote", "directive"),
-    [
-        ("Owls hunt at night.", "Owls%20hunt%20at%20night"),
-        ("See, bats fly at night.", "bats%20fly%20at%20night"),
-        ("Some say: owls sleep by day, and bats fly at night.", "and%20bats%20fly%20at"),
-        ("A state-of-the-art owl box & a mouse trap", "A%20state%2Dof%2Dthe"),
-        ("Écoutez le chant clair du grand-duc.", "%C3%89coutez%20le%20chant%20clair"),
-        ("size_of is 3.14 bytes, of course.", "size_of%20is%203.14%20bytes"),
-        ("Owls sleep by day.", "Owls%20hunt%20at%20night"),
-        ("See below.", "See%20below"),
-        ("Wings", "Wings"),
-        ("owls", "Owls%20hunt%20at%20night"),
-        ("This is not on the page at all.", "Owls%20hunt%20at%20night"),
-    ],
-    ids=[
-        "its own link quotes it",
-        "words of the page's own",
-        "not across punctuation",
-        "syntax encoded",
-        "accents",
-        "words as the browser bounds them",
-        "repeated on the page",
-        "few words",
-        "an item of a list",
-        "few words, repeated",
-        "not there",
-    ],
-)
-def test_a_link_leads_to_the_quote_where_the_page_has_its_words_once(
-    quote: str, directive: str
-) -> None:
-    assert PAGE.link(BLOCK, quote) == f"https://book.example/owls#hunt:~:text={directive}"
-    if directive != "Owls%20hunt%20at%20night":  # not the one that the block has anyway
-        bare = PAGE.link("https://book.example/owls", quote)
-        assert bare == f"https://book.example/owls#:~:text={directive}"
-
-
-@pytest.mark.parametrize(
-    ("quote", "following", "directive"),
-    [
-        ("How owls sleep", "\n- How bats sleep", "How%20owls%20sleep,-How"),
-        ("How bats sleep", "How owls sleep", "How%20bats%20sleep,-How"),
-        ("How owls sleep", "", ""),
-        ("How owls sleep", "? Nobody knows.", ""),
-    ],
-    ids=["the next item", "the next block", "nothing follows", "punctuation follows"],
-)
-def test_a_repeated_quote_is_found_by_the_words_that_follow_it(
-    quote: str, following: str, directive: str
-) -> None:
-    page = PageText.of(
-        [
-            "- How owls sleep\n- How bats sleep",
-            "How owls sleep",
-            "By day.",
-            "How bats sleep",
-            "Too.",
-        ]
-    )
-    url = "https://book.example/owls#sleep"
-    assert page.link(url, quote, following) == url + (directive and f":~:text={directive}")
-
-
-@pytest.mark.parametrize("blocks", [["row row your boat row row your boat"], ["row"] * 3])
-def test_words_that_follow_upon_themselves_are_not_taken_for_unique(blocks: list[str]) -> None:
-    quote = blocks[0].partition(" boat")[0]
-    assert PageText.of(blocks).link("https://e.org/", quote, "row") == "https://e.org/"
 
 
 @given(st.text("aB1_'-., "))

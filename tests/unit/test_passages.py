@@ -57,7 +57,7 @@ def test_a_listing_comes_first_only_if_the_question_asks_for_code(
     question: str, first: str
 ) -> None:
     code = in_section("owls.sort(tokens, long)", "code", BlockKind.CODE)
-    text = "We sort tokens when the file is written, so that the work is done once, in the evening."
+    text = "We sort long tokens when the file is written, so that it is done once, in the evening."
     prose = in_section(text, "prose")
     assert extracted(question, code, prose).passages[0].paragraph_ids[0] == first
 

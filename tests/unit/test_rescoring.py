@@ -61,11 +61,10 @@ def pages(*texts: str) -> list[Hit]:
     ("feature", "asked", "other", "first"),
     [
         ("sentence", "stack grows", "stack. grows.", "stack grows. x"),
-        ("window", "stack grows", "stack. a. b. grows.", "stack. a. grows. b."),
         ("sentence", "stack heap", "stack a", "b heap"),
         ("pairs", "red black tree", "red x black y tree", "x y red black tree"),
     ],
-    ids=["one sentence", "adjacent sentences", "a rare term", "side by side"],
+    ids=["one sentence", "a rare term", "side by side"],
 )
 def test_where_the_words_stand_counts(feature: str, asked: str, other: str, first: str) -> None:
     weights = replace(NOTHING, **{feature: 0.5})
@@ -136,17 +135,9 @@ def test_a_term_that_is_part_of_another_defined_one_does_not_count() -> None:
     part, whole = pages("part", "whole")
     part = replace(part, chunk=defining(part.chunk, "stack", BlockKind.GLOSSARY_ENTRY))
     whole = replace(whole, chunk=defining(whole.chunk, "stack frame"))
-    weights = replace(NOTHING, defined=0.4, glossary=1.0)
+    weights = replace(NOTHING, defined=1.0)
     assert order("stack frame", [part, whole], weights)[0] == "whole"
     assert order("stack example", [whole, part], weights)[0] == "part"
-
-
-def test_the_glossary_goes_before_the_place_that_introduces_the_term() -> None:
-    place, entry = pages("place", "entry")
-    place = replace(place, chunk=defining(place.chunk, "stack"))
-    entry = replace(entry, chunk=defining(entry.chunk, "stack", BlockKind.GLOSSARY_ENTRY))
-    weights = replace(NOTHING, defined=1.0, glossary=0.5)
-    assert order("stack", [place, entry], weights) == ["entry", "place"]
 
 
 def same_page(*scores: float, file: str) -> list[Hit]:

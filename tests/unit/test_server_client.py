@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from typing import cast
 
@@ -14,6 +15,7 @@ from qdrant_client import AsyncQdrantClient
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from app.adapters.qdrant.server_client import Nodes, addresses, server_client
+from app.adapters.qdrant.server_errors import CollectionMissing
 from app.domain.errors import ConfigError, StorageError
 
 URLS = ["http://a:1", "http://b:2", "http://c:3"]
@@ -116,6 +118,27 @@ def test_a_refusal_is_not_asked_again(error: Exception) -> None:
             await nodes.query_batch_points("text")
         assert caught.value.__cause__ is error
         assert cluster.asked == ["a"]
+
+    play(scenario)
+
+
+GONE = "Not found: Collection `textbook~books` doesn't exist!"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnexpectedResponse(
+            404, "", json.dumps({"status": {"error": GONE}}).encode(), httpx.Headers()
+        ),
+        AioRpcError(StatusCode.NOT_FOUND, Metadata(), Metadata(), GONE),
+    ],
+)
+def test_a_missing_collection_is_an_error_of_its_own(error: Exception) -> None:
+    async def scenario(cluster: Cluster, nodes: Nodes) -> None:
+        cluster.faults["a"] = error
+        with pytest.raises(CollectionMissing):
+            await nodes.query_batch_points("text")
 
     play(scenario)
 

@@ -1,7 +1,14 @@
-"""Which pages of a built site are read, in which order, under which chapters and addresses."""
+"""Which pages of a built site are read, in which order, under which chapters and addresses.
+
+`fixtures/site_pages.txt` has the cases: a name, the base URL, the files, and the pages that are
+read and those that are left out, one a line. After a change that is meant, write them anew with
+`python -m tests.unit.test_site_pages` and read the difference.
+"""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +25,36 @@ from app.adapters.reading.site_pages import (
 )
 from app.domain.edition import Edition
 from app.domain.errors import FileRefused, InputError
-from tests.built_pages import BASE, canonical, docusaurus_page, item, links, page, write_site
+from tests.built_pages import BASE, canonical, item, links, page, write_site
+from tests.conftest import ROOT
 
-FIXTURES = Path(__file__).parents[1] / "fixtures/sites"
+FIXTURES = ROOT / "tests/fixtures/sites"
+FILE = ROOT / "tests/fixtures/site_pages.txt"
+NAME, READ = "=== ", "---\n"
+
+
+def cases() -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the site and what is read of it of each case."""
+    for case in f"\n{FILE.read_text('utf-8')}".split(f"\n{NAME}")[1:]:
+        name, _, rest = case.partition("\n")
+        site, _, read = rest.partition(READ)
+        yield name, site, read.strip("\n")
+
+
+def read(folder: Path, site: str) -> str:
+    base, *pages = site.strip("\n").split("\n")
+    write_site(folder, dict(one.split(": ", 1) for one in pages))
+    found = only(folder, base.removeprefix("base:").strip())
+    lines = [f"{one.file} {one.url} | {one.title} | {one.chapter}" for one in found.pages]
+    lines += [f"- {', '.join(names)}: {why}" for why, names in found.left_out.items()]
+    return "\n".join(line.rstrip(" |") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("site", "expected"), [case[1:] for case in cases()], ids=[case[0] for case in cases()]
+)
+def test_pages_order_addresses_and_chapters(site: str, expected: str, tmp_path: Path) -> None:
+    assert read(tmp_path, site) == expected
 
 
 def only(folder: Path, base_url: str = BASE) -> SitePages:
@@ -34,143 +68,6 @@ def files(site: SitePages) -> list[str]:
 
 def prose(subject: str) -> str:
     return f"All that is known of {subject} is told here."
-
-
-def test_collapsed_sidebars_are_put_together_from_the_pages_that_open_them(
-    tmp_path: Path,
-) -> None:
-    """Docusaurus links a closed category to its first page and shows the others only there."""
-    guides = item("Eyes", "/guides/eyes") + item("Ears", "/guides/ears")
-    closed = item("Intro", "/intro") + item("Guides", "/guides/eyes") + item("End", "/end")
-    opened = item("Intro", "/intro") + item("Guides", "/guides/eyes", guides) + item("End", "/end")
-    pages = {
-        "intro/index.html": docusaurus_page("intro", closed, after="/guides/eyes"),
-        "guides/eyes/index.html": docusaurus_page("guides/eyes", opened, after="/guides/ears"),
-        "guides/ears/index.html": docusaurus_page("guides/ears", opened, after="/end"),
-        "end/index.html": docusaurus_page("end", closed, after="/extra"),
-        "extra/index.html": docusaurus_page("extra", ""),
-        "blog/index.html": page("", '<meta name="generator" content="Docusaurus">').replace(
-            "<html", '<html class="plugin-blog"'
-        ),
-    }
-    site = only(write_site(tmp_path, pages), "")
-    assert [(one.url.removeprefix("https://owls.example/"), one.chapter) for one in site.pages] == [
-        ("intro", "Intro"),
-        ("guides/eyes", "Guides"),
-        ("guides/ears", "Guides"),
-        ("end", "End"),
-        ("extra", ""),  # only the next link leads to it
-    ]
-    assert [one.title for one in site.pages[1:3]] == ["Eyes", "Ears"]
-    assert [*site.left_out] == ["not of the book, such as a blog"]
-
-
-def test_sections_that_are_links_only_where_they_are_closed_keep_their_place(
-    tmp_path: Path,
-) -> None:
-    """MkDocs Material with `navigation.prune`; a page may also have the title of a section."""
-    sections = {"Eyes": ("pupil", "iris"), "Ears": ("tufts", "lobes"), "End": ("end", "last")}
-
-    def menu(opened: str) -> str:
-        shown = [item("Eyes", "/eyes.html")]
-        for title, (first, second) in sections.items():
-            inside = item(first, f"/{first}.html") + item(second, f"/{second}.html")
-            label = f'<li><label class="md-nav__link">{title}</label><ul>{inside}</ul></li>'
-            shown.append(label if opened == title else item(title, f"/{first}.html"))
-        return f'<nav class="md-nav--primary" data-md-component="n"><ul>{"".join(shown)}</ul></nav>'
-
-    pages = {f"{one}.html": page(menu(title)) for title, own in sections.items() for one in own}
-    pages["eyes.html"] = page(menu(""))
-    site = only(write_site(tmp_path, pages), "https://owls.example")
-    assert [(one.file, one.chapter) for one in site.pages] == [
-        ("eyes.html", "Eyes"),
-        ("pupil.html", "Eyes"),
-        ("iris.html", "Eyes"),
-        ("tufts.html", "Ears"),
-        ("lobes.html", "Ears"),
-        ("end.html", "End"),
-        ("last.html", "End"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["1.1/text.html", "1.2/text.html"],
-        ["eyes.html", "ears.html", "dev/lobes.html", "dev/tufts.html"],
-    ],
-)
-def test_chapters_in_folders_named_like_versions_are_no_editions(
-    tmp_path: Path, names: list[str]
-) -> None:
-    menu = f"<nav><ul>{''.join(item(name, f'/{name}') for name in names)}</ul></nav>"
-    pages = {name: page(menu, canonical(name, "https://owls.example/")) for name in names}
-    assert files(only(write_site(tmp_path, pages), "")) == names
-
-
-def test_a_site_without_navigation_is_read_as_its_links_lead(tmp_path: Path) -> None:
-    pages = {
-        "index.html": page(links("z.html", "m/", "https://elsewhere.example/")),
-        "z.html": page(links("m/", "a.html")),
-        "m/index.html": page(links("../")),
-        "a.html": page(),
-        "alone.html": page(),
-        "search.html": page(),
-        "img/owl.svg": "<svg/>",
-    }
-    site = only(write_site(tmp_path, pages))
-    assert files(site) == ["index.html", "z.html", "m/index.html", "a.html", "alone.html"]
-    assert [one.url for one in site.pages[:3]] == [BASE, f"{BASE}z.html", f"{BASE}m/"]
-    assert site.left_out == {FURNITURE: ["search.html"]}
-
-
-def test_next_links_alone_give_the_order(tmp_path: Path) -> None:
-    def chained(after: str) -> str:
-        return page("", f'<link rel="next" href="{after}">' if after else "")
-
-    pages = {"index.html": chained("c.html"), "c.html": chained("b.html"), "b.html": chained("")}
-    assert files(only(write_site(tmp_path, pages))) == ["index.html", "c.html", "b.html"]
-
-
-def sphinx_page(body: str, head: str = "") -> str:
-    return page(body, head).replace("<html", '<html data-content_root="./"')
-
-
-@pytest.mark.parametrize("text", [prose("owls"), ""])
-def test_a_home_page_with_text_of_its_own_opens_the_book(tmp_path: Path, text: str) -> None:
-    """Sphinx, VitePress and Starlight do not list it; another page must be listed."""
-    menu = f'<div class="sidebar-tree"><ul>{item("Eyes", "eyes.html")}</ul></div>'
-    body = f'<div class="documentwrapper"><div class="body"><p>{text}</p></div></div>{menu}'
-    pages = dict.fromkeys(("index.html", "eyes.html", "draft.html"), sphinx_page(body))
-    pages["eyes.html"] = sphinx_page(body.replace(text, prose("eyes")) if text else body)
-    pages["draft.html"] = sphinx_page(body.replace(text, prose("wings")) if text else body)
-    site = only(write_site(tmp_path, pages))
-    assert files(site) == ["index.html", "eyes.html"][not text :]
-    left_out = {UNLISTED: ["draft.html"], **({} if text else {NO_TEXT: ["index.html"]})}
-    assert site.left_out == left_out
-
-
-@pytest.mark.parametrize("name", ["toctree-wrapper", "toc", "contents"])
-def test_the_contents_in_the_home_page_give_order_and_chapters(tmp_path: Path, name: str) -> None:
-    """As in Sphinx without a sidebar, DocBook and Texinfo; next links lead to deeper pages."""
-    below = f"<ul>{item('Pupils', 'z/pupils.html')}{item('A section', 'z/index.html#section')}</ul>"
-    listed = f"{item('2. Eyes', 'z/index.html').replace('</li>', below)}{item('Ears', 'a.html')}"
-    text = f"<p>{prose('owls')}</p>"
-    pages = {
-        "index.html": sphinx_page(f'{text}<div class="{name}"><ul>{listed}</ul></div>'),
-        "z/index.html": sphinx_page('<div class="toctree-wrapper"><a href="iris.html">1</a></div>'),
-        "z/pupils.html": sphinx_page("", '<link rel="next" href="iris.html">'),
-        "z/iris.html": sphinx_page("", '<link rel="next" href="../a.html">'),
-        "a.html": sphinx_page(""),
-    }
-    site = only(write_site(tmp_path, pages))
-    assert [(one.file, one.chapter, one.chapter_number) for one in site.pages] == [
-        ("index.html", "", 0),
-        ("z/index.html", "Eyes", 2),
-        ("z/pupils.html", "Eyes", 2),
-        ("z/iris.html", "Eyes", 2),
-        ("a.html", "Ears", 0),
-    ]
 
 
 def test_a_page_of_the_whole_book_is_left_out_even_if_it_is_listed(tmp_path: Path) -> None:
@@ -188,83 +85,6 @@ def test_a_page_of_the_whole_book_is_left_out_even_if_it_is_listed(tmp_path: Pat
     site = only(write_site(tmp_path, pages))
     assert files(site) == [f"{name}.html" for name in ("eyes", "ears", "beak", "beaks")]
     assert site.left_out == {REPEATED: ["all.html"]}
-
-
-def test_links_from_the_root_lead_to_pages_without_a_base_url(tmp_path: Path) -> None:
-    """A sidebar of absolute links gives one order, whether or not the address is told."""
-    menu = f"<nav><ul>{item('Eyes', '/book/z')}{item('Ears', '/book/a/')}</ul></nav>"
-    pages = {f"{name}/index.html": page(menu) for name in ("a", "z")}
-    folder = write_site(tmp_path, pages)
-    for base_url in ("", BASE, "https://mirror.example/"):
-        assert files(only(folder, base_url)) == ["z/index.html", "a/index.html"]
-        url = only(folder, base_url).pages[0].url
-        assert url == f"{base_url or '/'}z"
-
-
-def test_copies_redirects_and_pages_hidden_from_robots_are_left_out(tmp_path: Path) -> None:
-    pages = {
-        "index.html": page(links("a/", "copy.html", "old.html", "secret.html"), canonical("")),
-        "a/index.html": page("", canonical("a/")),
-        "copy.html": page("", canonical("a/")),
-        "old.html": page("", '<meta http-equiv="refresh" content="0; url=a/">'),
-        "secret.html": page("", '<meta name="robots" content="NoIndex, follow">'),
-    }
-    site = only(write_site(tmp_path, pages), "")
-    assert files(site) == ["index.html", "a/index.html"]
-    assert site.left_out == {
-        "duplicate": ["copy.html"],
-        "redirect": ["old.html"],
-        "noindex": ["secret.html"],
-    }
-
-
-def test_a_site_that_hides_all_its_pages_from_robots_is_read(tmp_path: Path) -> None:
-    hidden = page(head=f'<meta name="robots" content="noindex">{canonical("")}')
-    assert files(only(write_site(tmp_path, {"index.html": hidden}), "")) == ["index.html"]
-
-
-def test_the_sitemap_gives_the_addresses_that_no_page_names(tmp_path: Path) -> None:
-    pages = {"index.html": page(), "docs/eyes.html": page(), "docs/ears.html": page()}
-    locations = (BASE, f"{BASE}docs/eyes", f"{BASE}docs/ears")
-    listed = "".join(f"<url><loc>{one}</loc></url>" for one in locations)
-    pages["sitemap.xml"] = f"<urlset>{listed}</urlset>"
-    site = only(write_site(tmp_path, pages), "")
-    assert sorted(one.url for one in site.pages) == sorted(locations)
-    assert site.base_url == BASE.rstrip("/")
-
-
-def test_the_base_url_takes_precedence_over_the_built_one(tmp_path: Path) -> None:
-    """Links from the built root still lead to the pages."""
-    pages = {
-        "index.html": page(links("/book/eyes"), canonical("")),
-        "eyes/index.html": page("", canonical("eyes")),
-    }
-    site = only(write_site(tmp_path, pages), "https://mirror.example/owls")
-    assert [one.url for one in site.pages] == [
-        "https://mirror.example/owls/",
-        "https://mirror.example/owls/eyes",
-    ]
-
-
-def test_a_base_url_of_a_part_of_the_site_leaves_out_the_other_pages(tmp_path: Path) -> None:
-    pages = {
-        "index.html": page(links("docs/"), canonical("")),
-        "docs/index.html": page(links("eyes.html"), canonical("docs/")),
-        "docs/eyes.html": page("", canonical("docs/eyes.html")),
-    }
-    site = only(write_site(tmp_path, pages), f"{BASE}docs")
-    assert files(site) == ["docs/index.html", "docs/eyes.html"]
-    assert site.base_url == f"{BASE}docs"
-    assert site.left_out == {"outside the book's path": ["index.html"]}
-
-
-def test_addresses_are_percent_encoded_and_found_again(tmp_path: Path) -> None:
-    pages = {
-        "index.html": page(links("b%C3%BCcher/eule%20eins.html")),
-        "bücher/eule eins.html": page(),
-    }
-    site = only(write_site(tmp_path, pages))
-    assert site.pages[1].url == f"{BASE}b%C3%BCcher/eule%20eins.html"
 
 
 def test_a_page_that_is_too_large_is_refused_by_name(
@@ -294,17 +114,6 @@ def test_a_single_page_is_a_site_at_its_canonical_or_given_address(tmp_path: Pat
     assert urls == [f"{BASE}owls.html", BASE]
     assert (only(path).title, only(path).language) == ("Owls", "de")
     assert [one.text for one in read_book(path).blocks()] == ["Owls."]
-
-
-def test_what_is_left_out_is_named_and_first_what_an_owner_may_miss(tmp_path: Path) -> None:
-    menu = f'<div class="sidebar-tree"><ul>{item("Eyes", "eyes.html")}</ul></div>'
-    names = ("_modules/owls.html", "a.html", "eyes.html", "genindex.html", "search.html")
-    assert [
-        *only(write_site(tmp_path, dict.fromkeys(names, sphinx_page(menu)))).left_out.items()
-    ] == [
-        (UNLISTED, ["a.html"]),
-        (FURNITURE, ["_modules/owls.html", "genindex.html", "search.html"]),
-    ]
 
 
 def test_a_folder_without_pages_is_an_error(tmp_path: Path) -> None:
@@ -410,3 +219,15 @@ def test_real_sites(shared_data: Path, name: str, base_url: str, pages: int, cha
     assert len(site.pages) == pages
     assert len({one.chapter for one in site.pages}) == chapters
     assert all(one.title and one.url.startswith(base_url) for one in site.pages)
+
+
+def main() -> None:
+    text = ""
+    for name, site, _ in cases():
+        with tempfile.TemporaryDirectory() as folder:
+            text += f"{NAME}{name}\n{site}{READ}{read(Path(folder), site)}\n"
+    FILE.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

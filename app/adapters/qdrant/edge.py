@@ -102,12 +102,9 @@ class EdgeIndex:
             best = list(map(max, best, found))
         return best
 
-    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        found: list[Chunk] = []
-        for book, chunk_ids in wanted.items():
-            cached = self._books.cached(book, chunk_ids)
-            found += await self._fetch(book, chunk_ids) if cached is None else cached
-        return found
+    @in_thread
+    def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        return [chunk for book, ids in wanted.items() for chunk in self._fetch(book, ids)]
 
     @in_thread
     def matching(self, filter: SearchFilter) -> list[Chunk]:
@@ -259,7 +256,6 @@ class EdgeIndex:
         )
         return IdfConversion(dict(counted))
 
-    @in_thread
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         folder = self._folder(book)
         found = self._ask(folder, lambda one: one.retrieve(chunk_ids))

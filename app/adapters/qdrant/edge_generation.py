@@ -83,14 +83,10 @@ class Generation:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.shard))
         return cut
 
-    def cached(self, chunk_ids: Sequence[str]) -> list[Chunk] | None:
-        """Return these chunks, in order; None unless all are in memory."""
-        found = self._cached(chunk_ids)
-        return [found[name] for name in chunk_ids] if len(found) == len(set(chunk_ids)) else None
-
     def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         """Return those of the chunks that are in this generation, by id; uses the cache."""
-        found = self._cached(chunk_ids)
+        with self._lock:
+            found = {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
         missing = [name for name in chunk_ids if name not in found]
         if missing:
             fresh = retrieve(self.shard, missing)
@@ -105,7 +101,3 @@ class Generation:
         few = len(chunk_ids) < _CACHED_CHUNKS  # more would replace all that is cached
         found = self.retrieve(chunk_ids) if few else retrieve(self.shard, chunk_ids)
         return [found[name] for name in chunk_ids]
-
-    def _cached(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-        with self._lock:
-            return {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.adapters.reading.drafts import GAP, NO_SPAN, Draft, DraftPart
+from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
 from app.adapters.reading.images import captioned
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
@@ -135,16 +135,13 @@ def _parts(draft: Draft, span: Span, *, exact: bool) -> Iterator[Part]:
     """Yield the parts with their spans: exact in a page's own text, else those of the source."""
     at = 0
     for part in draft.parts:
-        found = draft.text.find(part.text.strip("\n"), at)
-        if found >= 0:
-            at = found + len(part.text.strip("\n"))
-        start, end = (found, at) if found >= 0 else (at, at)
-        own = (span[0] + start, span[0] + end) if exact else _known(part, span)
+        own = (part.start, part.end) if (part.start, part.end) != NO_SPAN else span
+        if exact:
+            text = part.text.strip("\n")
+            start = max(draft.text.find(text, at), at)
+            at = start + len(text)
+            own = (span[0] + start, span[0] + at)
         yield Part(part.kind, *own, part.text, part.header)
-
-
-def _known(part: DraftPart, span: Span) -> Span:
-    return span if part.span == NO_SPAN else part.span
 
 
 class _Sections:

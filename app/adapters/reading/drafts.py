@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.domain.document import RUN_BOUNDARY, BlockKind, Figure, Span
+from app.domain.document import RUN_BOUNDARY, BlockKind, Figure, Part, Span
 from app.domain.fences_and_tables import fenced, with_rule
 
 NO_SPAN: Span = (-1, -1)
 GAP = "\n\n"
-
-
-@dataclass(slots=True)
-class DraftPart:
-    """A part of a block, see `domain.document.Part`; `span` is that of the Markdown source."""
-
-    kind: BlockKind
-    text: str
-    span: Span = NO_SPAN
-    header: bool = False
 
 
 @dataclass(slots=True)
@@ -36,7 +26,8 @@ class Draft:
     """The id of a heading."""
     language: str = ""
     terms: tuple[str, ...] = ()
-    parts: Sequence[DraftPart] = ()
+    parts: Sequence[Part] = ()
+    """Their spans are those of the Markdown source."""
     element_id: str = ""
     figure: Figure | None = None
     signatures: tuple[tuple[str, str], ...] = ()
@@ -71,13 +62,13 @@ def compose(kind: BlockKind, drafts: Sequence[Draft], title: str = "") -> Draft:
     )
 
 
-def _parts_of(draft: Draft) -> Sequence[DraftPart]:
+def _parts_of(draft: Draft) -> Sequence[Part]:
     if draft.kind is BlockKind.LIST and draft.parts:
         return draft.parts
-    return [DraftPart(draft.kind, draft.text_inside, draft.span)]
+    return [Part(draft.kind, *draft.span, draft.text_inside)]
 
 
-def span_of(drafts: Iterable[Draft | DraftPart]) -> Span:
+def span_of(drafts: Iterable[Draft]) -> Span:
     """Return the span from the first to the last of these; NO_SPAN if none has one."""
     spans = [one.span for one in drafts if one.span != NO_SPAN]
     if not spans:

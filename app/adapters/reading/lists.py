@@ -7,8 +7,8 @@ from string import ascii_lowercase
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import NO_SPAN, Draft, DraftPart
-from app.domain.document import RUN_BOUNDARY, BlockKind, Span
+from app.adapters.reading.drafts import NO_SPAN, Draft
+from app.domain.document import RUN_BOUNDARY, BlockKind, Part, Span
 
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
 _LONGEST_NUMBER = 6
@@ -21,7 +21,7 @@ def read_list(
     span: Callable[[HtmlElement], Span],
 ) -> Draft:
     """Return a list; each item with what is nested in it is a part."""
-    parts: list[DraftPart] = []
+    parts: list[Part] = []
     runs: list[str] = []
     terms: dict[str, None] = {}
     figure = None
@@ -29,8 +29,7 @@ def read_list(
         drafts = inside(item)
         if not drafts:
             continue
-        own = span(item)
-        parts.append(DraftPart(BlockKind.LIST, _item_text(marker, drafts), own))
+        parts.append(Part(BlockKind.LIST, *span(item), _item_text(marker, drafts)))
         runs += (one.runs for one in drafts)
         terms.update(dict.fromkeys(term for one in drafts for term in one.terms))
         figure = figure or next((one.figure for one in drafts if one.figure), None)

@@ -36,5 +36,6 @@ def tex_of_mathml(element: HtmlElement) -> str:
     parts = [tex_of_mathml(one) for one in element if isinstance(one.tag, str)]
     if len(parts) == _CHILDREN.get(tag):
         return _TEMPLATES[tag].format(*parts)
-    own = "".join(_SYMBOLS.get(one, one) for one in " ".join((element.text or "").split()))
+    text = element.text_content() if tag == "mtext" else " ".join((element.text or "").split())
+    own = "".join(_SYMBOLS.get(one, one) for one in text)
     return _AROUND.get(tag, "{}").format(_BETWEEN.get(tag, "").join(parts) or own)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.adapters.reading.drafts import Draft, compose, span_of
+from app.adapters.reading.drafts import Draft, compose
 from app.adapters.reading.inline import MAX_TERM_WORDS
 from app.domain.answering.bibliography import names_work
 from app.domain.document import RUN_BOUNDARY, BlockKind
@@ -169,7 +169,7 @@ def split_list(draft: Draft, kind: BlockKind) -> list[Draft]:
         text = part.text[2:].replace("\n  ", "\n") if is_bullet else part.text
         own = runs[number] if single else _MARKER.sub("", text)
         terms = tuple(term for term in draft.terms if text.startswith(term))
-        items.append(Draft(kind, text, own, span_of([part]), terms=terms))
+        items.append(Draft(kind, text, own, (part.start, part.end), terms=terms))
     return items
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lxml.etree import iterwalk
 from lxml.html import HtmlElement
 
 from app.domain.page_text import PageText
@@ -18,38 +19,18 @@ _HIDDEN_CODE = frozenset({"boring", "clipboard-copy-txt"})
 
 def shown_text(root: HtmlElement) -> PageText:
     """Return the text of a parsed page by blocks."""
-    shown = _Shown()
-    shown.read(root)
-    return PageText.of(shown.blocks)
-
-
-class _Shown:
-    def __init__(self) -> None:
-        self.blocks: list[str] = []
-        self._text: list[str] = []
-
-    def read(self, element: HtmlElement) -> None:
-        if not is_rendered(element):
-            return
-        is_block = element.tag not in _INLINE
-        if is_block:
-            self._end_block()
-        self._add(element.text)
-        for child in element:
-            self.read(child)
-            self._add(child.tail)
-        if is_block:
-            self._end_block()
-
-    def _add(self, text: str | None) -> None:
-        if text:
-            self._text.append(text)
-
-    def _end_block(self) -> None:
-        text = "".join(self._text)
-        self._text.clear()
-        if text.strip():
-            self.blocks.append(text)
+    blocks = [""]
+    walk = iterwalk(root, events=("start", "end"))
+    for event, element in walk:
+        if element.tag not in _INLINE and element.tag not in _NOT_RENDERED:
+            blocks.append("")
+        if event == "end":
+            blocks[-1] += element.tail or ""
+        elif is_rendered(element):
+            blocks[-1] += element.text or ""
+        else:
+            walk.skip_subtree()
+    return PageText.of(filter(str.strip, blocks))
 
 
 def is_rendered(element: HtmlElement) -> bool:

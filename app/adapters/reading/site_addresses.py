@@ -44,7 +44,7 @@ class Addresses:
     """The addresses of a site's files."""
 
     base: str
-    """The URL of the site's folder as readers see it, with a slash at its end; "/" if unknown."""
+    """The URL of the site's folder as readers see it, or its path; with a slash at its end."""
     part: str
     """The folder of the pages to read, "" or with a slash at its end."""
     prefixes: Sequence[str]
@@ -82,7 +82,7 @@ class Addresses:
 def site_addresses(pages: Sequence[PageFacts], sitemap: Sequence[str], base_url: str) -> Addresses:
     """Find the addresses of the files by canonical links, sitemap, links and the given base URL.
 
-    If none of them tells the site's host, the addresses are paths from its root.
+    If none of them tells the site's host, the addresses are paths.
     """
     by_path = _files_by_path([page.file for page in pages])
     canonical = [page.canonical for page in pages]
@@ -93,9 +93,10 @@ def site_addresses(pages: Sequence[PageFacts], sitemap: Sequence[str], base_url:
     if not any(page.file.startswith(part) for page in pages):
         part = ""
     hosts = [one for one in (built, given) if one]
-    rooted = [urlsplit(one).path for one in hosts] + [_base_of(links, by_path, "/"), "/"]
-    base = built if part else given or built or "/"
-    found = Addresses(base, part, [*hosts, *filter(None, rooted)], by_path)
+    rooted = _base_of(links, by_path, "/") or "/"
+    base = built if part else given or built or rooted
+    prefixes = [*hosts, *(urlsplit(one).path for one in hosts), rooted, "/"]
+    found = Addresses(base, part, prefixes, by_path)
     paths: dict[str, str] = {}
     for target in chain(canonical, sitemap, links):
         path = found.path_of(target)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import Draft, DraftPart
+from app.adapters.reading.drafts import NO_SPAN, Draft
 from app.adapters.reading.inline import Inline
-from app.domain.document import RUN_BOUNDARY, BlockKind, Span
+from app.domain.document import RUN_BOUNDARY, BlockKind, Part, Span
 
 _MAX_SPAN = 60
 """Most rows or columns that a cell may span; a hostile page could name millions."""
@@ -21,11 +21,11 @@ def read_table(
 ) -> Draft:
     """Return a table; its caption, if it has one, is its first row."""
     caption = next((read(one) for one in table.iterchildren("caption") if one is not None), None)
-    parts: list[DraftPart] = []
+    parts: list[Part] = []
     runs: list[str] = []
     terms: dict[str, None] = {}
     if caption:
-        parts.append(DraftPart(BlockKind.TABLE, caption.text, header=True))
+        parts.append(Part(BlockKind.TABLE, *NO_SPAN, caption.text, header=True))
         runs.append(caption.runs)
     carried: dict[int, tuple[int, Inline]] = {}
     for row in _rows(table):
@@ -36,7 +36,7 @@ def read_table(
             continue
         header = all(one.tag == "th" for one in row if isinstance(one.tag, str))
         header = header and all(part.header for part in parts)
-        parts.append(DraftPart(BlockKind.TABLE, text, span(row), header))
+        parts.append(Part(BlockKind.TABLE, *span(row), text, header))
         runs += (cell.runs for cell in cells if cell.runs)
         terms.update(dict.fromkeys(term for cell in cells for term in cell.terms))
     return Draft(

@@ -77,7 +77,15 @@ class ElementIndex:
         """Return the elements that a selector matches."""
         if _SIMPLE.fullmatch(css):
             return self._named.get(css, [])
-        return list(_compiled(css)(self.element))
+        # Most pages lack most names: to evaluate every selector takes half the time of reading.
+        return list(_compiled(css)(self.element)) if _names(css) <= self._named.keys() else []
+
+
+@cache
+def _names(css: str) -> frozenset[str]:
+    """Return tags and classes that must be on the page for a selector to match."""
+    bare = re.sub(r":[\w-]+\(.*\)|\[[^\]]*\]", "", css)
+    return frozenset(re.findall(r"\.[\w-]+|(?<![\w.#:-])[a-z][\w-]*", bare))
 
 
 @cache

@@ -108,7 +108,7 @@ def _recorded() -> Iterator[None]:
         yield
         if failed := record.failure:
             fields = {"code": failed.code, "reason": failed.reason}
-            _log.warning("mcp.call_failed", extra=fields | {"once_a_second": False})
+            _log.warning("mcp.call_failed", extra=fields)
 
 
 class McpEndpoint:

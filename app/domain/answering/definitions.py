@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
 
 from app.domain.chunking.chunk import Passage
-from app.domain.english import other_numbers
 from app.domain.glossary import definition_in
 from app.domain.retrieval.definition_terms import referred_to, term_forms
-from app.domain.terms import Terms, words
-
-Name: TypeAlias = tuple[str, ...]
-"""Words as returned by `words`."""
-
-
-def term_match_score(term: str, name: Name) -> int:
-    """Term match score: 2 if a form of the term is exactly these words, 1 if only singular and
-    plural differ, else 0.
-
-    It distinguishes terms with the same stem: hybrid and hybridization, test and testes.
-    """
-    readings = {tuple(words(form)) for form in term_forms(term)}
-    if name in readings:
-        return 2
-    return int(any(_same_but_for_number(name, reading) for reading in readings))
-
-
-def in_other_form(name: Name, sentence: str) -> bool:
-    """Whether the sentence lacks a word of the name, in singular and plural."""
-    said = set(words(sentence))
-    return any(said.isdisjoint({word, *other_numbers(word)}) for word in name)
-
-
-def _same_but_for_number(name: Name, other: Name) -> bool:
-    if not name or not other or name[:-1] != other[:-1]:
-        return False
-    return other[-1] in other_numbers(name[-1])
-
+from app.domain.terms import Terms
 
 _KIND_FOLLOWS = (
     r"(?=\s+(?:an?|the|any|one|when|what|how|un[ae]?|l[ae]|el|eine?|d(?:er|ie|as)|uma?)\b)"
 )
-DEFINING_VERB = re.compile(
+_DEFINING_VERB = re.compile(
     rf"\b(?:(?:is|are|was|were|es|son|ist|sind|est|sont|é|são){_KIND_FOLLOWS}"
     r"|means?|refers?\s+to|consists?\s+of|describes?|denotes?|involves?|represents?)\b"
     r"|:|\u2014|\s-\s",
@@ -55,7 +25,7 @@ _CALLED = re.compile(
     r"(?P<name>[^\s,;:.()]+(?:\s+[^\s,;:.()]+){0,4})",
     re.IGNORECASE,
 )
-POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
+_POINTS_AT = re.compile(r"\s*(?:this|that|these|those)\b", re.IGNORECASE)
 
 
 def defines(passage: Passage, asked: frozenset[int], terms: Terms) -> bool:
@@ -72,15 +42,13 @@ def only_refers(passage: Passage) -> bool:
     return bool(referred_to(definition_in(passage)))
 
 
-def subject_match(
-    asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms
-) -> float:
+def subject_match(asked: frozenset[int], sentence: str, terms: Terms) -> float:
     """Score the subject of a defining sentence: the text before its verb.
 
     1 if it has exactly the asked terms, 1 / (1 + n) with n further terms, else 0.
     """
-    found = verb.search(sentence)
-    if not found or found.start() > _LONGEST_SUBJECT or POINTS_AT.match(sentence):
+    found = _DEFINING_VERB.search(sentence)
+    if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
         return 0.0
     # "TCP (a protocol) is ..." is about TCP.
     readings = [terms(form) for form in term_forms(sentence[: found.start()])]

@@ -10,7 +10,7 @@ from app.domain.answer import AnswerPassage
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.passage_text import passage_of, passages_text
 from app.domain.answering.passages import ChosenPassage, PassageSelector
-from app.domain.answering.relevance import Relevance, ScoredParagraph
+from app.domain.answering.relevance import MARKED, Relevance, ScoredParagraph
 from app.domain.answering.units import Unit, whole_unit
 from app.domain.document import Span
 from app.domain.retrieval.query import ContextPassage
@@ -18,6 +18,8 @@ from app.domain.terms import words
 
 T = TypeVar("T")
 
+COMPARING = 3
+"""Paragraphs among which a comparison is looked for."""
 LEAST_GAP = 5.0
 """How much lower than the best paragraph's score that of a further passage may be."""
 MARKED_GAP = 0.4
@@ -47,6 +49,7 @@ def extract(relevance: Relevance, read: str = "") -> ExtractiveAnswer:
     selector = PassageSelector(given.context, paragraphs)
     ranked = _unread(_ranked(paragraphs), lambda at: given.context[at].passage.text, read)
     least = paragraphs[ranked[0]].score - LEAST_GAP if ranked else 0.0
+    ranked = _with_definitions(ranked, paragraphs, relevance)
     for at in ranked:
         if paragraphs[at].score >= least:
             selector.take(at)
@@ -76,6 +79,32 @@ def _ranked(paragraphs: Sequence[ScoredParagraph]) -> list[int]:
     """Return the positions of the paragraphs that answer, best first."""
     answering = [at for at, one in enumerate(paragraphs) if one.answers]
     return sorted(answering, key=lambda at: (-paragraphs[at].score, at))
+
+
+def _with_definitions(
+    ranked: Sequence[int], paragraphs: Sequence[ScoredParagraph], relevance: Relevance
+) -> list[int]:
+    """Return the ranking; for a comparison that the book does not make, with a definition of each
+    of the compared things behind the best paragraph.
+
+    The book makes it if a unit of one of the best `COMPARING` paragraphs has all of them.
+    """
+    question = relevance.given.question
+    every = frozenset[int]().union(*question.compared)
+    best = [one.unit for at in ranked[:COMPARING] for one in paragraphs[at].units]
+    if not ranked or not every or any(every <= question.terms(unit.text) for unit in best):
+        return [*ranked]
+
+    def definition(at: int, asked: frozenset[int]) -> float:
+        return max(relevance.definition(one.unit, asked) for one in paragraphs[at].units)
+
+    found = [max(ranked, key=lambda at: definition(at, asked)) for asked in question.compared]
+    defining = [
+        at
+        for at, asked in zip(found, question.compared, strict=True)
+        if definition(at, asked) >= MARKED
+    ]
+    return [*dict.fromkeys((*ranked[:1], *defining, *ranked))]
 
 
 def _unread(items: Sequence[T], text_of: Callable[[T], str], read: str) -> list[T]:

@@ -1,11 +1,14 @@
-"""What form of text a question asks for: a list or table, code, a quantity."""
+"""What form of text a question asks for: a list or table, code, a comparison."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import dropwhile, takewhile
 
 from app.domain.document import BlockKind
+from app.domain.languages import LANGUAGES
+from app.domain.retrieval.definition_terms import COMPARISON_WORDS
 
 _CODE = "code|código|codice"
 _CODE_REQUESTS = (
@@ -27,17 +30,6 @@ _LIST_REQUESTS = (
     "quais|regras?|passos|etapas|tipos|vantagens|desvantagens|razões|fases",
     "quali|regole?|passi|passaggi|tipi|vantaggi|svantaggi|ragioni|fasi|parti",
 )
-_QUANTITY_REQUESTS = (
-    "how (?:long|much|many|big|large|small|old|far|fast|often|high|tall|deep|heavy|hot|cold|wide)",
-    "when|(?:what|which) (?:year|century|date|age|number|size|temperature|percentage)",
-    "wie (?:lange?|viele?|groß|alt|weit|schnell|oft|hoch|tief|schwer)|wann",
-    "cuánt[oa]s?|cuándo|combien|quand|quant[oiae]s?|quando",
-)
-_QUANTITY = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|hundred|thousand|[mb]illion|half"
-    r"|once|twice|dozen)\b",
-    re.IGNORECASE,
-)
 
 
 def _any_of(requests: Sequence[str]) -> re.Pattern[str]:
@@ -51,7 +43,6 @@ _ASKED_KINDS = (
         re.compile(f"{_any_of(_CODE_REQUESTS).pattern}|{_UNSPACED_CODE}"),
     ),
 )
-_ASKS_QUANTITY = _any_of(_QUANTITY_REQUESTS)
 
 
 def asked_kinds(said: Sequence[str]) -> frozenset[BlockKind]:
@@ -64,11 +55,57 @@ def asked_kinds(said: Sequence[str]) -> frozenset[BlockKind]:
     return frozenset().union(*(kinds for kinds, asked in _ASKED_KINDS if asked.search(text)))
 
 
-def asks_quantity(said: Sequence[str]) -> bool:
-    """Whether a question of these words asks how much or when."""
-    return _ASKS_QUANTITY.search(" ".join(said)) is not None
+_IDENTIFIER = re.compile(
+    r"[A-Za-z]+[a-z0-9][A-Z]\w*|\w*[^\W\d_]_\w+|\w+(?:\.\w+)*(?=\(\))|[a-z]\w*(?:(?:\.|::)[A-Za-z]\w+)+"
+)
+"""A name of a program: camelCase, snake_case, `call()`, `path.to::it`."""
 
 
-def has_quantity(text: str) -> bool:
-    """Whether the text has a number, in figures or in words of English."""
-    return _QUANTITY.search(text) is not None
+def identifiers(question: str) -> list[str]:
+    """Return the names of a program in the question."""
+    return _IDENTIFIER.findall(question)
+
+
+_JOINTS = frozenset("vs versus or oder o ou".split())
+"""Words between two things to choose from or to compare."""
+_JOINTS_OF_COMPARISONS = frozenset("and with to than from und mit von y e et con de".split())
+"""Words that are joints in a question with a word that asks for a comparison."""
+_LONGEST_SIDE = 4
+"""Words of one of the compared things."""
+_CLAUSE_END = re.compile(r"(?<!\bvs)[,.;:?!]+(?:\s+|$)")
+
+
+def compared(question: str, language: str) -> list[str]:
+    """Return the things that the question compares, such as "RAID-0" and "RAID-1"; [] if none."""
+    words = COMPARISON_WORDS.get(language, "").split()
+    asked = not set(question.lower().split()).isdisjoint(words)
+    for clause in _CLAUSE_END.split(question):
+        said = clause.split()
+        joints = [at for at, word in enumerate(said) if word.lower().rstrip(".") in _JOINTS]
+        if asked and not joints:
+            joints = [at for at, word in enumerate(said) if word.lower() in _JOINTS_OF_COMPARISONS]
+        sides = [_side_before(said, at, language) for at in joints[:1]]
+        sides += [_side_after(said, at, language) for at in joints]
+        if len(found := list(filter(None, sides))) > 1:
+            return found
+    return []
+
+
+def _side_before(said: Sequence[str], joint: int, language: str) -> str:
+    return " ".join(reversed(_content(reversed(said[:joint]), language)))
+
+
+def _side_after(said: Sequence[str], joint: int, language: str) -> str:
+    return " ".join(_content(said[joint + 1 :], language))
+
+
+def _content(said: Iterable[str], language: str) -> list[str]:
+    """Return the first words up to a stop word, without stop words before them."""
+    stop = LANGUAGES[language].stop_words if language in LANGUAGES else frozenset[str]()
+    frame = COMPARISON_WORDS.get(language, "").split()
+
+    def is_stop(word: str) -> bool:
+        plain = word.lower().rstrip(".")
+        return plain in stop or plain in frame or plain in _JOINTS
+
+    return list(takewhile(lambda word: not is_stop(word), dropwhile(is_stop, said)))[:_LONGEST_SIDE]

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.definitions import Name
-from app.domain.answering.forms import asked_kinds, asks_quantity
+from app.domain.answering.forms import asked_kinds, compared, identifiers
 from app.domain.document import BlockKind
 from app.domain.languages import (
     COMMON_WORDS,
@@ -39,12 +38,12 @@ class QuestionFeatures:
     """Term -> weight by its rarity in the book; the weights add up to 1."""
     definition: frozenset[int] = frozenset()
     """The terms of X in "what is X?", else empty."""
-    definition_name: Name = ()
-    """The words of X as written."""
+    compared: tuple[frozenset[int], ...] = ()
+    """The terms of X and of Y in "X or Y?", else empty."""
+    identifiers: frozenset[int] = frozenset()
+    """The terms of names of a program in the question: `createStore`, `lora_alpha`."""
     asked_kinds: frozenset[BlockKind] = frozenset()
     """The kinds of block that the question wants: "which types" a list, "an example" code."""
-    asks_quantity: bool = False
-    """Whether the question asks how much or when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +90,14 @@ def analyse(
     asked_in = language_of_question(said, language)
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
-    name = name_asked(searched.words, terms, language)
     features = QuestionFeatures(
         terms=terms,
         language=language,
         weights=_weights(upper_bounds, own, content),
-        definition=terms(" ".join(name)),
-        definition_name=name,
+        definition=terms(name_asked(searched.words, terms, language)),
+        compared=tuple(filter(None, map(terms, compared(searched.text, language)))),
+        identifiers=terms(" ".join(identifiers(question))),
         asked_kinds=asked_kinds(said),
-        asks_quantity=asks_quantity(said),
     )
     return QuestionAnalysis(
         question=question,
@@ -126,15 +124,15 @@ def _weights(
     return {term: weight / total for term, weight in weights.items()}
 
 
-def name_asked(searched: Iterable[str], terms: Terms, language: str) -> Name:
-    """Return the words of X in "what is X?" as written; empty if there are more than a term has.
+def name_asked(searched: Iterable[str], terms: Terms, language: str) -> str:
+    """Return X in "what is X?"; "" if it has more words than a term has.
 
-    They are all words of the searched text but stop words and those that frame a term; so they are
-    no term in many questions ("why is X slow?"), which no text defines.
+    Its words are all words of the searched text but stop words and those that frame a term; so they
+    are no term in many questions ("why is X slow?"), which no text defines.
     """
     frame = terms(QUESTION_FRAME_WORDS.get(language, ""))
-    name = tuple(word for word in searched if terms(word) - frame)
-    return name if len(name) <= _LONGEST_TERM else ()
+    name = [word for word in searched if terms(word) - frame]
+    return " ".join(name) if len(name) <= _LONGEST_TERM else ""
 
 
 def bare_question(question: str, asked_in: str, language: str) -> str:

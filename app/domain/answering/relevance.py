@@ -11,19 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import groupby
-from math import log1p
 from operator import mul
 from typing import NamedTuple
 
-from app.domain.answering.definitions import (
-    DEFINING_VERB,
-    defines,
-    in_other_form,
-    subject_match,
-    term_match_score,
-)
+from app.domain.answering.definitions import defines, subject_match
 from app.domain.answering.extraction_input import ExtractionInput
-from app.domain.answering.forms import has_quantity
 from app.domain.answering.objectives import ASKS_OBJECTIVES, states_objectives
 from app.domain.answering.units import (
     Unit,
@@ -37,7 +29,6 @@ from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import table_rows
 from app.domain.retrieval.definition_terms import heading_forms
-from app.domain.word_count import word_count
 
 
 class Features(NamedTuple):
@@ -51,51 +42,43 @@ class Features(NamedTuple):
     context: float
     """The same in the paragraph, its headings and its lead-in."""
     similarity: float
-    """Cosine of question and paragraph by the local model, -1 to 1, or the score of a model that
-    reads both; 0 if unknown."""
-    unit_similarity: float
     """Cosine of question and unit, read with its section's title and its lead-in, by the local
     model, -1 to 1; 0 if unknown."""
+    reading: float
+    """Relevance of the paragraph by a model that reads it with the question, 0 to 1; 0 without."""
     definition: float
-    """How well the unit defines the term that the question asks for, 0 to 1.2."""
+    """How well the unit defines the term that the question asks for, 0 to 1.2; for a row of a
+    table, whether the question has its first cell."""
     form: float
     """1 if the question wants a block of this kind: "which types" a list or table."""
-    quantity: float
-    """1 if the question asks how much or when and the unit has a number."""
-    size: float
-    """Logarithm of the paragraph's number of words, divided by `_LONG`'s."""
     caption: float
     """1 for the text of a figure."""
 
 
 WEIGHTS = Features(
-    retrieval=5.61,
-    coverage=0.49,
-    context=2.75,
-    similarity=1.11,
-    unit_similarity=2.07,
-    definition=3.61,
-    form=1.76,
-    quantity=0.11,
-    size=0.92,
-    caption=-1.45,
+    retrieval=5.89,
+    coverage=0.73,
+    context=3.10,
+    similarity=2.36,
+    reading=5.5,
+    definition=3.08,
+    form=1.23,
+    caption=-1.75,
 )
+"""That of `reading`, about as much as `retrieval`, is not fitted."""
 
-_ENTRY, _MARKED, _BELOW_HEADING = 1.2, 0.65, 0.3
+_ENTRY, MARKED, _BELOW_HEADING = 1.2, 0.65, 0.3
 """Definition scores of a glossary entry, of a paragraph that marks the term, and of the first
 paragraph below a heading that is the term."""
 _SENTENCE = 0.75
 """Factor on the score of a sentence in a paragraph that does not mark the term."""
-_OTHER_FORM = 0.5
-"""Factor if the sentence has only another word of the same stem: "tokenization" for
-"tokenizer"."""
-
-
+_ROW = 1.0
+"""Score of a row whose first cell is in the question."""
+_LEAST_CELL = 0.2
+"""Least share of the question's weight in such a cell."""
 _LISTING = 0.5
-"""Factor on the terms of a listing if the question asks for no code. Of the students' 113
-development questions one more shows the key facts with it."""
-_LONG = 120
-"""Words of a paragraph of size 1."""
+"""Factor on the terms of a listing if the question neither asks for code nor has an identifier of
+the listing."""
 _LEAD_IN_CHARS = 200
 """Characters of a lead-in that are compared together with a unit."""
 
@@ -127,8 +110,8 @@ class Relevance:
     """Scores the paragraphs of one context, and the units in them, for one question."""
 
     given: ExtractionInput
-    similarities: Sequence[float] = ()
-    """Of the question and each paragraph; () if unknown."""
+    readings: Mapping[int, float] = field(default_factory=dict)
+    """Position of a paragraph -> its relevance by a model that has read it."""
     cosines: Mapping[str, float] = field(default_factory=dict)
     """Of the question and each of the `compared_texts`; unknown ones are missing."""
     weights: Features = WEIGHTS
@@ -148,9 +131,8 @@ class Relevance:
         quotable = self._quotable()
         units = self.given.units([at for at, shown in enumerate(quotable) if shown])
         scored = dict.fromkeys(range(len(quotable)), tuple[ScoredUnit, ...]())
-        definitions = iter(self.definitions(units))
         for at, group in groupby(units, key=lambda unit: unit.passage):
-            scored[at] = tuple(self._scored(at, [*group], definitions))
+            scored[at] = tuple(self._scored(at, [*group]))
         return [
             ScoredParagraph(
                 shown,
@@ -160,32 +142,33 @@ class Relevance:
             for at, (one, shown) in enumerate(zip(self.given.context, quotable, strict=True))
         ]
 
-    def _scored(
-        self, at: int, units: Sequence[Unit], definitions: Iterator[float]
-    ) -> Iterator[ScoredUnit]:
+    def _scored(self, at: int, units: Sequence[Unit]) -> Iterator[ScoredUnit]:
         """Score the units of a paragraph."""
         passage, question = self.given.context[at].passage, self.given.question
         said_before = self._lead_in(at)
         lead_in = question.terms(said_before)
         around = question.terms(passage.text) | lead_in
         around |= question.terms(" ".join(passage.heading_path))
-        unasked = passage.kind is BlockKind.CODE and BlockKind.CODE not in question.asked_kinds
-        evidence = _LISTING if unasked else 1.0
+        evidence = _LISTING if self._is_unasked_listing(passage) else 1.0
         retrieval, context = self._retrieval(at), evidence * self._weight(around)
         for unit in units:
             features = Features(
                 retrieval=retrieval,
                 coverage=evidence * self._weight(question.terms(unit.text) | lead_in),
                 context=context,
-                similarity=self.similarities[at] if self.similarities else 0.0,
-                unit_similarity=self.cosines.get(self._compared(unit, said_before), 0.0),
-                definition=next(definitions),
+                similarity=self.cosines.get(self._compared(unit, said_before), 0.0),
+                reading=self.readings.get(at, 0.0),
+                definition=max(self._row(unit), self.definition(unit, question.definition)),
                 form=float(passage.kind in question.asked_kinds),
-                quantity=float(question.asks_quantity and has_quantity(unit.text)),
-                size=log1p(word_count(passage.text)) / log1p(_LONG),
                 caption=float(passage.kind is BlockKind.FIGURE),
             )
             yield ScoredUnit(unit, features, self.score(features))
+
+    def _is_unasked_listing(self, passage: Passage) -> bool:
+        question = self.given.question
+        if passage.kind is not BlockKind.CODE or BlockKind.CODE in question.asked_kinds:
+            return False
+        return question.identifiers.isdisjoint(question.terms(passage.text))
 
     def score(self, features: Features) -> float:
         return sum(map(mul, features, self.weights), 0.0)
@@ -239,74 +222,40 @@ class Relevance:
         weights = self.given.question.weights
         return sum([weight for term, weight in weights.items() if term in terms], 0.0)
 
-    def definitions(self, units: Sequence[Unit]) -> list[float]:
-        """Return for each unit how well it defines the term of a definition question, 0 to 1.2.
+    def _row(self, unit: Unit) -> float:
+        """Return `_ROW` for a row of a table if the question has all terms of its first cell."""
+        if unit.kind is not BlockKind.TABLE:
+            return 0.0
+        question = self.given.question
+        cell = question.terms(unit.text.partition(" | ")[0])
+        named = bool(cell) and cell <= question.weights.keys() and self._weight(cell) > _LEAST_CELL
+        return _ROW * named
 
-        Only glossary entries with the best term match score count, because different terms may have
-        the same stem: hybrid and hybridization.
-        """
-        if not self.given.question.definition:
-            return [0.0] * len(units)
-        marked = self._marking({unit.passage for unit in units})
-        found = [self._definition(unit, marked=unit.passage in marked) for unit in units]
-        scores = self._entry_scores(units, found)
-        best = max(scores.values(), default=0)
-        return [0.0 if scores.get(at, best) < best else value for at, value in enumerate(found)]
-
-    def _entry_scores(self, units: Sequence[Unit], found: Sequence[float]) -> dict[int, int]:
-        """Return the term match score of each unit that is a defining glossary entry."""
-        return {
-            at: self._best_match(self._passage(unit))
-            for at, unit in enumerate(units)
-            if found[at] and unit.kind is BlockKind.GLOSSARY_ENTRY
-        }
-
-    def _best_match(self, entry: Passage) -> int:
-        name = self.given.question.definition_name
-        return max((term_match_score(term, name) for term in entry.terms), default=0)
-
-    def _passage(self, unit: Unit) -> Passage:
-        return self.given.context[unit.passage].passage
-
-    def _marking(self, places: Set[int]) -> Set[int]:
-        """Return which paragraphs mark the term as defined there: of each file the first one.
-
-        Authors who emphasise a term at each use define it at the first.
-        """
-        question, context = self.given.question, self.given.context
-        marking = [
-            at for at in places if defines(context[at].passage, question.definition, question.terms)
-        ]
-        first: dict[str, int] = {}
-        for at in sorted(marking, key=lambda at: context[at].passage.start):
-            first.setdefault(context[at].file, at)
-        entries = (at for at in marking if context[at].passage.kind is BlockKind.GLOSSARY_ENTRY)
-        return {*first.values(), *entries}
-
-    def _definition(self, unit: Unit, *, marked: bool) -> float:
-        question, passage = self.given.question, self._passage(unit)
+    def definition(self, unit: Unit, asked: frozenset[int]) -> float:
+        """Return how well the unit defines the term, 0 to 1.2; 0 for no term."""
+        if not asked:
+            return 0.0
+        terms, passage = self.given.question.terms, self.given.context[unit.passage].passage
+        marked = defines(passage, asked, terms)
         if marked and begins_entry(unit, passage):
             return _ENTRY
-        opens = self._opens(unit.passage)
+        opens = self._opens(unit.passage, asked)
         below = _BELOW_HEADING * (opens and unit.start == 0)
-        if not question.definition <= question.terms(unit.text):
+        if not asked <= terms(unit.text):
             return below
-        defining = subject_match(question.definition, unit.text, DEFINING_VERB, question.terms)
-        english = question.language == "en"
-        if english and in_other_form(question.definition_name, unit.text):
-            defining *= _OTHER_FORM
+        defining = subject_match(asked, unit.text, terms)
         if marked:
-            return max(defining, _MARKED)
+            return max(defining, MARKED)
         return max(below, defining if opens else _SENTENCE * defining)
 
-    def _opens(self, at: int) -> bool:
+    def _opens(self, at: int, asked: frozenset[int]) -> bool:
         """Whether the paragraph is the first one found below a heading that is the term."""
         context, question = self.given.context, self.given.question
         path = context[at].passage.heading_path
         if at and context[at - 1].passage.heading_path == path:
             return False
         return any(
-            question.terms(form) == question.definition
+            question.terms(form) == asked
             for heading in path[-1:]
             for form in heading_forms(heading)
         )

@@ -39,8 +39,6 @@ class ChunkTerms:
     heading: tuple[int, ...]
     defined: frozenset[tuple[int, ...]]
     """All forms of the terms that the author defines in the chunk."""
-    glossary: frozenset[tuple[int, ...]]
-    """Forms of the terms with a glossary entry in the chunk."""
     headed: frozenset[tuple[int, ...]] = frozenset()
     """Terms named by the headings of sections that begin in the chunk."""
 
@@ -48,7 +46,6 @@ class ChunkTerms:
 def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
     found: list[Sentence] = []
     defined: set[tuple[int, ...]] = set()
-    glossary: set[tuple[int, ...]] = set()
     for passage in chunk.own_passages:
         marked = {
             tuple(terms_of(form, chunk.language))
@@ -56,8 +53,6 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
             for form in term_forms(term)
         } - {()}
         defined |= marked
-        if passage.kind is BlockKind.GLOSSARY_ENTRY:
-            glossary |= marked
         found += [
             Sentence(terms, bool(marked) and any(map(set(terms).issuperset, marked)))
             for text in sentences(passage)
@@ -71,7 +66,6 @@ def chunk_terms(chunk: Chunk, terms_of: TermsOf) -> ChunkTerms:
         tuple(found),
         heading,
         frozenset(defined),
-        frozenset(glossary),
         heading_targets(chunk, terms_of),
     )
 

@@ -108,14 +108,6 @@ class ContextPassage:
     def file(self) -> str:
         return self.chunk.file
 
-    @property
-    def titled_text(self) -> str:
-        """The text after the title of its section, as it is compared with a question.
-
-        `AnswerabilityScorer` compares the same text, so its vector is made once.
-        """
-        return f"{self.section} {self.passage.text}"
-
 
 @dataclass(frozen=True, slots=True)
 class Turn:

@@ -1,7 +1,7 @@
 """Reranking of the best candidates by sentence, heading, definition and page features.
 
 The first stage scores a chunk as a bag of words. The features, each 0 to 1, measure term overlap
-with sentences, windows of sentences and headings, adjacent terms, marked definitions, semantic
+with sentences and headings, adjacent terms, marked definitions, semantic
 similarity of the headings, and other matches on the same page. They are added to the fused score
 with fixed weights, fitted on the development sets by `scripts/bench/ablation.py` of commit
 b0315f19; the optimum is flat.
@@ -20,9 +20,6 @@ from app.domain.retrieval.query import Hit
 
 _Page: TypeAlias = tuple[str, str]
 
-_WINDOW = 3
-"""Sentences in a window."""
-
 _PAGE_DEPTH = 3
 """Number of best chunks whose scores make up the page score."""
 
@@ -36,8 +33,6 @@ class RescoringWeights:
 
     sentence: float = 0.5
     """Share of the question's term weight in the best sentence."""
-    window: float = 0.25
-    """The same in the best window of adjacent sentences; see `_WINDOW`."""
     definition: float = 0.4
     """Share of the question's term weight in the best sentence with a term marked as defined."""
     pairs: float = 0.25
@@ -48,8 +43,6 @@ class RescoringWeights:
     """Cosine of the question and the heading path, by the local model."""
     defined: float = 1.0
     """The share of the question that the chunk defines: 1 for TERM in "What is TERM?"."""
-    glossary: float = 0.5
-    """The same if the chunk has the term's glossary entry, the shortest answer."""
     named: float = 0.5
     """The same if a section that begins in the chunk has the term as its heading."""
     page: float = 0.4
@@ -60,10 +53,8 @@ class RescoringWeights:
     @property
     def total(self) -> float:
         """The highest possible score."""
-        found = self.sentence + self.window + self.definition + self.pairs
-        found += self.heading + self.similar
-        definition = self.defined + self.glossary + self.named
-        return 1 + found + definition + self.page
+        found = self.sentence + self.definition + self.pairs + self.heading + self.similar
+        return 1 + found + self.defined + self.named + self.page
 
 
 class QuestionTerms:
@@ -162,29 +153,23 @@ def _feature_score(
     subjects: Mapping[tuple[int, ...], float],
     weights: RescoringWeights,
 ) -> float:
-    sentence = window = definition = 0.0
+    sentence = definition = 0.0
     pairs: set[tuple[int, int]] = set()
-    held_in = question.held
-    held = [held_in(one.terms) for one in chunk.sentences]
-    for at, own in enumerate(held):
+    for one in chunk.sentences:
+        own = question.held(one.terms)
         if not own:  # true for four of five sentences
             continue
-        one = chunk.sentences[at]
         share = question.weight_share(own)
         sentence = max(sentence, share)
-        before = held[max(0, at + 1 - _WINDOW) : at]
-        window = max(window, question.weight_share(own.union(*before)) if any(before) else share)
         if one.defines and question.describes:
             definition = max(definition, share)
         pairs.update(question.pairs(one.terms, own))
     return (
         weights.sentence * sentence
-        + weights.window * window
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
         + weights.heading * question.share(chunk.heading)
         + weights.defined * _defined_share(chunk.defined, subjects)
-        + weights.glossary * _defined_share(chunk.glossary, subjects)
         + weights.named * _defined_share(chunk.headed, subjects)
     )
 

@@ -12,9 +12,9 @@ from app.domain.errors import BookError, FileRefused
 from app.domain.reading_budget import BUDGET
 
 _DIRECTIVE = re.compile(
-    r"(?P<escape>\\)?\{\{\s*#(?P<kind>include|rustdoc_include|playground|playpen)\s+(?P<target>[^}\s]+)[^}]*\}\}"
+    r"(?<!\\)\{\{\s*#(?:include|rustdoc_include|playground|playpen)\s+"
+    r"(?P<target>(?P<file>[^:}\s]+)(?::(?P<first>[\w-]*))?(?::(?P<last>\d*))?)[^}]*\}\}"
 )
-_TARGET = re.compile(r"(?P<file>[^:]+)(?::(?P<first>[\w-]*))?(?::(?P<last>\d*))?$")
 _ANCHOR = re.compile(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)")
 _DEPTH = 10
 """mdBook's own limit on nested includes."""
@@ -55,44 +55,39 @@ def _expanded(
 ) -> Iterator[str]:
     """Yield a line with its includes; one of a file that is being included stays as it is."""
     found = _DIRECTIVE.search(line) if "{{" in line and len(above) < _DEPTH else None
-    included = _included(found["target"], file, files) if found and not found["escape"] else None
-    if found is None or included is None or found["target"] in above:
+    name = files.beside(file, found["file"]) if found else ""
+    lines = _lines(files, name) if found and found["target"] not in above else None
+    if found is None or lines is None:
         yield line
         return
     if next(includes) > BUDGET.includes:
         message = f"one include too many, over {BUDGET.includes:,} on one page: include less"
         raise FileRefused(message, file)
-    name, lines = included
-    if lines:
+    if lines := _selected(lines, found["first"] or "", found["last"]):
         lines = [line[: found.start()] + lines[0], *lines[1:]]
         lines[-1] += line[found.end() :]
     for one in lines:
         yield from _expanded(one, name, files, (*above, found["target"]), includes)
 
 
-def _included(target: str, file: str, files: SourceFiles) -> tuple[str, list[str]] | None:
-    """Return the name and the lines of an included file; None if it cannot be read."""
-    found = _TARGET.match(target)
-    name = files.beside(file, found["file"]) if found else ""
+def _lines(files: SourceFiles, name: str) -> list[str] | None:
+    """Return the lines of an included file; None if it cannot be read."""
     try:
-        lines = files.text(name).replace("\r\n", "\n").rstrip("\n").split("\n")
+        text = files.text(name)
     except BookError:
         return None
     files.partials.add(name)
-    return name, _selected(lines, found["first"] or "", found["last"]) if found else lines
+    return text.replace("\r\n", "\n").rstrip("\n").split("\n")
 
 
 def _selected(lines: list[str], first: str, last: str | None) -> list[str]:
     """Return the lines of a range or anchor, without the marks of anchors."""
     if first.isdecimal() or (not first and last):
         begin = max(int(first or 1) - 1, 0)
-        end = begin + 1 if last is None else int(last) if last else len(lines)
-        chosen = lines[begin:end]
+        lines = lines[begin : begin + 1 if last is None else int(last or len(lines))]
     elif first:
-        chosen = list(_between(lines, first))
-    else:
-        chosen = lines
-    return [one for one in chosen if not _ANCHOR.search(one)]
+        lines = list(_between(lines, first))
+    return [one for one in lines if not _ANCHOR.search(one)]
 
 
 def _between(lines: Sequence[str], anchor: str) -> Iterator[str]:

@@ -67,7 +67,7 @@ def open_sources(
     except InputError as error:
         base = ""
         warnings.append(SourceWarning(f"left out: {error}", config, 0))
-    if site is Site.DOCUSAURUS and not (base and facts.entries):
+    if site is Site.DOCUSAURUS and config and not (base and facts.entries):
         warnings.append(SourceWarning(_UNREAD_SCRIPT, config, 0))
     found = sorted(page_names(files, facts.folder), key=facts.order)
     listed = _listed(files, facts, found)
