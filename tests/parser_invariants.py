@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable
-
-import lxml.html
-
 from app.domain.document import Document
 from app.domain.page_links import page_links
 
@@ -26,14 +20,3 @@ def assert_sound(page: Document) -> None:
     ids = [block.paragraph_id for block in page.blocks]
     assert len(ids) == len(set(ids))
     assert len(page_links(page)) == len(page.blocks)
-
-
-def coverage(pages: Iterable[Document]) -> float:
-    """Return the share of the words of pages of Markdown that are in blocks, 0 to 1."""
-    words: Counter[str] = Counter()
-    read: Counter[str] = Counter()
-    for page in pages:
-        texts = lxml.html.fromstring(f"<main>{page.html}</main>").itertext()
-        words.update(re.findall(r"\w+", " ".join(texts)))
-        read.update(re.findall(r"\w+", " ".join(block.text for block in page.blocks)))
-    return 1 - (words - read).total() / max(words.total(), 1)

@@ -6,6 +6,7 @@ hosts. It goes to the log; the response contains a fixed text and the request id
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -168,19 +169,14 @@ def error_event(error: Exception) -> ErrorEvent:
     return ErrorEvent(code=code, message=message, retry_after=retry_after(error))
 
 
-def problem_response(
+def _problem(
     status: int,
     code: str,
     detail: str,
-    *,
     errors: list[InvalidField] | None = None,
     retry_after: float | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Response:
-    record = current()
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and not record.failure:
-        record.failures.append(Failure(REQUEST, code, None, detail))
-    problem = Problem(
+) -> Problem:
+    return Problem(
         title=title_of(status),
         status=status,
         detail=detail,
@@ -189,12 +185,6 @@ def problem_response(
         errors=errors,
         retry_after=retry_after,
     )
-    headers = dict(headers or {})
-    if retry_after is not None:
-        headers["Retry-After"] = str(math.ceil(retry_after))
-    # ASCII, since a field name from the request may contain a lone surrogate.
-    body = problem.model_dump_json(exclude_none=True, ensure_ascii=True)
-    return Response(body, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 
 _DETAILS = {
@@ -204,36 +194,44 @@ _DETAILS = {
 """Details that replace the framework's, which only repeat the title."""
 
 
-SHAPES: dict[str, Callable[[Response], Response]] = {}
-"""What makes an error of another protocol from a problem, by path; the protocols add theirs."""
+SHAPES: dict[str, Callable[[Problem], tuple[int, object]]] = {}
+"""Status and JSON of an error in another protocol, by path; the protocols add theirs."""
 
 
 def error_response(error: Exception, path: str) -> Response:
     """Return the problem of any error, or what the path's protocol has instead."""
-    problem = _problem_of(error)
-    found = (SHAPES[one] for one in SHAPES if path == one or path.startswith(f"{one}/"))
-    shape = next(found, None)
-    return shape(problem) if shape else problem
+    problem, record = _problem_of(error), current()
+    if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not record.failure:
+        record.failures.append(Failure(REQUEST, problem.code, None, problem.detail))
+    headers = dict(getattr(error, "headers", None) or {})
+    if problem.retry_after is not None:
+        headers["Retry-After"] = str(math.ceil(problem.retry_after))
+    # ASCII, since a field name from the request may contain a lone surrogate.
+    for prefix, shape in SHAPES.items():
+        if f"{path}/".startswith(f"{prefix}/"):
+            status, body = shape(problem)
+            return Response(json.dumps(body), status, headers, "application/json")
+    text = problem.model_dump_json(exclude_none=True, ensure_ascii=True)
+    return Response(text, problem.status, headers, MEDIA_TYPE)
 
 
-def _problem_of(error: Exception) -> Response:
+def _problem_of(error: Exception) -> Problem:
     """Return the problem; `report` the error if it is not a refusal."""
     if isinstance(error, RequestValidationError):
         return _invalid_request(invalid_fields(error.errors()))
     if isinstance(error, HTTPException):
         code = error.code if isinstance(error, Refused) else code_of(error.status_code)
         detail = _DETAILS.get(str(error.detail)) or str(error.detail)
-        return problem_response(error.status_code, code, detail, headers=error.headers)
+        return _problem(error.status_code, code, detail)
     report(error)
     event, status = error_event(error), status_of(error).status
-    return problem_response(status, event.code, event.message, retry_after=event.retry_after)
+    return _problem(status, event.code, event.message, retry_after=event.retry_after)
 
 
-def _invalid_request(errors: list[InvalidField]) -> Response:
+def _invalid_request(errors: list[InvalidField]) -> Problem:
     where = errors[0]
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    detail = f"{where.field}: {where.message}{more}"
-    return problem_response(422, "invalid_request", detail, errors=errors)
+    return _problem(422, "invalid_request", f"{where.field}: {where.message}{more}", errors)
 
 
 _NO_OBJECT = frozenset({"model_attributes_type", "model_type", "dict_type"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from typer import Option
 
@@ -14,20 +14,18 @@ from app.cli.printing import remark
 from app.cli.running import command, group, open_application
 from app.domain.answer import Answer, AnswerPassage, Citation
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import AskRequest
+from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.settings import Settings
 
 commands = group()
 
+Chunks: TypeAlias = Annotated[int, Option("--k", min=1, max=100, help="Chunks to retrieve.")]
+
 
 @command(commands)
 async def search(
-    settings: Settings,
-    question: Question,
-    book: Books = None,
-    k: Annotated[int, Option(min=1, max=100, help="Chunks to retrieve.")] = 5,
-    json: Json = False,
+    settings: Settings, question: Question, book: Books = None, k: Chunks = 5, json: Json = False
 ) -> None:
     """Find passages: score, sections, link and beginning of each."""
     query = SearchQuery(question, k=k, filter=SearchFilter(books=tuple(book or ())))
@@ -47,12 +45,17 @@ async def search(
 
 @command(commands)
 async def ask(
-    settings: Settings, question: Question, book: Books = None, json: Json = False
+    settings: Settings,
+    question: Question,
+    book: Books = None,
+    k: Chunks = ANSWER_CHUNKS,
+    json: Json = False,
 ) -> None:
     """Answer a question with citations, as for a reader who asks from no page."""
     request = AskRequest(
         question.strip(),
         filter=SearchFilter(books=tuple(book or ())),
+        k=k,
         solutions=Solutions(settings.solutions),
     )
     async with open_application(settings) as app:

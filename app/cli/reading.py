@@ -73,6 +73,7 @@ async def blocks(
     settings: Settings,
     source: Source,
     site: Site = None,
+    coverage: Annotated[bool, Option("--coverage", help="Add the covered share.")] = False,
     json: Json = False,
 ) -> None:
     """Print a book's blocks, one JSON object a line, with or without --json."""
@@ -81,6 +82,9 @@ async def blocks(
     book = await _read(request, settings)
     for block in book.blocks():
         print_json(_block(block))
+    if coverage:
+        unread = {one.file: words for one in book.documents if (words := one.unread())}
+        print_json({"coverage": book.coverage(), "unread": unread})
 
 
 async def _read(request: IngestRequest, settings: Settings) -> Book:

@@ -6,6 +6,8 @@ order mark is one code point. Spans are half-open: `source[start:end]`.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,6 +20,8 @@ from app.domain.fences_and_tables import without_fences
 from app.domain.page_text import PageText
 
 Span: TypeAlias = tuple[int, int]
+
+_WORD = re.compile(r"\w+")
 
 RUN_BOUNDARY = "\x1f"
 """Separates two runs of a block's text (ASCII unit separator)."""
@@ -160,6 +164,15 @@ class Document:
     """Per-document settings from front matter (`rag_...` keys)."""
     chapter_number: int = 0
     """The number that the site shows for the chapter; 0 if none."""
+    content: str = ""
+    """All text of the page without its furniture, to tell what is in no block."""
+
+    def unread(self) -> list[str]:
+        """Return the words of the content that are in no block."""
+        words = Counter(_WORD.findall(self.content))
+        for block in self.blocks:
+            words.subtract(_WORD.findall(block.text))
+        return list((+words).elements())
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +193,9 @@ class Book:
     def blocks(self) -> Iterator[Block]:
         for document in self.documents:
             yield from document.blocks
+
+    def coverage(self) -> float:
+        """Return the share of the words of the pages' content that are in blocks, 0 to 1."""
+        words = sum(len(_WORD.findall(document.content)) for document in self.documents)
+        unread = sum(len(document.unread()) for document in self.documents)
+        return 1 - unread / max(words, 1)

@@ -92,7 +92,9 @@ def test_a_model_that_refuses_the_account_leaves_the_books_own_words_and_the_rea
 
 
 def test_blocks_and_chunks_are_json_lines_with_their_spans(run: Run, tiny: Path) -> None:
-    for block in run("blocks", tiny, "--json").lines():
+    *blocks, last = run("blocks", tiny, "--coverage", "--json").lines()
+    assert last["coverage"] == 1.0
+    for block in blocks:
         source = BOOK[block["file"]]
         assert block["text"].split()[0] in source[block["start"] : block["end"]]
     for chunk in run("chunks", tiny, "--json").lines():
@@ -180,8 +182,9 @@ def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> N
 
 
 def test_rag_toml_has_sizes_for_each_strategy(run: Run, tiny: Path) -> None:
-    sentence = "[sentence]\nminimum = 10\nlow = 20\nhigh = 60\noverlap = 5\n"
-    (tiny / "rag.toml").write_text(f"[fixed]\nsize = 80\noverlap = 10\n{sentence}")
+    (tiny / "rag.toml").write_text(
+        "[fixed]\nsize = 80\noverlap = 10\n[sentence]\nlow = 60\nhigh = 60\n"
+    )
     fixed = run("chunks", tiny, "--strategy", "fixed").lines()
     assert len(fixed) > 1
     assert all(len(chunk["text_content"]) <= 80 for chunk in fixed)

@@ -21,6 +21,7 @@ from app.adapters.reading.public_transport import AddressRefused, is_public
 from app.adapters.reading.site_pages import open_site_folder
 from app.domain.errors import FileRefused, InputError, ProviderUnavailable
 from tests.built_pages import links, page
+from tests.command_line import Run
 from tests.local_http import Handler, local_server
 
 OWLS = {
@@ -382,3 +383,10 @@ def test_names_that_lead_out_of_the_folder_are_not_stored(server: Server, tmp_pa
     }
     assert stored(fetch(server, tmp_path)) == ["index.html"]
     assert not (tmp_path / "out.html").exists()
+
+
+def test_an_ingest_says_what_was_not_fetched(server: Server, run: Run) -> None:
+    server.answers["/book/"] = Answer(page(links("eyes.html", "gone")))
+    found = run("ingest", f"{server.address}/book/", "--allow-private", "--dry-run")
+    assert found.code == 0
+    assert f"not fetched: 1, as {server.address}/book/gone (answers 404)" in found.err

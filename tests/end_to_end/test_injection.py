@@ -64,7 +64,9 @@ def test_from_the_reader_it_changes_nothing_that_the_book_says(
         "selection": AskRequest(QUESTION, selection=Selection(attempt)),
     }
     found = answer(requests[place])
-    assert attack["absent"] not in found.answer
+    # The notice may quote the question's own words: those that the passages do not mention.
+    notice, _, said = found.answer.rpartition("They do not mention ")
+    assert attack["absent"] not in notice + said.partition("\n\n")[2 if notice else 0]
     assert_grounded(found, OWLS.text, MICE.text)
 
 

@@ -108,14 +108,19 @@ def test_a_model_that_obeys_leads_nowhere_shows_no_prompt_and_cites_only_what_is
 ) -> None:
     async def run() -> None:
         obeyed = Obeyed()
+        answered = 0
         async with provider(obeyed) as generator:
             for attempt in ATTEMPTS:
                 tried()
                 obeyed.attempt = attempt
                 request, book = asked(attempt, place)
                 found = await World(book).answering(generator).answer(request)
-                assert_harmless(found, {one.paragraph_id: one.text for one in book}, attempt)
+                # A question that is mostly an attempt is about what the book does not have.
+                if place != "question" or not found.refused:
+                    answered += 1
+                    assert_harmless(found, {one.paragraph_id: one.text for one in book}, attempt)
                 assert place == "book" or "evil.example" not in found.answer
+        assert 2 * answered > len(ATTEMPTS)
 
     asyncio.run(run())
 

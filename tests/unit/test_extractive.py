@@ -105,15 +105,6 @@ def test_of_paragraphs_that_emphasise_a_term_the_first_one_defines_it() -> None:
     )
 
 
-def test_the_section_of_a_term_begins_with_its_definition() -> None:
-    near = passage("An ovule is a part of a flower.", "p-near", heading_path=("Book", "Flowers"))
-    below = passage(
-        "Ovules are the parts that become seeds.", "p-1", heading_path=("Book", "Ovule")
-    )
-    found = extracted("What is an ovule?", near, below)
-    assert found.passages[0].text == below.text
-
-
 def test_a_long_entry_that_has_no_sentence_stays_whole() -> None:
     entry = passage(
         "oven : " + "clay " * 70 + "brick", "p-oven", BlockKind.GLOSSARY_ENTRY, terms=("oven",)

@@ -67,6 +67,7 @@ def test_a_list_or_table_is_asked_for(question: str, listed: bool) -> None:
         ),
         ("Depends vs Recommends vs. Suggests in a package", ["Depends", "Recommends", "Suggests"]),
         ("kerberos compared to ldap", ["kerberos", "ldap"]),
+        ("ABORT or FAIL conflict resolution", ["ABORT", "FAIL"]),
         ("Was ist der Unterschied zwischen Eulen und Falken?", ["Eulen", "Falken"]),
         ("How do owls and mice live?", []),
         ("What is a reducer?", []),

@@ -16,7 +16,7 @@ import pytest
 from app.adapters.reading.book import read_book, read_text
 from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
-from tests.parser_invariants import assert_sound, coverage
+from tests.parser_invariants import assert_sound
 
 BOOKS = ROOT / "tests/fixtures/books"
 NAMES = sorted(path.name for path in BOOKS.iterdir() if path.is_dir())
@@ -51,9 +51,7 @@ def test_a_book_comes_out_as_its_reader_sees_it(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_word_of_a_book_is_in_a_block_inside_its_file(name: str) -> None:
     book = read_book(BOOKS / name)
-    assert (
-        coverage(book.documents) > 0.8
-    )  # what the site's own plug-ins and components show is not read
+    assert book.coverage() > 0.8  # what the site's own plug-ins and components show is not read
     for page in book.documents:
         assert_sound(page)
 

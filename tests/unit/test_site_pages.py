@@ -147,6 +147,15 @@ def test_a_small_site_that_docusaurus_built() -> None:
     assert [len(french.pages), len(following.pages)] == [2, 2]
 
 
+def test_folders_of_regions_are_locales_if_their_pages_name_no_language(tmp_path: Path) -> None:
+    pages = {f"{name}/index.html": page(lang="") for name in ("de-DE", "en-US")}
+    found = open_site_folder(write_site(tmp_path, pages), BASE)
+    assert [(one.edition.locale, one.base_url) for one in found] == [
+        ("de-DE", f"{BASE}de-DE"),
+        ("en-US", f"{BASE}en-US"),
+    ]
+
+
 def test_versions_that_mike_built() -> None:
     newest, oldest = open_site_folder(FIXTURES / "mkdocs-material")
     assert [(one.edition.version, one.edition.in_id) for one in (newest, oldest)] == [

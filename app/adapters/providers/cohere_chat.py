@@ -15,7 +15,7 @@ from app.adapters.providers.chat import (
     answer_estimate,
     end_of,
 )
-from app.adapters.providers.cohere_client import COHERE, cohere_errors
+from app.adapters.providers.cohere_client import COHERE, transport_errors
 from app.adapters.providers.http import Event, field_of, text_of, usage_of
 from app.domain.answer import Usage
 from app.domain.errors import ProviderError, ProviderUnavailable
@@ -118,7 +118,7 @@ class ChatReader:
         self._reason = ""
 
     def errors(self) -> AbstractContextManager[None]:
-        return cohere_errors("answer")
+        return transport_errors("answer")
 
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         kind = event.get("type")

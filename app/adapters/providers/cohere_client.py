@@ -101,11 +101,22 @@ class _Bounded(httpx.AsyncByteStream):
 
 
 @contextmanager
-def cohere_errors(action: str) -> Iterator[None]:
-    """Translate errors of the SDK and the transport. `action` completes "Cohere could not ..."."""
+def transport_errors(action: str) -> Iterator[None]:
+    """Translate errors of the transport. `action` completes "Cohere could not ..."."""
+    with COHERE.errors(action):
+        try:
+            yield
+        except aiohttp.ClientError as error:
+            message = f"Cohere could not {action}: the connection broke ({type(error).__name__})"
+            raise ProviderUnavailable(message) from error
+
+
+@contextmanager
+def sdk_errors(action: str) -> Iterator[None]:
+    """Translate errors of the SDK and the transport."""
     from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
 
-    with COHERE.errors(action):
+    with transport_errors(action):
         try:
             yield
         except ApiError as error:
@@ -115,7 +126,4 @@ def cohere_errors(action: str) -> Iterator[None]:
             raise refused from error
         except ParsingError as error:
             message = f"Cohere could not {action}: its answer is invalid"
-            raise ProviderUnavailable(message) from error
-        except aiohttp.ClientError as error:
-            message = f"Cohere could not {action}: the connection broke ({type(error).__name__})"
             raise ProviderUnavailable(message) from error

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cachetools import LRUCache
 
-from app.adapters.providers.cohere_client import NO_RETRIES, cohere_errors
+from app.adapters.providers.cohere_client import NO_RETRIES, sdk_errors
 from app.adapters.providers.http import tokens_of
 from app.domain.cost import EmbedderLimits, RateLimits, Units, pack
 from app.domain.errors import ConfigError, ProviderError
@@ -221,7 +221,7 @@ class CohereEmbedder:
     async def _attempt(
         self, call: Call, texts: Sequence[str], input_type: InputType
     ) -> list[Vector]:
-        with cohere_errors("embed"):
+        with sdk_errors("embed"):
             async with asyncio.timeout(self._attempt_seconds):
                 response = await self._send(
                     model=self._models[input_type], texts=list(texts), input_type=input_type

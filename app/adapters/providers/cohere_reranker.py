@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from app.adapters.providers.cohere_client import NO_RETRIES, cohere_errors
+from app.adapters.providers.cohere_client import NO_RETRIES, sdk_errors
 from app.adapters.providers.http import tokens_of
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
@@ -56,7 +56,7 @@ class CohereReranker:
             return []
 
         async def send() -> list[tuple[int, float]]:
-            with cohere_errors("rerank"):
+            with sdk_errors("rerank"):
                 response = await self.client.rerank(
                     model=self.model,
                     query=visible(question),

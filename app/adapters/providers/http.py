@@ -58,8 +58,6 @@ class Provider:
     name: str
     key_setting: str
     url_setting: str
-    silent: str = "no answer in time"
-    """What a message says of a time limit."""
 
     def headers(self, key: str | None) -> dict[str, str]:
         """Return the headers of every request. ConfigError if the key is not printable ASCII."""
@@ -90,7 +88,7 @@ class Provider:
 
     def _transport_failure(self, error: Exception) -> str:
         if isinstance(error, TimeoutError | httpx.ReadTimeout):
-            return self.silent
+            return "no answer in time"
         if isinstance(error, httpx.ConnectError):
             return f"no connection (check the network and {self.url_setting})"
         return f"the connection broke ({type(error).__name__}; {self.url_setting})"

@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import httpx
 
@@ -34,7 +34,7 @@ from app.adapters.providers.http import (
     usage_of,
 )
 from app.domain.answer import Usage
-from app.domain.errors import ProviderError
+from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.generated_text.events import GeneratorEvent
 from app.domain.generated_text.model_text import ModelText
 from app.domain.prompts import (
@@ -212,17 +212,17 @@ class _Reader:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        silent = (
-            f"it sent nothing for {self.seconds:g} s. A slow server needs a shorter prompt "
-            "(RAG_CONTEXT_TOKENS)"
-        )
-        with replace(SERVER, silent=silent).errors("answer"):
+        with SERVER.errors("answer"):
             try:
                 yield
-            except TimeoutError:
+            except TimeoutError as error:
                 if self._waited is None:
                     self._model.speed.measured(self._prompt_tokens, self.seconds)
-                raise
+                message = (
+                    f"the model server could not answer: it sent nothing for {self.seconds:g} s. "
+                    "A slow server needs a shorter prompt (RAG_CONTEXT_TOKENS)"
+                )
+                raise ProviderUnavailable(message) from error
 
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         if error := event.get("error"):

@@ -23,7 +23,7 @@ from app.adapters.qdrant.server_lease import RENEW_SECONDS, new_lease, refuse_if
 from app.adapters.qdrant.server_points import condition_of, point_of
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.domain.book_id import BookId
-from app.domain.errors import RagError, StorageError
+from app.domain.errors import IndexBusy, RagError, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
 
 _log = logging.getLogger(__name__)
@@ -42,7 +42,11 @@ class Storage:
         """Put our lease into the book's record. IndexBusy while another process holds the lease."""
         record = await self.records.read(book)
         refuse_if_held(book, record.lease)
-        return await self.records.put(record, replace(record, lease=new_lease()))
+        try:
+            return await self.records.put(record, replace(record, lease=new_lease()))
+        except IndexBusy:
+            refuse_if_held(book, (await self.records.read(book)).lease)
+            raise
 
     async def keep(self, book: BookId, kept: Sequence[GenerationRecord]) -> None:
         """Delete all other generations of the book. Only while our lease is in its record."""

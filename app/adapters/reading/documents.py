@@ -45,7 +45,6 @@ def build_document(
     info: PageInfo,
     drafts: Sequence[Draft],
     source: str | None,
-    html: str = "",
     shown: PageText | None = None,
 ) -> Document:
     """Make a page's document; its blocks have no paragraph ids yet.
@@ -62,7 +61,6 @@ def build_document(
         GAP.join(one.text for one in kept) if source is None else source,
         tuple(_blocks(info, title, kept, exact=source is None, has_elements=shown is not None)),
         language=info.language.partition("-")[0],
-        html=html,
         shown=shown,
         settings=dict(info.settings),
         chapter_number=info.chapter_number,

@@ -46,8 +46,6 @@ class PageFacts:
     """The table of contents in its text."""
     links: tuple[str, ...]
     """Links and frames in the order of the page, without those of the navigation."""
-    text: int
-    """Hash of its text; 0 if it has none."""
     paragraphs: frozenset[int]
     """Hashes of its paragraphs and listings, without those of a few words."""
 
@@ -92,8 +90,8 @@ def read_facts(data: bytes, file: str) -> PageFacts:
     versions = theme.select("version", root)
     content = theme.content(root)
     navigation = tuple(_navigation(root, theme, file, folder))
-    whole = "" if content is None else _text(content)
-    texts = [] if content is None else [_text(one) for one in content.iter("p", "pre")]
+    paragraphs = () if content is None else content.iter("p", "pre")
+    texts = (str(one.text_content()) for one in paragraphs)
     return PageFacts(
         file,
         theme,
@@ -109,8 +107,7 @@ def read_facts(data: bytes, file: str) -> PageFacts:
         navigation,
         tuple(_entries_of(theme.select("contents", root), theme, file, folder)),
         tuple(_links(root, folder, {"", *(entry.target for entry in navigation)})),
-        hash(whole),
-        frozenset(hash(text) for text in texts if text.count(" ") >= _WORDS - 1),
+        frozenset(hash(text.strip()) for text in texts if text.count(" ") >= _WORDS - 1),
     )
 
 

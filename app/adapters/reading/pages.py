@@ -11,7 +11,6 @@ from lxml.html import HtmlElement
 from app.adapters.reading.blocks import page_drafts
 from app.adapters.reading.boilerplate import without_boilerplate
 from app.adapters.reading.documents import PageInfo, build_document
-from app.adapters.reading.drafts import Draft
 from app.adapters.reading.images import resolve_images
 from app.adapters.reading.markdown.includes import Expanded, expand
 from app.adapters.reading.markdown.render import render
@@ -24,6 +23,7 @@ from app.adapters.reading.stamping import marked
 from app.adapters.reading.tree import page_tree, parse
 from app.domain.document import Document, Site, SourceWarning
 from app.domain.errors import FileRefused
+from app.domain.page_text import PageText
 from app.services.phases import Advance
 
 
@@ -78,11 +78,11 @@ class PageReader:
         root = parse(marked(html) if self.mark else html, info.file)
         resolve_images(root, info.url)
         shown = shown_text(root)
-        drafts = self._drafts(info, root)
-        if not drafts:
-            return None
-        self.warn_of_injections("\n\n".join(one.text for one in drafts), info.file)
-        return build_document(info, drafts, "" if self.mark else None, shown=shown)
+        document = self._document(info, root, "" if self.mark else None, shown)
+        if document is not None:
+            text = "\n\n".join(one.text for one in document.blocks)
+            self.warn_of_injections(text, info.file)
+        return document
 
     def _source_page(self, site: SourceSite, page: PageInfo) -> Document | None:
         source = self.files.text(page.file)
@@ -113,17 +113,23 @@ class PageReader:
         # Other generators move images when they build the site.
         keeps_images = site in (Site.PLAIN, Site.MDBOOK)
         resolve_images(root, info.url if keeps_images else "", base_url)
-        drafts = self._drafts(info, root)
-        return build_document(info, drafts, source, rendered.html) if drafts else None
+        document = self._document(info, root, source)
+        return replace(document, html=rendered.html) if document is not None else None
 
-    def _drafts(self, info: PageInfo, root: HtmlElement) -> list[Draft]:
+    def _document(
+        self, info: PageInfo, root: HtmlElement, source: str | None, shown: PageText | None = None
+    ) -> Document | None:
         tree = page_tree(root, info.theme)
         if tree is None:
-            return []
+            return None
         for text in tree.hidden:
             message = f"hidden text is not read: {text[:60]!r}"
             self._warnings.append(SourceWarning(message, info.file, 0))
-        return page_drafts(tree, info.file)
+        content = " ".join(tree.content.itertext())
+        drafts = page_drafts(tree, info.file)
+        if not drafts:
+            return None
+        return replace(build_document(info, drafts, source, shown), content=content)
 
     def warn_of_injections(self, text: str, file: str) -> None:
         for line, meaning in prompt_injections(text):

@@ -16,6 +16,7 @@ _VERSION = re.compile(
     re.I,
 )
 _LOCALE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{4})?(?:[-_](?:[a-z]{2}|\d{3}))?", re.I)
+_REGION = re.compile(r"[a-z]{2}[-_][A-Z]{2}")
 _DEEPEST = 3
 """Folders above a version's pages, such as `docs/next` in the folder of a locale."""
 _LATEST = ("", "stable", "latest", "current", "main", "master")
@@ -82,11 +83,15 @@ def _roots(pages: Sequence[PageFacts], file_of: Callable[[str], str]) -> dict[st
 
 
 def _locale_folder(page: PageFacts) -> str:
-    """Return the first folder if it is named by the page's language; else ""."""
+    """Return the first folder if it is named by the page's language, or `de-DE` if that is unknown.
+
+    "" if it is not.
+    """
     top, slash, _ = page.file.partition("/")
     one, other = (text.lower().replace("_", "-") for text in (top, page.language))
     is_same = one == other or other.startswith(f"{one}-") or one.startswith(f"{other}-")
-    return f"{top}/" if slash and _LOCALE.fullmatch(top) and is_same else ""
+    is_named = _LOCALE.fullmatch(top) if is_same else not other and _REGION.fullmatch(top)
+    return f"{top}/" if slash and is_named else ""
 
 
 def _version_root(file: str, above: str) -> Root:

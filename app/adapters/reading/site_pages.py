@@ -244,8 +244,8 @@ class _Edition:
 
     def _has_own_text(self, listed: Collection[str]) -> bool:
         """Whether the home page has text, and no listed page the same, as mdBook's first one."""
-        home = self._files[self._home]
-        return bool(home.paragraphs) and home.text not in {self._files[one].text for one in listed}
+        own = self._files[self._home].paragraphs
+        return bool(own) and own not in [self._files[file].paragraphs for file in listed]
 
     def _page(self, listed: Listed, title: str) -> PageInfo:
         page = self._files[listed.file]

@@ -1,4 +1,4 @@
-"""Loads YAML; aliases, whose values can multiply, are refused."""
+"""Loads YAML; many aliases, whose values can multiply, are refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from app.domain.surrogates import well_formed
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
 """The errors of invalid YAML."""
-_ALIAS = "a YAML alias (*name) is not read: write its value out"
+_MOST_ALIASES = 10
+"""Nested in the worst way, they multiply a value 36 times."""
+_ALIASES = f"over {_MOST_ALIASES} YAML aliases (*name): write their values out"
 _DEEP = f"lists and tables over {BUDGET.depth} deep in YAML: nest fewer"
 
 
@@ -21,12 +23,13 @@ def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) 
     `first_line` is the line of `file` on which the text begins.
     """
     check_size(len(text), BUDGET.settings, file)
-    depth = 0
+    depth = aliases = 0
     for event in yaml.parse(text, Loader=LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        if isinstance(event, yaml.AliasEvent) or depth > BUDGET.depth:
-            problem = _DEEP if depth > BUDGET.depth else _ALIAS
+        aliases += isinstance(event, yaml.AliasEvent)
+        if aliases > _MOST_ALIASES or depth > BUDGET.depth:
+            problem = _DEEP if depth > BUDGET.depth else _ALIASES
             line = event.start_mark.line if event.start_mark else 0
             raise FileRefused(problem, file, first_line + line)
     return well_formed_value(yaml.load(text, Loader=loader))  # noqa: S506 - safe loaders only

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from fastapi import Response
-
-from app.api.problems import ErrorEvent
+from app.api.problems import ErrorEvent, Problem
 from app.api.routes import problems
 
 PATHS = ("/v1/chat/completions", "/v1/models")
@@ -30,20 +27,13 @@ def stream_error(event: ErrorEvent) -> dict[str, Any]:
     return _error(event.message, "server_error", event.code)
 
 
-def openai_error(problem: Response) -> Response:
-    """Make a problem response an error of OpenAI's, from any part of the server."""
-    status = _STATUSES.get(problem.status_code, problem.status_code)
-    told = json.loads(bytes(problem.body))
-    body = _error(
-        f"{told['detail']} (request {told['request_id']})",
-        _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error"),
-        told["code"],
-        [one["field"].removeprefix("body.") for one in told.get("errors") or ()],
-    )
-    problem.status_code, problem.body = status, json.dumps(body).encode()
-    problem.headers["Content-Type"] = "application/json"
-    problem.headers["Content-Length"] = str(len(problem.body))
-    return problem
+def openai_error(problem: Problem) -> tuple[int, dict[str, Any]]:
+    """Return status and body of OpenAI's error for a problem, from any part of the server."""
+    status = _STATUSES.get(problem.status, problem.status)
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    message = f"{problem.detail} (request {problem.request_id})"
+    fields = [one.field.removeprefix("body.") for one in problem.errors or ()]
+    return status, _error(message, _TYPES.get(status, kind), problem.code, fields)
 
 
 def _error(message: str, kind: str, code: str, fields: Sequence[str] = ()) -> dict[str, Any]:

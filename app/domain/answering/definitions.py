@@ -12,7 +12,7 @@ from app.domain.terms import Terms
 _KIND_FOLLOWS = (
     r"(?=\s+(?:an?|the|any|one|when|what|how|un[ae]?|l[ae]|el|eine?|d(?:er|ie|as)|uma?)\b)"
 )
-_DEFINING_VERB = re.compile(
+DEFINING_VERB = re.compile(
     rf"\b(?:(?:is|are|was|were|es|son|ist|sind|est|sont|é|são){_KIND_FOLLOWS}"
     r"|means?|refers?\s+to|consists?\s+of|describes?|denotes?|involves?|represents?)\b"
     r"|:|\u2014|\s-\s",
@@ -42,12 +42,14 @@ def only_refers(passage: Passage) -> bool:
     return bool(referred_to(definition_in(passage)))
 
 
-def subject_match(asked: frozenset[int], sentence: str, terms: Terms) -> float:
+def subject_match(
+    asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms
+) -> float:
     """Score the subject of a defining sentence: the text before its verb.
 
     1 if it has exactly the asked terms, 1 / (1 + n) with n further terms, else 0.
     """
-    found = _DEFINING_VERB.search(sentence)
+    found = verb.search(sentence)
     if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
         return 0.0
     # "TCP (a protocol) is ..." is about TCP.

@@ -12,7 +12,7 @@ from app.domain.answering.passage_text import passage_of, passages_text
 from app.domain.answering.passages import ChosenPassage, PassageSelector
 from app.domain.answering.relevance import MARKED, Relevance, ScoredParagraph
 from app.domain.answering.units import Unit, whole_unit
-from app.domain.document import Span
+from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
 
@@ -87,11 +87,17 @@ def _with_definitions(
     """Return the ranking; for a comparison that the book does not make, with a definition of each
     of the compared things behind the best paragraph.
 
-    The book makes it if a unit of one of the best `COMPARING` paragraphs has all of them.
+    The book makes it if a unit of one of the best `COMPARING` paragraphs has all of them, and is no
+    glossary entry: that of one thing may name another.
     """
     question = relevance.given.question
     every = frozenset[int]().union(*question.compared)
-    best = [one.unit for at in ranked[:COMPARING] for one in paragraphs[at].units]
+    best = [
+        one.unit
+        for at in ranked[:COMPARING]
+        if relevance.given.context[at].passage.kind is not BlockKind.GLOSSARY_ENTRY
+        for one in paragraphs[at].units
+    ]
     if not ranked or not every or any(every <= question.terms(unit.text) for unit in best):
         return [*ranked]
 

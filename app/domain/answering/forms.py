@@ -86,8 +86,11 @@ def compared(question: str, language: str) -> list[str]:
             joints = [at for at, word in enumerate(said) if word.lower() in _JOINTS_OF_COMPARISONS]
         sides = [_side_before(said, at, language) for at in joints[:1]]
         sides += [_side_after(said, at, language) for at in joints]
-        if len(found := list(filter(None, sides))) > 1:
-            return found
+        if len(found := [side for side in sides if side]) > 1:
+            size = len(
+                found[0].split()
+            )  # "ABORT or FAIL conflict resolution": its words are shared
+            return [" ".join(side.split()[:size]) for side in found]
     return []
 
 

@@ -14,7 +14,7 @@ from itertools import groupby
 from operator import mul
 from typing import NamedTuple
 
-from app.domain.answering.definitions import defines, subject_match
+from app.domain.answering.definitions import DEFINING_VERB, defines, subject_match
 from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.objectives import ASKS_OBJECTIVES, states_objectives
 from app.domain.answering.units import (
@@ -28,7 +28,6 @@ from app.domain.answering.units import (
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import table_rows
-from app.domain.retrieval.definition_terms import heading_forms
 
 
 class Features(NamedTuple):
@@ -67,9 +66,8 @@ WEIGHTS = Features(
 )
 """That of `reading`, about as much as `retrieval`, is not fitted."""
 
-_ENTRY, MARKED, _BELOW_HEADING = 1.2, 0.65, 0.3
-"""Definition scores of a glossary entry, of a paragraph that marks the term, and of the first
-paragraph below a heading that is the term."""
+_ENTRY, MARKED = 1.2, 0.65
+"""Definition scores of a glossary entry, and of a paragraph that marks the term."""
 _SENTENCE = 0.75
 """Factor on the score of a sentence in a paragraph that does not mark the term."""
 _ROW = 1.0
@@ -239,23 +237,7 @@ class Relevance:
         marked = defines(passage, asked, terms)
         if marked and begins_entry(unit, passage):
             return _ENTRY
-        opens = self._opens(unit.passage, asked)
-        below = _BELOW_HEADING * (opens and unit.start == 0)
         if not asked <= terms(unit.text):
-            return below
-        defining = subject_match(asked, unit.text, terms)
-        if marked:
-            return max(defining, MARKED)
-        return max(below, defining if opens else _SENTENCE * defining)
-
-    def _opens(self, at: int, asked: frozenset[int]) -> bool:
-        """Whether the paragraph is the first one found below a heading that is the term."""
-        context, question = self.given.context, self.given.question
-        path = context[at].passage.heading_path
-        if at and context[at - 1].passage.heading_path == path:
-            return False
-        return any(
-            question.terms(form) == asked
-            for heading in path[-1:]
-            for form in heading_forms(heading)
-        )
+            return 0.0
+        defining = subject_match(asked, unit.text, DEFINING_VERB, terms)
+        return max(defining, MARKED) if marked else _SENTENCE * defining

@@ -1,7 +1,7 @@
 """Reranking of the best candidates by sentence, heading, definition and page features.
 
 The first stage scores a chunk as a bag of words. The features, each 0 to 1, measure term overlap
-with sentences and headings, adjacent terms, marked definitions, semantic
+with sentences, windows of sentences and headings, adjacent terms, marked definitions, semantic
 similarity of the headings, and other matches on the same page. They are added to the fused score
 with fixed weights, fitted on the development sets by `scripts/bench/ablation.py` of commit
 b0315f19; the optimum is flat.
@@ -20,6 +20,9 @@ from app.domain.retrieval.query import Hit
 
 _Page: TypeAlias = tuple[str, str]
 
+_WINDOW = 3
+"""Sentences in a window."""
+
 _PAGE_DEPTH = 3
 """Number of best chunks whose scores make up the page score."""
 
@@ -33,6 +36,8 @@ class RescoringWeights:
 
     sentence: float = 0.5
     """Share of the question's term weight in the best sentence."""
+    window: float = 0.25
+    """The same in the best window of adjacent sentences; see `_WINDOW`."""
     definition: float = 0.4
     """Share of the question's term weight in the best sentence with a term marked as defined."""
     pairs: float = 0.25
@@ -53,8 +58,8 @@ class RescoringWeights:
     @property
     def total(self) -> float:
         """The highest possible score."""
-        found = self.sentence + self.definition + self.pairs + self.heading + self.similar
-        return 1 + found + self.defined + self.named + self.page
+        found = self.sentence + self.window + self.definition + self.pairs
+        return 1 + found + self.heading + self.similar + self.defined + self.named + self.page
 
 
 class QuestionTerms:
@@ -153,19 +158,23 @@ def _feature_score(
     subjects: Mapping[tuple[int, ...], float],
     weights: RescoringWeights,
 ) -> float:
-    sentence = definition = 0.0
+    sentence = window = definition = 0.0
     pairs: set[tuple[int, int]] = set()
-    for one in chunk.sentences:
-        own = question.held(one.terms)
+    held = [question.held(one.terms) for one in chunk.sentences]
+    for at, own in enumerate(held):
         if not own:  # true for four of five sentences
             continue
+        one = chunk.sentences[at]
         share = question.weight_share(own)
         sentence = max(sentence, share)
+        before = held[max(0, at + 1 - _WINDOW) : at]
+        window = max(window, question.weight_share(own.union(*before)) if any(before) else share)
         if one.defines and question.describes:
             definition = max(definition, share)
         pairs.update(question.pairs(one.terms, own))
     return (
         weights.sentence * sentence
+        + weights.window * window
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
         + weights.heading * question.share(chunk.heading)
