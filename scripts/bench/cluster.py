@@ -29,8 +29,9 @@ from app.adapters.qdrant.server_client import server_client
 from app.adapters.qdrant.server_collections import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import RagError
+from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import SearchFilter
-from app.services.ports import BookStore, IndexPoint
+from app.services.ports import BookStore
 from tests.index_points import DIMENSION, manifest, points, publish, random_sparse, random_vector
 from tests.qdrant_process import BINARY, QdrantNode, start_cluster, wait_whole
 

@@ -204,9 +204,7 @@ async def walks(
         fields = {**choice, "home": home / name[:3], "qdrant_url": None}
         settings = Settings.model_validate({**Settings(_env_file=None).model_dump(), **fields})
         async with opened(settings) as (app, client):
-            ingest = app.state.application.ingest.run(
-                IngestRequest(folder, book=BOOK), Phases()
-            )
+            ingest = app.state.application.ingest.run(IngestRequest(folder, book=BOOK), Phases())
             read = await profiler.follow(TEXT, ingest)
             question = client.post("/v1/chat", json={"question": QUESTION, "stream": True})
             answered = await profiler.follow(QUESTION, question)
