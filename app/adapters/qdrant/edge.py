@@ -107,7 +107,7 @@ class EdgeIndex:
         for book, ids in wanted.items():
             cached = self._books.cached(book, ids)
             # A thread would cost a search a quarter of its CPU time.
-            in_memory = cached.keys() >= {*ids}
+            in_memory = ids and cached.keys() >= {*ids}
             found += map(cached.__getitem__, ids) if in_memory else await self._fetch(book, ids)
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from app.domain.answering.definitions import names_term
+from app.domain.answering.definitions import names_term, subject_match
 from app.domain.answering.exercises import TASKS
 from app.domain.answering.heading_questions import heading_question, sentence_case
 from app.domain.answering.notices import DIFFERENCE_QUESTION, TERM_QUESTION, in_language
@@ -13,7 +13,6 @@ from app.domain.answering.objectives import names_objectives
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.invisible_characters import without_invisible
-from app.domain.retrieval.definition_terms import term_forms
 from app.domain.retrieval.query import Hit
 from app.domain.terms import Terms
 
@@ -149,13 +148,5 @@ def _defines(text: str, term: str, terms: Terms) -> bool:
         return False
     sentences = _SENTENCE_END.split(text.replace("\n", ". "))
     return names_term(about, text, terms) or any(
-        _surely_defines(one, about, terms) for one in sentences
-    )
-
-
-def _surely_defines(sentence: str, about: frozenset[int], terms: Terms) -> bool:
-    """Whether the sentence begins with exactly these terms, and says what they are."""
-    found = _SURELY_DEFINES.search(sentence)
-    return found is not None and any(
-        terms(form) == about for form in term_forms(sentence[: found.start()])
+        subject_match(about, one, _SURELY_DEFINES, terms) == 1.0 for one in sentences
     )
