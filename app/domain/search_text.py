@@ -14,6 +14,7 @@ from functools import cache
 from unicodedata import normalize
 
 from app.domain.languages import COMMON_WORDS
+from app.domain.retrieval.standalone import has_anaphor
 from app.domain.terms import words
 
 _CHINESE_AND_JAPANESE = """
@@ -48,6 +49,8 @@ class _Phrases:
     """Question words, after which fillers are left out: "what exactly is"."""
     after_comma: str
     """Question words with which no relative clause begins."""
+    reader: str
+    """Words with which a sentence about the reader begins: "I have an exam tomorrow."."""
 
 
 _PHRASES = {
@@ -91,6 +94,7 @@ _PHRASES = {
         filler="really|actually|exactly|basically|literally|quite|just|still|even|also|please",
         question_words="what|how|why|where|when|who|which",
         after_comma="what|how|why",
+        reader="i|i'.{1,2}|my|we|our",
     ),
     "de": _Phrases(
         opening=r"""
@@ -111,6 +115,7 @@ _PHRASES = {
         filler="bitte|mal|noch|genau|eigentlich|denn|überhaupt|nochmal|wirklich",
         question_words="was|wie|warum|wo|wann|wer|ist|sind",
         after_comma="was|wie|warum",
+        reader="ich|mein.{0,2}|wir|unser.{0,2}",
     ),
     "es": _Phrases(
         opening=r"""
@@ -134,6 +139,7 @@ _PHRASES = {
         filler="por favor|realmente|exactamente|todavía|aún",
         question_words="qué|cómo|cuál|cuáles|por qué|para qué|es|son",
         after_comma="qué es|qué son|cómo|por qué",
+        reader="yo|mis?|nosotros|nuestr.s?",
     ),
     "fr": _Phrases(
         opening=r"""
@@ -157,6 +163,7 @@ _PHRASES = {
         filler="exactement|vraiment|toujours|encore|donc",
         question_words="quoi|comment|pourquoi|qu'est-ce|c'est quoi|à quoi|quel|quelle|est|sont",
         after_comma="qu'est-ce|c'est quoi|quoi|comment|pourquoi",
+        reader="je|j'.+?|mon|ma|mes|nous|notre|nos",
     ),
     "it": _Phrases(
         opening=r"""
@@ -177,6 +184,7 @@ _PHRASES = {
         filler="esattamente|davvero|ancora|per favore",
         question_words="cosa|che cosa|cos'.|che cos'.|come|perché|è|sono",
         after_comma="(?:che )?cos'.|cosa|che cosa|perché",
+        reader="io|(?:il )?mio|(?:la )?mia|noi|(?:il )?nostro",
     ),
     "pt": _Phrases(
         opening=r"""
@@ -199,6 +207,7 @@ _PHRASES = {
         filler="exatamente|realmente|ainda|por favor",
         question_words="que|o que|como|qual|por que|para que|pra que|é|são",
         after_comma="o que é|o que são|por que|pra que",
+        reader="eu|(?:o )?meu|(?:a )?minha|nós|(?:o )?nosso",
     ),
 }
 _BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
@@ -243,6 +252,16 @@ def _pattern(language: str) -> re.Pattern[str] | None:
     )
 
 
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+_NEVER = re.compile(r"(?!)")
+
+
+@cache
+def _beginning(words: str) -> re.Pattern[str]:
+    """Match one of these words at the beginning of a sentence."""
+    return re.compile(rf"\W{{0,3}}(?:{_with_variants(words)})\b", re.IGNORECASE)
+
+
 @cache
 def _comma_before(words: str) -> re.Pattern[str]:
     """Match the comma of "my exam is soon, what is osmosis"."""
@@ -260,6 +279,28 @@ def _clauses(question: str, language: str) -> list[str]:
     if phrases:
         question = _comma_before(phrases.after_comma).sub(".", question)
     return _SENTENCE_END.split(question)
+
+
+def without_context(question: str, language: str) -> str:
+    """Return the question without sentences about the reader ("I have an exam tomorrow.").
+
+    Unchanged unless another sentence asks, with a question mark or a question word, and has no
+    anaphor, which would refer to them.
+    """
+    sentences = _clauses(question.strip(), language)
+    phrases = _PHRASES.get(language)
+    asks = _beginning(phrases.question_words) if phrases else _NEVER
+    asking = [one.rstrip().endswith(_QUESTION_MARKS) or bool(asks.match(one)) for one in sentences]
+    about_reader = _beginning(phrases.reader) if phrases else _NEVER
+    kept = [
+        one
+        for one, is_asking in zip(sentences, asking, strict=True)
+        if is_asking or not about_reader.match(one)
+    ]
+    rest = "\n".join(kept)
+    if len(kept) == len(sentences) or not any(asking) or has_anaphor(rest, language):
+        return question
+    return rest
 
 
 _SHORT_WORD = 3

@@ -26,7 +26,7 @@ from app.domain.languages import language_of_words
 from app.domain.retrieval.query import SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
-from app.domain.search_text import SearchText, search_text
+from app.domain.search_text import SearchText, search_text, without_context
 from app.domain.terms import words
 from app.services.cognates import FindCognates
 from app.services.lexical import LexicalEncoder
@@ -143,6 +143,10 @@ class AnalyseQuestion:
         readings = [
             await self._reading(search(one).text, language, books) for one in found.wordings
         ]
+        asking = question if selected else without_context(question, language)
+        if asking != question and terms(search(asking).text):
+            readings.append(await self._reading(search(asking).text, language, books))
+            found = replace(found, searched=search(asking).text)
         # The first wording is the question, the second one is the standalone question.
         about = 0 if selected or searched_for == question else 1
         return replace(

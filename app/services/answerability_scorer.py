@@ -25,8 +25,8 @@ from app.services.similarity import MODEL_LANGUAGE, SimilarityEncoder
 SCORED_HITS = 8
 """Number of hits scored, even if the answer is made from fewer."""
 
-_WORD = re.compile(r"[^\W_]*[^\W\d_][^\W_]*")
-"""A word with a letter."""
+_WORD = re.compile(r"(?<![\w'\u2019])[^\W_]*[^\W\d_][^\W_]*")
+"""A word with a letter, and not the end of a contraction: "I'm"."""
 _NOT_ANSWERING = frozenset({BlockKind.HEADING, BlockKind.EXERCISE})
 
 

@@ -104,6 +104,8 @@ HARMONY = passage("Harmony joins notes into chords, as Bach did in every piece."
     [
         ("How does harmony join notes into chords?", ""),
         ("How does Bach join notes into chords?", ""),
+        ("I'm new to this. How does harmony join notes into chords?", ""),
+        ("I write PHP for my school. How does harmony join notes into chords?", ""),
         ("How does Chopin join notes into chords?", "They do not mention \u201cChopin\u201d."),
     ],
 )

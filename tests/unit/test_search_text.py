@@ -9,7 +9,7 @@ import pytest
 from app.adapters.bm25 import Bm25Encoder
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.retrieval.query import SearchQuery
-from app.domain.search_text import search_text
+from app.domain.search_text import search_text, without_context
 from tests.retrieval_fakes import FakeEmbedder, FakeIndex, make_chunk, retrieving
 
 KEPT = [
@@ -78,6 +78,34 @@ KEPT = [
 def test_phrases_around_the_subject_are_left_out(language: str, question: str, kept: str) -> None:
     found = search_text(question, language).text
     assert " ".join(found.split()) == " ".join(kept.split())
+
+
+WITHOUT_CONTEXT = [
+    ("en", "I have an exam tomorrow. What is osmosis?", "What is osmosis?"),
+    ("en", "how does osmosis work. i missed the lecture", "how does osmosis work."),
+    ("en", "i missed the lecture, how does osmosis work", "how does osmosis work"),
+    ("de", "Ich habe morgen Prüfung. Was ist Osmose?", "Was ist Osmose?"),
+    ("fr", "J'ai un contrôle demain. Comment marche l'osmose ?", "Comment marche l'osmose ?"),
+]
+WITH_CONTEXT = [
+    ("en", "I like the Krebs cycle. What are its products?"),
+    ("en", "Tell me about the Krebs cycle. What are the products?"),
+    ("en", "Photosynthesis happens in chloroplasts. What are the products?"),
+    ("en", "Describe meiosis, which produces gametes."),
+    ("en", "I don't understand osmosis. Please help me."),
+    ("es", "La célula, es decir, la unidad de la vida, cómo se divide"),
+    ("nl", "Ik heb een examen. Wat is osmose?"),
+]
+
+
+@pytest.mark.parametrize(("language", "question", "rest"), WITHOUT_CONTEXT)
+def test_sentences_about_the_reader_are_context(language: str, question: str, rest: str) -> None:
+    assert without_context(question, language) == rest
+
+
+@pytest.mark.parametrize(("language", "question"), WITH_CONTEXT)
+def test_sentences_that_may_name_the_subject_are_no_context(language: str, question: str) -> None:
+    assert without_context(question, language) == question
 
 
 def of_answer(question: str, *texts: str) -> QuestionAnalysis:

@@ -51,7 +51,7 @@ class QuestionAnalysis:
     question: str
     features: QuestionFeatures
     searched: str = ""
-    """The text that is searched for instead of the question; see `search_text`."""
+    """What is asked, as it is searched for (`search_text`), without sentences about the reader."""
     words: frozenset[str] = frozenset()
     """The question's words as returned by `words`."""
     asked_in: str = ""
