@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.adapters.qdrant.backup_file import reading_backup, writing_backup
-from app.adapters.qdrant.disk_space import disk_fault
+from app.adapters.qdrant.disk import disk_fault
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles

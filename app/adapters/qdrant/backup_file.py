@@ -24,8 +24,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, Literal, cast
 
-from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
-from app.adapters.qdrant.payload import from_payload, to_payload
+from app.adapters.qdrant.payload import (
+    from_payload,
+    manifest_from_json,
+    manifest_to_json,
+    to_payload,
+)
 from app.domain.book_id import BookId
 from app.domain.errors import InputError, RagError, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
