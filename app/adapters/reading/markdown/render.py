@@ -84,7 +84,7 @@ def render(
     """
     md = parser(site, jsx)
     env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
-    starts = [0, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
+    starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     text = "\n" * front + _LINE_END.sub("\n", source[skip:])
     expanded = expand(text)
