@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, takewhile
 
 from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
@@ -277,12 +278,10 @@ class _Blocks:
 def _holders(tree: Tree) -> set[HtmlElement]:
     """Return the block-level elements and all elements that hold one."""
     holders: set[HtmlElement] = set()
-    blocks = set().union(*(tree.roles[role] for role in _BLOCK_ROLES))
-    for block in tree.elements:
-        element = block if block.tag in _BLOCK_TAGS or block in blocks else None
-        while element is not None and element not in holders:
-            holders.add(element)
-            element = element.getparent()
+    blocks = (tree.roles[role] for role in _BLOCK_ROLES)
+    for block in chain(tree.content.iter(*_BLOCK_TAGS), *blocks):
+        holders.add(block)
+        holders.update(takewhile(lambda one: one not in holders, block.iterancestors()))
     return holders
 
 
