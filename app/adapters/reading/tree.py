@@ -10,10 +10,12 @@ import lxml.html
 from lxml import etree
 from lxml.html import HtmlElement
 
+from app.adapters.reading.drafts import NO_SPAN
 from app.adapters.reading.formulas import mark_formulas
 from app.adapters.reading.hidden import hidden_elements
 from app.adapters.reading.shown_text import is_rendered
 from app.adapters.reading.themes import Roles, Theme, theme_of
+from app.domain.document import Span
 from app.domain.errors import FileRefused
 
 MAX_BYTES = 50_000_000
@@ -23,6 +25,8 @@ _REFERENCE = re.compile(rb"&#[\dxX][\da-fA-F]{0,9};?")
 _C1 = re.compile(rb"\xc2[\x80-\x84\x86-\x9f]")
 _C0 = bytes({*range(1, 0x20), 0x7F} - {*b"\t\n\f\r"})
 _FORMATTING = re.compile(r"</?(?:b|i|u|font|span)\b[^<>]*>")
+SPAN = "data-span"
+"""Attribute with the source span of an element that is rendered from Markdown: "start:end"."""
 GAP = "\x80"
 """Stands where the page shows something that is not in the text, such as a line's number."""
 _GENERATED_ID = re.compile(
@@ -134,3 +138,12 @@ def own_id(element: HtmlElement) -> str:
     """Return the id that an author gave to an element; "" if it has none."""
     ident = element.get("id") or ""
     return "" if _GENERATED_ID.match(ident) else ident
+
+
+def source_span(element: HtmlElement) -> Span:
+    """Return the span of the innermost element that has one; NO_SPAN if none has."""
+    for one in (element, *element.iterancestors()):
+        start, _, end = (one.get(SPAN) or "").partition(":")
+        if end:
+            return int(start), int(end)
+    return NO_SPAN
