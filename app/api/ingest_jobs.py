@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from app.api.problems import ErrorEvent
 from app.api.responses import Body
@@ -34,20 +34,18 @@ class IngestJob(Body):
     """An ingest: how far it is, then its report or its error."""
 
     book: str
-    state: Annotated[
-        Literal["running", "done", "failed"],
-        Field(description="failed: the index is unchanged."),
-    ] = "running"
+    state: Literal["running", "done", "failed"] = "running"
+    """failed: the index is unchanged."""
     started_at: datetime
     ended_at: datetime | None = None
-    phase: Annotated[str, Field(description="read, chunk, compare, embed, index, publish.")] = ""
+    phase: str = ""
+    """read, chunk, compare, embed, index, publish."""
     done: int = 0
-    total: Annotated[int, Field(description="0 if unknown.")] = 0
+    total: int = 0
+    """0 if unknown."""
     unit: str = ""
-    report: Annotated[
-        dict[str, JsonValue] | None,
-        Field(description="As `textbook-rag ingest --json` prints it."),
-    ] = None
+    report: dict[str, JsonValue] | None = None
+    """As `textbook-rag ingest --json` prints it."""
     error: ErrorEvent | None = None
 
     def fail(self, kind: type[RagError], message: str) -> None:
