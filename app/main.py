@@ -33,7 +33,7 @@ from app.api.protocols import mount
 from app.api.pseudonyms import Pseudonyms
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
-from app.bootstrap.key_store import site_keys
+from app.bootstrap.local_state import site_keys
 from app.bootstrap.logs import logging_to
 from app.settings import Settings, read_settings
 
