@@ -42,7 +42,7 @@ _NAMES = {
 """What becomes of directives; those of other names are admonitions."""
 _ROLES = {name: role for role, names in _NAMES.items() for name in names.split()} | {"": "frame"}
 _FRAMES = {
-    "admonition": ('<div class="admonition {classes}"{id}>{head}', "</div>"),
+    "admonition": ('<aside class="admonition {classes}"{id}>{head}', "</aside>"),
     "blockquote": ("<blockquote{id}>", "</blockquote>"),
     "details": ("<details{id}><summary>{title}</summary>", "</details>"),
     "figure": ('<figure{id}><img src="{argument}" alt="{alt}"><figcaption>',
@@ -115,7 +115,7 @@ def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) ->
         argument=escape(argument),
         alt=escape(options.get("alt", "")),
         title=title,
-        head=f'<p class="admonition-title">{shown}</p>' if shown else "",
+        head=f'<p class="admonition-title label">{shown}</p>' if shown else "",
     )
     return [_html(opening, token.map), *inside, _html(closing, None)]
 
