@@ -184,10 +184,13 @@ def front_matter_of(files: SourceFiles, name: str) -> Mapping[str, object]:
 
 
 def front_matter(text: str, file: str) -> tuple[Mapping[str, object], int]:
-    """Return the front matter, YAML or TOML, and the offset of the text behind it."""
+    """Return the front matter, YAML or TOML, and the offset of the text behind it.
+
+    A byte order mark is no text.
+    """
     found = _FRONT_MATTER.match(text)
     if found is None:
-        return {}, 0
+        return {}, int(text.startswith("\ufeff"))
     loaded = _load(found["body"], file, toml=found["mark"] == "+++")
     if not isinstance(loaded, dict):
         return {}, 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from posixpath import join, normpath
 
 from app.adapters.reading.documents import PageInfo
@@ -33,10 +34,12 @@ _UNREAD = {
     ".qmd": "Quarto", ".rst": "reStructuredText", ".rmd": "R Markdown", ".adoc": "AsciiDoc",
     ".asciidoc": "AsciiDoc", ".ptx": "PreTeXt",
 }  # fmt: skip
+"""Formats of text whose pages only their generator can make."""
 _UNREAD_SCRIPT = (
     "JavaScript is not read: give --base-url, the address of the pages of docs/, and "
     "sidebars.json, or the built site"
 )
+_NO_PAGE = "no text found: give the folder that holds the book's pages"
 _BUILDS = "build site book _build/html _site public dist docs/.vitepress/dist".split()
 """Where generators put the built site beside its sources."""
 
@@ -73,9 +76,7 @@ def open_sources(
     """
     site, config = recognised(files, site)
     facts = READERS[site](files, config)
-    built = [f"a built site lies in {one}/: ingest that folder for what readers see"
-             for one in _BUILDS if files.has(f"{one}/index.html")]  # fmt: skip
-    warnings = [SourceWarning(message, "", 0) for message in built[:1]]
+    warnings = [*_unread(files, len(facts.pages)), *_built_beside(files)]
     try:
         configured = f"{facts.base_url.rstrip('/')}/{version}"
         base = (encoded_url(base_url) or _checked_address(configured)).rstrip("/")
@@ -86,7 +87,7 @@ def open_sources(
         warnings.append(SourceWarning(_UNREAD_SCRIPT, config, 0))
     listed = _listed(files, facts)
     if not listed:
-        raise BookError(_nothing_found(files), str(files.root))
+        raise BookError(_NO_PAGE, str(files.root))
     names = {one.file for one in listed}
     return SourceSite(
         site,
@@ -113,11 +114,26 @@ def open_page(name: str, site: Site | None, base_url: str) -> SourceSite:
     return SourceSite(kind, "", base_url, "", [PageInfo(name, base_url)])
 
 
-def _nothing_found(files: SourceFiles) -> str:
-    formats = {kind for suffix, kind in _UNREAD.items() if files.any_with(suffix)}
-    if formats:
-        return f"{' and '.join(sorted(formats))} is not read: build the site and give its folder"
-    return "no text found: give the folder that holds the book's pages"
+def _unread(files: SourceFiles, pages: int) -> list[SourceWarning]:
+    """Name the files of formats that are not read. BookError if they outnumber the `pages`."""
+    unread = [name for name in files.names() if PurePosixPath(name.lower()).suffix in _UNREAD]
+    if not unread:
+        return []
+    formats = sorted({_UNREAD[PurePosixPath(name.lower()).suffix] for name in unread})
+    more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
+    message = (
+        f"{' and '.join(formats)} is not read ({shown_name(unread[0])}{more}): "
+        "build the site and give its folder"
+    )
+    if len(unread) > pages:
+        raise BookError(message, str(files.root))
+    return [SourceWarning(message, "", 0)]
+
+
+def _built_beside(files: SourceFiles) -> list[SourceWarning]:
+    built = [one for one in _BUILDS if files.has(f"{one}/index.html")]
+    message = "a built site lies in {}/: ingest that folder for what readers see"
+    return [SourceWarning(message.format(one), "", 0) for one in built[:1]]
 
 
 def _listed(files: SourceFiles, facts: Facts) -> list[Listed]:
