@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from app.adapters.reading.drafts import Draft, compose
 from app.adapters.reading.inline import MAX_TERM_WORDS
-from app.domain.answering.bibliography import names_work
 from app.domain.document import RUN_BOUNDARY, BlockKind
 
 _NUMBER = r"(?:\d[\d.]*[.:)]?\s+)?"
@@ -44,6 +43,9 @@ _TITLED_SOLUTION = re.compile(
 )  # fmt: skip
 _TITLED_EXERCISE = re.compile(
     r"^\W*(?:exercises?|problems?|challenge|task|checkpoint|quiz)\b(?:\W*$|\W*\d)", re.I
+)
+_NAMES_WORK = re.compile(
+    r"\b(?:1[5-9]|20)\d\d\b|https?://|\bdoi\b|\bisbn\b|\barxiv\b|\bpp?\.\s?\d|\bet al\b", re.I
 )
 _NUMBERED = re.compile(r"^(?:(?:exercise|problem|question)\s*)?\d[\d.]*[a-z]?[.:)]\s*\S", re.I)
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
@@ -184,7 +186,7 @@ def _as_exercises(draft: Draft) -> list[Draft]:
 def _names_works(run: Iterable[Draft]) -> bool:
     """Whether blocks are mostly works, not the prose of a chapter on references, say, in code."""
     prose = [one for one in run if one.kind in (BlockKind.PARAGRAPH, BlockKind.LIST)]
-    works = [one for one in prose if one.kind is BlockKind.LIST or names_work(one.text, 0)]
+    works = [one for one in prose if one.kind is BlockKind.LIST or _NAMES_WORK.search(one.text)]
     return 2 * len(works) >= len(prose)
 
 
