@@ -1,4 +1,4 @@
-"""The Cohere adapters on the real SDK, wired to the local double and a clock that costs no time."""
+"""The Cohere adapters, wired to the local double and a clock that costs no time."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-import cohere
 import httpx
 
-from app.adapters.providers.cohere_client import CohereClient, open_client
 from app.adapters.providers.cohere_embedder import ATTEMPT_SECONDS, QUESTION_SECONDS, CohereEmbedder
+from app.adapters.providers.http import Provider, connect
 from app.domain.cost import RateLimits
 from app.services.rate_limiter import RateLimiter
 from tests.cohere_double import CohereDouble
@@ -50,7 +49,7 @@ def paced(clock: VirtualClock, limits: RateLimits) -> RateLimiter:
 
 @dataclass
 class World:
-    client: CohereClient
+    provider: Provider
 
     def embedder(
         self,
@@ -64,7 +63,7 @@ class World:
         count_tokens: Callable[[str], int] = count_words,
     ) -> CohereEmbedder:
         return CohereEmbedder(
-            self.client.sdk,
+            self.provider,
             free_calls(limiter=limiter or unlimited()),
             count_tokens,
             model=model,
@@ -75,17 +74,19 @@ class World:
         )
 
 
+COHERE = ("Cohere", "CO_API_KEY", "RAG_COHERE_BASE_URL")
+
+
 @asynccontextmanager
 async def connected(
     double: CohereDouble, clock: VirtualClock | None = None, key: str | None = None
 ) -> AsyncIterator[World]:
-    if clock is None:
-        async with open_client(key or double.key, double.url) as client:
-            yield World(client)
-        return
-    double.clock = clock.now
-    transport = httpx.AsyncClient(transport=clock.transport())
-    async with cohere.AsyncClientV2(
-        api_key=double.key, base_url=double.url, httpx_client=transport
-    ) as client:
-        yield World(CohereClient(client, transport))
+    async with connect(*COHERE, double.url, key or double.key) as provider:
+        if clock is None:
+            yield World(provider)
+            return
+        double.clock = clock.now
+        async with httpx.AsyncClient(
+            transport=clock.transport(), base_url=double.url, headers=provider.client.headers
+        ) as client:
+            yield World(Provider(client, *COHERE))

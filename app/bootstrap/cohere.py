@@ -1,11 +1,11 @@
-"""Opens Cohere's client and builds the embedder, the generator and the reranker on it."""
+"""Opens a client of Cohere and builds the embedder, the generator and the reranker on it."""
 
 from __future__ import annotations
 
 from app.adapters.providers.cohere_chat import CohereGenerator
-from app.adapters.providers.cohere_client import CohereClient, open_client
 from app.adapters.providers.cohere_embedder import EMBED_LIMITS, CohereEmbedder, dimension_of
 from app.adapters.providers.cohere_reranker import CohereReranker
+from app.adapters.providers.http import Provider, connect
 from app.adapters.tokens import token_counter
 from app.bootstrap.providers import CohereParts, Providers
 from app.services.rate_limiter import RateLimiter
@@ -13,28 +13,29 @@ from app.services.rate_limiter import RateLimiter
 
 async def open_cohere(providers: Providers, key: str) -> CohereParts:
     settings = providers.settings
-    client = await providers.stack.enter_async_context(open_client(key, settings.cohere_base_url))
+    opening = connect("Cohere", "CO_API_KEY", "RAG_COHERE_BASE_URL", settings.cohere_base_url, key)
+    cohere = await providers.stack.enter_async_context(opening)
     embeds, reranks, writes = (
         one in {"auto", "cohere"}
         for one in (settings.embedder, settings.reranker, settings.generator)
     )
     chat = settings.cohere_chat_model
     return CohereParts(
-        embedder=_embedder(providers, client) if embeds else None,
-        language_model=CohereGenerator(client.http, *providers.chat("Cohere's chat", chat), chat)
+        embedder=_embedder(providers, cohere) if embeds else None,
+        language_model=CohereGenerator(cohere, *providers.chat("Cohere's chat", chat), chat)
         if writes
         else None,
-        reranker=_reranker(providers, client) if reranks else None,
+        reranker=_reranker(providers, cohere) if reranks else None,
     )
 
 
-def _reranker(providers: Providers, client: CohereClient) -> CohereReranker:
+def _reranker(providers: Providers, cohere: Provider) -> CohereReranker:
     model = providers.settings.cohere_rerank_model
     calls = providers.calls("reranker", "Cohere's rerank", model)
-    return CohereReranker(client.sdk, calls, token_counter(), model)
+    return CohereReranker(cohere, calls, token_counter(), model)
 
 
-def _embedder(providers: Providers, client: CohereClient) -> CohereEmbedder:
+def _embedder(providers: Providers, cohere: Provider) -> CohereEmbedder:
     settings = providers.settings
     models = [one.strip() for one in settings.cohere_embed_model.split(",")]
     limiter = RateLimiter(EMBED_LIMITS[settings.cohere_tier])
@@ -44,7 +45,7 @@ def _embedder(providers: Providers, client: CohereClient) -> CohereEmbedder:
         for one in (models[0], models[-1])
     )
     return CohereEmbedder(
-        client.sdk,
+        cohere,
         documents,
         token_counter(),
         model=models[0],
