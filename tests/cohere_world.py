@@ -1,16 +1,16 @@
-"""The Cohere adapters, wired to the local double and a clock that costs no time."""
+"""The Cohere adapters on the real SDK, wired to the local double and a clock that costs no time."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import httpx
 
+from app.adapters.providers.cohere_client import CohereClient, on_client, open_client
 from app.adapters.providers.cohere_embedder import ATTEMPT_SECONDS, QUESTION_SECONDS, CohereEmbedder
-from app.adapters.providers.http import Provider, connect
 from app.domain.cost import RateLimits
 from app.services.rate_limiter import RateLimiter
 from tests.cohere_double import CohereDouble
@@ -49,7 +49,7 @@ def paced(clock: VirtualClock, limits: RateLimits) -> RateLimiter:
 
 @dataclass
 class World:
-    provider: Provider
+    client: CohereClient
 
     def embedder(
         self,
@@ -63,7 +63,7 @@ class World:
         count_tokens: Callable[[str], int] = count_words,
     ) -> CohereEmbedder:
         return CohereEmbedder(
-            self.provider,
+            self.client,
             free_calls(limiter=limiter or unlimited()),
             count_tokens,
             model=model,
@@ -74,19 +74,16 @@ class World:
         )
 
 
-COHERE = ("Cohere", "CO_API_KEY", "RAG_COHERE_BASE_URL")
-
-
 @asynccontextmanager
 async def connected(
     double: CohereDouble, clock: VirtualClock | None = None, key: str | None = None
 ) -> AsyncIterator[World]:
-    async with connect(*COHERE, double.url, key or double.key) as provider:
+    async with open_client(key or double.key, double.url) as client:
         if clock is None:
-            yield World(provider)
+            yield World(client)
             return
         double.clock = clock.now
-        async with httpx.AsyncClient(
-            transport=clock.transport(), base_url=double.url, headers=provider.client.headers
-        ) as client:
-            yield World(Provider(client, *COHERE))
+        headers = client.provider.client.headers
+        async with httpx.AsyncClient(transport=clock.transport(), headers=headers) as http:
+            provider = replace(client.provider, client=http)
+            yield World(on_client(provider, double.key, double.url))

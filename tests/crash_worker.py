@@ -15,6 +15,8 @@ import traceback
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import cohere.client_v2  # noqa: F401 - else every child would import it
+
 from app.adapters.providers import cohere_embedder as embedder
 from app.bootstrap.application import application
 from app.bootstrap.books import chunk_book, read_source

@@ -7,9 +7,10 @@ import asyncio
 import httpx
 import pytest
 
-from app.adapters.providers.http import Provider, connect, retry_after
+from app.adapters.providers.cohere_client import COHERE, open_client
+from app.adapters.providers.http import Provider, retry_after
 from app.domain.errors import ConfigError, ProviderUnavailable
-from tests.cohere_world import COHERE, World
+from tests.cohere_world import World
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def test_retry_after_is_read_in_all_its_forms(
 @pytest.mark.parametrize("key", ["", "   ", "k\u00e9y", "ke\ny"])
 def test_a_key_that_is_none_is_refused_before_it_reaches_a_header(key: str) -> None:
     async def run() -> None:
-        async with connect(*COHERE, "http://127.0.0.1:9", key):
+        async with open_client(key, "http://127.0.0.1:9"):
             pass
 
     with pytest.raises(ConfigError, match="set CO_API_KEY"):
@@ -49,8 +50,8 @@ def test_an_address_where_nothing_answers_is_one_clear_error(
     url: str, error: type[Exception]
 ) -> None:
     async def run() -> None:
-        async with connect(*COHERE, url, "secret-key") as provider:
-            await World(provider).embedder().embed_query("question")
+        async with open_client("secret-key", url) as client:
+            await World(client).embedder().embed_query("question")
 
     with pytest.raises(error, match="RAG_COHERE_BASE_URL") as caught:
         asyncio.run(run())

@@ -1,4 +1,4 @@
-"""Cohere embeddings against the local double."""
+"""Cohere embeddings through the real SDK, against the local double."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ CONTEXT = (
 
 def generator(world: World, **options: object) -> CohereGenerator:
     return CohereGenerator(
-        world.provider,
+        world.client.provider,
         free_calls(),
         free_calls(),
         "command-a-03-2025",

@@ -1,4 +1,4 @@
-"""The whole path with a provider: HTTP double; ingest, search, rerank, cited answer."""
+"""The whole path with a provider: real SDK, HTTP double; ingest, search, rerank, cited answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cohere reranking, against the local double."""
+"""Cohere reranking through the real SDK, against the local double."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def world(double: CohereDouble) -> AsyncIterator[World]:
 
 
 def reranker(world: World, seconds: float = 3.0, model: str = "rerank-v3.5") -> CohereReranker:
-    return CohereReranker(world.provider, free_calls(), count_words, model, seconds)
+    return CohereReranker(world.client, free_calls(), count_words, model, seconds)
 
 
 async def test_the_best_come_first_with_scores_from_0_to_1(

@@ -75,7 +75,9 @@ def server_obeys(obeyed: Obeyed) -> Callable[[dict[str, Any]], list[str]]:
 async def cohere(obeyed: Obeyed) -> AsyncIterator[Generator]:
     with CohereDouble(answering=cohere_obeys(obeyed)) as double:
         async with connected(double) as world:
-            yield CohereGenerator(world.provider, free_calls(), free_calls(), "command-a-03-2025")
+            yield CohereGenerator(
+                world.client.provider, free_calls(), free_calls(), "command-a-03-2025"
+            )
 
 
 @asynccontextmanager

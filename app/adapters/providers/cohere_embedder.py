@@ -10,17 +10,21 @@ from array import array
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cachetools import LRUCache
 
-from app.adapters.providers.http import Provider, field_of, tokens_of
+from app.adapters.providers.cohere_client import NO_RETRIES, CohereClient
+from app.adapters.providers.http import tokens_of
 from app.domain.cost import EmbedderLimits, RateLimits, Units, pack
 from app.domain.errors import ConfigError, ProviderError
 from app.domain.retrieval.query import Vector
 from app.services.provider_calls import Call, ProviderCalls
 from app.services.provider_failures import require_vector
 from app.services.recording import looked_up
+
+if TYPE_CHECKING:
+    from cohere import EmbedByTypeResponse
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +87,7 @@ class CohereEmbedder:
 
     def __init__(
         self,
-        provider: Provider,
+        client: CohereClient,
         calls: ProviderCalls,
         count_tokens: Callable[[str], int],
         *,
@@ -124,10 +128,12 @@ class CohereEmbedder:
         self._count_tokens = count_tokens
         self._question_seconds = question_seconds
         self._attempt_seconds = attempt_seconds
-        self._provider = provider
-        self._options: dict[str, object] = {"embedding_types": ["float"], "truncate": "END"}
+        self._client = client
+        self._send = partial(
+            client.sdk.embed, embedding_types=["float"], truncate="END", request_options=NO_RETRIES
+        )
         if not fixed:
-            self._options["output_dimension"] = dimension
+            self._send = partial(self._send, output_dimension=dimension)
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         vectors: dict[int, Vector] = {}
@@ -200,16 +206,12 @@ class CohereEmbedder:
     async def _attempt(
         self, call: Call, texts: Sequence[str], input_type: InputType
     ) -> list[Vector]:
-        body = {
-            "model": self._models[input_type],
-            "texts": list(texts),
-            "input_type": input_type,
-            **self._options,
-        }
-        with self._provider.errors("embed"):
+        with self._client.errors("embed"):
             async with asyncio.timeout(self._attempt_seconds):
-                response = await self._provider.fetch("embed", "v2/embed", body)
-            billed = tokens_of(field_of(response, "meta", "billed_units", "input_tokens"))
+                response = await self._send(
+                    model=self._models[input_type], texts=list(texts), input_type=input_type
+                )
+            billed = _billed_tokens(response)
             if billed is not None:
                 call.bill(Units(input_tokens=billed))
                 self.billed_tokens += billed
@@ -219,13 +221,20 @@ class CohereEmbedder:
         return Units(input_tokens=math.ceil(sum(counts) * _MARGIN))
 
 
-def _vectors(response: object, expected: int) -> list[Vector]:
-    rows = field_of(response, "embeddings", "float")
-    if not isinstance(rows, list) or len(rows) != expected:
-        message = f"Cohere sent no vector, or not one for each of {expected} texts"
+def _vectors(response: EmbedByTypeResponse, expected: int) -> list[Vector]:
+    embeddings = getattr(response, "embeddings", None)
+    rows: list[list[float]] = getattr(embeddings, "float_", None) or []
+    if len(rows) != expected:
+        message = f"Cohere sent {len(rows)} vectors for {expected} texts"
         raise ProviderError(message)
     # A null becomes NaN; the caller checks the vectors and names the text.
     return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
+
+
+def _billed_tokens(response: EmbedByTypeResponse) -> int | None:
+    meta = getattr(response, "meta", None)
+    units = getattr(meta, "billed_units", None)
+    return tokens_of(getattr(units, "input_tokens", None))
 
 
 def _beginning(text: str) -> str:

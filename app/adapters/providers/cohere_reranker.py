@@ -6,12 +6,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import TYPE_CHECKING
 
-from app.adapters.providers.http import Provider, field_of, tokens_of
+from app.adapters.providers.cohere_client import NO_RETRIES, CohereClient
+from app.adapters.providers.http import tokens_of
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
 from app.domain.prompts import visible
 from app.services.provider_calls import ProviderCalls
+
+if TYPE_CHECKING:
+    from cohere import V2RerankResponse
 
 _TEXTS_PER_SEARCH = 100
 """Maximum documents billed as one search (https://cohere.com/pricing)."""
@@ -21,7 +26,7 @@ _TEXTS_PER_SEARCH = 100
 class CohereReranker:
     """Implements the `Reranker` port."""
 
-    provider: Provider
+    client: CohereClient
     calls: ProviderCalls
     count_tokens: Callable[[str], int]
     model: str
@@ -51,11 +56,16 @@ class CohereReranker:
             return []
 
         async def send() -> list[tuple[int, float]]:
-            response = await self.provider.fetch("rerank", "v2/rerank", body)
-            call.bill(_billed(response, estimate))
-            return _ranking(response, len(texts))
+            with self.client.errors("rerank"):
+                response = await self.client.sdk.rerank(
+                    model=self.model,
+                    query=visible(question),
+                    documents=list(texts),
+                    request_options=NO_RETRIES,
+                )
+                call.bill(_billed(response, estimate))
+                return _ranking(response, len(texts))
 
-        body = {"model": self.model, "query": visible(question), "documents": list(texts)}
         estimate = self._units(question, texts)
         async with self.calls.call(estimate, self.seconds) as call:
             return await call.run(send)
@@ -68,28 +78,21 @@ class CohereReranker:
         return Units(input_tokens=pairs + sum(map(self.count_tokens, texts)))
 
 
-def _billed(response: object, estimate: Units) -> Units:
+def _billed(response: V2RerankResponse, estimate: Units) -> Units:
     """Return the billed units; the estimate if the response does not name this kind of unit."""
-    units = field_of(response, "meta", "billed_units")
+    units = getattr(getattr(response, "meta", None), "billed_units", None)
     if estimate.searches:
-        searches = tokens_of(field_of(units, "search_units"))
+        searches = tokens_of(getattr(units, "search_units", None))
         return Units(searches=searches) if searches else estimate
-    tokens = tokens_of(field_of(units, "input_tokens"))
+    tokens = tokens_of(getattr(units, "input_tokens", None))
     return Units(input_tokens=tokens) if tokens else estimate
 
 
-def _ranking(response: object, count: int) -> list[tuple[int, float]]:
-    results = field_of(response, "results")
+def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:
     scores: dict[int, float] = {}
-    for result in results if isinstance(results, list) else ():
-        index, score = field_of(result, "index"), field_of(result, "relevance_score")
-        if (
-            not isinstance(index, int)
-            or index not in range(count)
-            or index in scores
-            or not isinstance(score, float | int)
-            or not 0 <= score <= 1
-        ):
+    for result in getattr(response, "results", None) or ():
+        index, score = result.index, result.relevance_score
+        if index not in range(count) or index in scores or not _is_relevance(score):
             message = "Cohere could not rerank: its ranking is invalid"
             raise ProviderError(message)
         scores[index] = score
@@ -97,3 +100,8 @@ def _ranking(response: object, count: int) -> list[tuple[int, float]]:
         message = "Cohere could not rerank: an empty ranking"
         raise ProviderError(message)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _is_relevance(score: object) -> bool:
+    """Whether it is a number from 0 to 1. The SDK does not check types: a missing score is None."""
+    return isinstance(score, float | int) and 0.0 <= score <= 1.0

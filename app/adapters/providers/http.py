@@ -79,19 +79,8 @@ class Provider:
         method = "GET" if body is None else "POST"
         async with self.client.stream(method, path, json=body) as response:
             if response.status_code >= 300:
-                raise await self._refusal(action, response)
+                raise await self._refused(action, response)
             yield response
-
-    async def fetch(
-        self, action: str, path: str, body: Mapping[str, object] | None = None
-    ) -> object:
-        """Return the JSON of a response. `action` completes "could not ..."."""
-        with self.errors(action):
-            async with self.response(action, path, body) as response:
-                data = await beginning(response.aiter_raw(), MAX_BYTES + 1)
-                if len(data) > MAX_BYTES:
-                    raise too_long(self.name)
-                return json.loads(data)
 
     @contextmanager
     def errors(self, action: str) -> Iterator[None]:
@@ -116,17 +105,24 @@ class Provider:
             return f"no connection (check the network and {self.url_setting})"
         return f"the connection broke ({type(error).__name__}; {self.url_setting})"
 
-    async def _refusal(self, action: str, response: httpx.Response) -> ProviderError:
-        """Return the error for a response without an answer, of whose body the beginning is read.
-
-        Its JSON field `message` or `detail`, else its text, is the provider's message.
-        """
+    async def _refused(self, action: str, response: httpx.Response) -> ProviderError:
+        """Return the error for a response without an answer, reading the beginning of its body."""
         text = (await beginning(response.aiter_raw())).decode("utf-8", errors="replace")
         try:
-            said = _message_of(json.loads(text))
+            body = json.loads(text)
         except (ValueError, RecursionError):
-            said = _message_of(text)
-        status, wait = response.status_code, retry_after(response.headers)
+            body = text
+        return self.refusal(action, response.status_code, response.headers, body)
+
+    def refusal(
+        self, action: str, status: int, headers: Mapping[str, str], body: object
+    ) -> ProviderError:
+        """Return the error for a response with this status.
+
+        The field `message` or `detail` of the body's JSON, else its text, is what the provider
+        said.
+        """
+        said, wait = _message_of(body), retry_after(headers)
         if status in {401, 403}:
             message = f"{self.name} refused the key: set {self.key_setting} to a valid one"
             return ProviderAuthError(message, status=status)
@@ -137,7 +133,8 @@ class Provider:
             message = f"{self.name} allows no more calls now"
             wait = _MONTHLY_WAIT if _PER_MONTH.search(said) else wait
             return ProviderRateLimited(message, wait, status=status, said=said)
-        if status in _TRANSIENT or status >= 500:
+        if status in _TRANSIENT or status >= 500 or status < 300:
+            # A status below 300 may come with a body that is not JSON: a proxy's page.
             message = f"{self.name} could not {action} (HTTP {status})"
             return ProviderUnavailable(message, wait, status=status)
         message = f"{self.name} refused to {action} (HTTP {status})"

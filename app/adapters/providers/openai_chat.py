@@ -7,12 +7,12 @@ writes are parsed as citations.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from app.adapters.providers.chat import (
     MAX_REWRITE_CHARACTERS,
@@ -21,8 +21,10 @@ from app.adapters.providers.chat import (
     end_of,
 )
 from app.adapters.providers.http import (
+    MAX_LINE_BYTES,
     Event,
     Provider,
+    beginning,
     connect,
     field_of,
     text_of,
@@ -78,7 +80,8 @@ async def listed_models(server: Provider) -> list[str]:
     """
     with server.errors(_LIST):
         async with asyncio.timeout(_CHECK_SECONDS):
-            sent: Any = await server.fetch(_LIST, "models")
+            async with server.response(_LIST, "models") as response:
+                sent = json.loads(await beginning(response.aiter_raw(), MAX_LINE_BYTES))
         return [one["id"] for one in sent["data"] if one.get("owned_by") != _OWN_NAME]
 
 

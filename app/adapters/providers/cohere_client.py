@@ -1,0 +1,99 @@
+"""Cohere's SDK on the client that all providers have, and its errors as ours."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx
+
+from app.adapters.providers.http import MAX_BYTES, Provider, beginning, connect, too_long
+from app.domain.errors import ProviderUnavailable
+
+if TYPE_CHECKING:
+    from cohere import AsyncClientV2
+    from cohere.core import RequestOptions
+
+COHERE = ("Cohere", "CO_API_KEY", "RAG_COHERE_BASE_URL")
+NO_RETRIES: RequestOptions = {"max_retries": 0}
+"""Options of every call: `Call.run` repeats it. The SDK's retries do not repeat a call after a
+dropped connection or without an answer in time, and let a reader wait for up to a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class CohereClient:
+    sdk: AsyncClientV2
+    """For embeddings and rankings."""
+    provider: Provider
+    """For chat: of a stream, the SDK leaves out events that it cannot read, and logs their text."""
+
+    @contextmanager
+    def errors(self, action: str) -> Iterator[None]:
+        """Translate errors of the SDK and the transport."""
+        from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
+
+        with self.provider.errors(action):
+            try:
+                yield
+            except ApiError as error:
+                of = error.status_code or 0, error.headers or {}, error.body
+                raise self.provider.refusal(action, *of) from error
+            except ParsingError as error:
+                message = f"Cohere could not {action}: its answer is invalid"
+                raise ProviderUnavailable(message) from error
+
+
+@asynccontextmanager
+async def open_client(api_key: str, base_url: str) -> AsyncIterator[CohereClient]:
+    """Open the client; its connections close with the context.
+
+    `base_url` has no path. It is always passed on: without it the SDK would use CO_API_URL.
+    ConfigError if the key is not printable ASCII.
+    """
+    async with connect(*COHERE, base_url, api_key) as provider:
+        # The import blocks for up to 0.7 s.
+        await asyncio.to_thread(importlib.import_module, "cohere")
+        yield on_client(provider, api_key, base_url)
+
+
+def on_client(provider: Provider, api_key: str, base_url: str) -> CohereClient:
+    from cohere import AsyncClientV2  # noqa: PLC0415
+
+    provider.client.event_hooks = {"response": [_bound]}
+    sdk = AsyncClientV2(
+        api_key.strip(), base_url=base_url.rstrip("/"), httpx_client=provider.client
+    )
+    return CohereClient(sdk, provider)
+
+
+async def _bound(response: httpx.Response) -> None:
+    """Limit the bytes that are read of a response, by the SDK too."""
+    response.headers.pop("Content-Encoding", None)
+    if isinstance(response.stream, httpx.AsyncByteStream):
+        response.stream = _Bounded(response.stream, failed=response.status_code >= 400)
+
+
+class _Bounded(httpx.AsyncByteStream):
+    """A body of at most MAX_BYTES, or the beginning of an error's."""
+
+    def __init__(self, body: httpx.AsyncByteStream, *, failed: bool) -> None:
+        self._body = body
+        self._failed = failed
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._failed:
+            yield await beginning(self._body)
+            return
+        read = 0
+        async for chunk in self._body:
+            read += len(chunk)
+            if read > MAX_BYTES:
+                raise too_long(COHERE[0])
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
