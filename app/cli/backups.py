@@ -13,8 +13,7 @@ from typer import Argument
 
 from app.bootstrap.backups import backing_up, restoring
 from app.cli.options import SomeBooks, Yes
-from app.cli.output import duration, remark_each
-from app.cli.printing import remark
+from app.cli.output import duration, remark, remark_each
 from app.cli.progress import phases
 from app.cli.running import command, group
 from app.domain.book_id import BookId

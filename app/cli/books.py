@@ -15,9 +15,8 @@ from app.bootstrap.book_pages import book_pages
 from app.bootstrap.local_state import verifying
 from app.bootstrap.storage import open_index
 from app.cli.options import IndexedBook, Json, SomeBooks, Yes
-from app.cli.output import print_json
-from app.cli.printing import remark, searched_place
-from app.cli.running import command, group
+from app.cli.output import print_json, remark
+from app.cli.running import command, group, searched_place
 from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, BookNotFound
 from app.domain.indexed_book import BookManifest
