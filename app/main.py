@@ -98,7 +98,12 @@ async def _lifespan(
     with logging_to(sys.stderr, settings, server=True):
         async with open_application(settings) as rag:
             app.state.application = rag
-            _set_state(app, settings)
+            app.state.rate_limit = RateLimit(settings.questions_per_minute)
+            app.state.ingest_jobs = IngestJobs()
+            app.state.pseudonyms = Pseudonyms()
+            app.state.capacity = Capacity(
+                FairQueue(settings.answers_at_once), FairQueue(limits.SEARCHES_AT_ONCE)
+            )
             _log.info("serve.started", extra={"pid": os.getpid()})
             try:
                 yield
@@ -108,15 +113,6 @@ async def _lifespan(
                     await asyncio.wait(running, timeout=EXIT_SECONDS)
                 await app.state.ingest_jobs.close()
                 _log.info("serve.stopped")
-
-
-def _set_state(app: FastAPI, settings: Settings) -> None:
-    app.state.rate_limit = RateLimit(settings.questions_per_minute)
-    app.state.ingest_jobs = IngestJobs()
-    app.state.pseudonyms = Pseudonyms()
-    app.state.capacity = Capacity(
-        FairQueue(settings.answers_at_once), FairQueue(limits.SEARCHES_AT_ONCE)
-    )
 
 
 _UNRETURNED = (Problem, StartEvent, SourcesEvent, DeltaEvent, ErrorEvent)

@@ -26,7 +26,6 @@ from app.domain.document import Site
 from app.domain.errors import InputError
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
-from app.settings import Settings
 
 _PROGRESS_SECONDS = 0.1
 """Time between two looks at an ingest for its followers."""
@@ -95,7 +94,12 @@ async def ingest(
     leads outside, too many files or too many bytes. If the server does not know the book yet, it
     imports `textbook-rag-ledger.jsonl` from the top of the archive as the book's ledger.
     """
-    _require_one_worker(rag.settings)
+    if rag.settings.workers > 1:
+        message = (
+            "this server has several workers, which do not know of each other's ingests: run "
+            "`textbook-rag ingest` with the server's RAG_HOME"
+        )
+        raise InputError(message)
     jobs.require_free()
     options = [f"--base-url={checked_base_url(base_url)}"]
     options += [f"--site={site}"] if site else []
@@ -161,15 +165,6 @@ async def ledger(book: OwnBook, rag: Rag) -> Response:
         raise Refused(404, "book_not_found", detail)
     text = "".join(f"{line}\n" for line in to_lines(found))
     return PlainTextResponse(text, media_type="application/jsonl")
-
-
-def _require_one_worker(settings: Settings) -> None:
-    if settings.workers > 1:
-        message = (
-            "this server has several workers, which do not know of each other's ingests: run "
-            "`textbook-rag ingest` with the server's RAG_HOME"
-        )
-        raise InputError(message)
 
 
 def _scratch(uploads: Path) -> Path:

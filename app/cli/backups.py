@@ -18,7 +18,6 @@ from app.cli.progress import phases
 from app.cli.running import command, group
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.services.backup import BackedUp, Restored
 from app.settings import Settings
 
 commands = group()
@@ -36,19 +35,15 @@ async def backup(
     started = time.perf_counter()
     async with backing_up(settings, file) as use_case:
         done = await use_case.run(phases())
-    _print_backed_up(file, done, time.perf_counter() - started)
-    remark_each("damaged", done.faults)
-    return 1 if done.faults else 0
-
-
-def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
-    chunks, size = sum(one.chunks for one in done.books), path.stat().st_size
+    chunks, size = sum(one.chunks for one in done.books), file.stat().st_size
     print(
-        f"{path}: {len(done.books):,} books, {chunks:,} chunks, {size / 1e6:,.1f} MB, "
-        f"{duration(seconds)}"
+        f"{file}: {len(done.books):,} books, {chunks:,} chunks, {size / 1e6:,.1f} MB, "
+        f"{duration(time.perf_counter() - started)}"
     )
     if done.state:
         print(f"  with {', '.join(done.state)}")
+    remark_each("damaged", done.faults)
+    return 1 if done.faults else 0
 
 
 @command(commands)
@@ -70,7 +65,12 @@ async def restore(
             return 1
         state = () if books else use_case.backup.state
         done = await use_case.run(chosen, state, phases())
-    _print_restored(done, settings)
+    for one in done.books:
+        print(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
+    for name in done.state:
+        print(f"{settings.home / name}: restored")
+    for name in done.kept:
+        remark(f"{settings.home / name}: kept; to restore the backup's copy, delete it first")
     return 0
 
 
@@ -81,12 +81,3 @@ def _may_replace(books: Sequence[BookId]) -> bool:
         message = f"already in the index: {names}; add --yes to replace them from the backup"
         raise InputError(message)
     return typer.confirm(f"Replace {names} and their paragraph ids from the backup?", err=True)
-
-
-def _print_restored(done: Restored, settings: Settings) -> None:
-    for one in done.books:
-        print(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
-    for name in done.state:
-        print(f"{settings.home / name}: restored")
-    for name in done.kept:
-        remark(f"{settings.home / name}: kept; to restore the backup's copy, delete it first")
