@@ -209,18 +209,6 @@ def test_a_key_asks_its_own_books_only(run: Run, two_books: Path) -> None:
         assert_problem(unasked, 401, "key_required")
 
 
-def test_a_question_costs_what_it_costs_elsewhere(owl_home: Path) -> None:
-    with serving(offline_settings(owl_home, questions_per_minute=1)) as address:
-
-        async def work(client: Client) -> list[CallToolResult]:
-            asked = {"question": QUESTION}
-            return [await client.call_tool("ask_book", asked) for _ in range(2)]
-
-        first, second = with_client(address + PATH, work)
-        assert not first.is_error
-        assert "(too_many_requests)" in text_of(second)
-
-
 ORIGINS = {
     "http://evil.example": 403,
     "http://127.0.0.1.evil.example": 403,
