@@ -83,9 +83,10 @@ def create_app(
     app.state.metrics = metrics.Metrics()
     security.install(app, settings, app.state.keys, app.state.metrics)
     app.include_router(routes.router)
+    app.include_router(routes.open_router)
     mount.protocols(app)
-    for router in (metrics.router, feedback.router, admin_pages.router, admin_routes.router):
-        app.include_router(router)
+    for one in (metrics, feedback, admin_pages, admin_routes):
+        app.include_router(one.router)
     app.router.routes.extend([*widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
     _extend_description(app)
     return app
