@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from typer import Argument
 
-from app.bootstrap.storage import backing_up, restoring
+from app.bootstrap.backups import backing_up, restoring
 from app.cli.options import SomeBooks, Yes
 from app.cli.output import duration, remark, remark_each
 from app.cli.progress import phases
@@ -33,17 +33,15 @@ async def backup(
         message = f"{file}: exists already; choose another name, or delete it first"
         raise InputError(message)
     started = time.perf_counter()
-    async with backing_up(settings, file) as use_case:
-        done = await use_case.run(phases())
-    chunks, size = sum(one.chunks for one in done.books), file.stat().st_size
-    print(
-        f"{file}: {len(done.books):,} books, {chunks:,} chunks, {size / 1e6:,.1f} MB, "
-        f"{duration(time.perf_counter() - started)}"
-    )
-    if done.state:
-        print(f"  with {', '.join(done.state)}")
-    remark_each("damaged", done.faults)
-    return 1 if done.faults else 0
+    async with backing_up(settings, file) as (backup, stores):
+        faults = await stores.back_up(backup, phases())
+    chunks, size = sum(one.chunks for one in backup.books), file.stat().st_size
+    took = duration(time.perf_counter() - started)
+    print(f"{file}: {len(backup.books):,} books, {chunks:,} chunks, {size / 1e6:,.1f} MB, {took}")
+    if backup.state:
+        print(f"  with {', '.join(backup.state)}")
+    remark_each("damaged", faults)
+    return 1 if faults else 0
 
 
 @command(commands)
@@ -57,20 +55,22 @@ async def restore(
 
     Without a terminal it needs --yes to replace one. Exit code 1 if you decline.
     """
-    async with restoring(settings, file) as use_case:
-        chosen = list(dict.fromkeys(books or use_case.backup.books))
-        replaced = await use_case.replaced(chosen)
+    async with restoring(settings, file) as (backup, stores):
+        chosen = list(dict.fromkeys(books or backup.books))
+        replaced = await stores.replaced(backup, chosen)
         if replaced and not yes and not _may_replace(replaced):
             remark("nothing restored")
             return 1
-        state = () if books else use_case.backup.state
-        done = await use_case.run(chosen, state, phases())
-    for one in done.books:
-        print(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
-    for name in done.state:
-        print(f"{settings.home / name}: restored")
-    for name in done.kept:
-        remark(f"{settings.home / name}: kept; to restore the backup's copy, delete it first")
+        for one in await stores.restore(backup, chosen, phases()):
+            print(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
+        if not books:
+            restored = stores.restore_state(backup)
+            for name in backup.state:
+                path = settings.home / name
+                if name in restored:
+                    print(f"{path}: restored")
+                else:
+                    remark(f"{path}: kept; to restore the backup's copy, delete it first")
     return 0
 
 
