@@ -11,7 +11,6 @@ from itertools import groupby
 
 from app.adapters.reading.drafts import Draft, compose
 from app.adapters.reading.inline import MAX_TERM_WORDS
-from app.domain.answering.bibliography import names_work
 from app.domain.document import RUN_BOUNDARY, BlockKind
 
 _NUMBER = r"(?:\d[\d.]*[.:)]?\s+)?"
@@ -46,6 +45,9 @@ _TITLED_SOLUTION = re.compile(
 )  # fmt: skip
 _TITLED_EXERCISE = re.compile(
     r"^\W*(?:exercises?|problems?|challenge|task|checkpoint|quiz)\b(?:\W*$|\W*\d)", re.I
+)
+_NAMES_WORK = re.compile(
+    r"\b(?:1[5-9]|20)\d\d\b|https?://|\bdoi\b|\bisbn\b|\barxiv\b|\bpp?\.\s?\d|\bet al\b", re.I
 )
 _NUMBERED = re.compile(r"^(?:(?:exercise|problem|question)\s*)?\d[\d.]*[a-z]?[.:)]\s*\S", re.I)
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
@@ -178,7 +180,7 @@ def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
         return entries if all(terms) else [draft]
     is_of_kind = {
         BlockKind.EXERCISE: is_list or _NUMBERED.match(draft.text),
-        BlockKind.REFERENCE: is_list or names_work(draft.text, 0),
+        BlockKind.REFERENCE: is_list or bool(_NAMES_WORK.search(draft.text)),
     }.get(kind)
     return [replace(one, kind=kind) for one in items] if is_of_kind else [draft]
 

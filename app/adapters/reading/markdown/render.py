@@ -84,7 +84,7 @@ def render(
     """
     md = parser(site, jsx)
     env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
-    starts = [0, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
+    starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     text = "\n" * front + _LINE_END.sub("\n", source[skip:])
     expanded = expand(text)
@@ -179,7 +179,8 @@ def _fence(tokens: Sequence[Token], index: int, _options: object, env: EnvType) 
     title = _TITLE.search(info)
     shown = f"<p{attributes}>{escape(title[1] or title[2])}:</p>\n" if title else ""
     kind = f' class="language-{escape(language)}"' if language else ""
-    return f"{shown}<pre{attributes}{kind}><code>{escape(code)}</code></pre>\n"
+    listing = f'<pre{attributes} tabindex="0"><code{kind}>{escape(code)}</code></pre>'
+    return f'{shown}<figure class="code">{listing}</figure>\n'
 
 
 def _formula(display: bool) -> Callable[..., str]:
