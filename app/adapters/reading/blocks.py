@@ -188,10 +188,15 @@ class _Blocks:
         """Return the blocks of each tab, with its label before them."""
         before = element.getprevious()
         lists = [before] if before is not None and self._tree.has("tab_list", before) else []
-        inside = [one for part in (*lists, element) for one in part.iter()]
-        own = [one for one in inside if self._around(one, ["tab_set"]) in (element, None)]
-        labels = [one for one in own if self._tree.has("tab_label", one)]
-        panels = [one for one in own if self._tree.has("tab_panel", one)]
+        labels, panels = (
+            [
+                one
+                for part in (*lists, element)
+                for one in part.iter()
+                if self._tree.has(role, one) and self._around(one, ["tab_set"]) in (element, None)
+            ]
+            for role in ("tab_label", "tab_panel")
+        )
         names = [self._label(one) for one in labels]
         names = names or [one.get("label") or one.get("title") or "" for one in panels]
         found = []
