@@ -126,9 +126,7 @@ class PageReader:
         return None
 
     def warn_of_injections(self, text: str, file: str) -> None:
-        for line, meaning in prompt_injections(text):
-            message = f"the text {meaning}: it may be meant for a language model"
-            self._warnings.append(SourceWarning(message, file, line))
+        self._warnings += prompt_injections(text, file)
 
     def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
         self._unknown += len(unknown)
