@@ -15,7 +15,7 @@ from operator import mul
 from typing import NamedTuple
 
 from app.domain.answering.asides import ASKS_OBJECTIVES, only_leads_on, states_objectives
-from app.domain.answering.definitions import DEFINING_VERB, defines, subject_match
+from app.domain.answering.definitions import defines, subject_match
 from app.domain.answering.question_analysis import QuestionFeatures
 from app.domain.answering.units import (
     SplitSentences,
@@ -217,5 +217,5 @@ class Relevance:
             return _ENTRY
         if not asked <= terms(unit.text):
             return 0.0
-        defining = subject_match(asked, unit.text, DEFINING_VERB, terms)
+        defining = subject_match(asked, unit.text, terms)
         return max(defining, MARKED) if marked else _SENTENCE * defining
