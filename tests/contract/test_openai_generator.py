@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import httpx
 import pytest
 
+from app.adapters.providers.http import Provider
 from app.adapters.providers.openai_chat import CHARACTERS_PER_TOKEN, OpenAIGenerator, open_server
 from app.domain.errors import (
     ConfigError,
@@ -37,7 +37,7 @@ from tests.openai_double import DONE, OpenAIDouble, completion, event
 from tests.provider_fakes import free_calls
 
 
-def model_at(client: httpx.AsyncClient, seconds: float = 10.0) -> OpenAIGenerator:
+def model_at(client: Provider, seconds: float = 10.0) -> OpenAIGenerator:
     """A model that waits `seconds` for each part of an answer."""
     return OpenAIGenerator(client, free_calls(), free_calls(), "llama", seconds, seconds)
 
@@ -80,7 +80,7 @@ def test_sources_are_numbered_data_ahead_of_the_conversation() -> None:
     (request,), (headers,) = double.requests, double.headers
     assert request["path"] == "/v1/chat/completions"
     assert request["model"] == "llama"
-    assert headers["Authorization"] == "Bearer secret"
+    assert headers["authorization"] == "Bearer secret"
     roles = [message["role"] for message in request["messages"]]
     assert roles == ["system", "user", "user", "assistant", "user"]
     assert request["messages"][0]["content"] == ANSWER_FROM_NUMBERED_SOURCES

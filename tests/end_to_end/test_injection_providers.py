@@ -76,7 +76,7 @@ async def cohere(obeyed: Obeyed) -> AsyncIterator[Generator]:
     with CohereDouble(answering=cohere_obeys(obeyed)) as double:
         async with connected(double) as world:
             yield CohereGenerator(
-                world.client.http, free_calls(), free_calls(), "command-a-03-2025"
+                world.client.provider, free_calls(), free_calls(), "command-a-03-2025"
             )
 
 

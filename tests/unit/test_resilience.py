@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 import app.domain.errors as errors
+from app.adapters.providers.http import Provider
 from app.adapters.providers.openai_chat import OpenAIGenerator
 from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
@@ -219,7 +220,8 @@ class Script(httpx.AsyncByteStream):
         serve = httpx.MockTransport(lambda _: httpx.Response(200, stream=self))
         client = httpx.AsyncClient(transport=serve, base_url="http://model.example")
         calls = free_calls(breaker)
-        model = OpenAIGenerator(client, calls, calls, "llama", seconds, chunk_seconds=LONG)
+        server = Provider(client, "a model", "", "")
+        model = OpenAIGenerator(server, calls, calls, "llama", seconds, chunk_seconds=LONG)
         return model.generate(generation_request("Why?"))
 
 
