@@ -25,6 +25,7 @@ from pydantic.json_schema import models_json_schema
 from app.api import admin_pages, admin_routes, feedback, limits, metrics, problems, routes, security
 from app.api.book_pages import BOOK_PAGE_ROUTES
 from app.api.events import DeltaEvent, SourcesEvent, StartEvent
+from app.api.ingest_jobs import IngestJobs
 from app.api.limits import Capacity, FairQueue, RateLimit
 from app.api.pages import HOME_ROUTES
 from app.api.problems import ErrorEvent, Problem
@@ -32,9 +33,8 @@ from app.api.protocols import mount
 from app.api.pseudonyms import Pseudonyms
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
-from app.bootstrap.key_store import site_keys
+from app.bootstrap.local_state import site_keys
 from app.bootstrap.logs import logging_to
-from app.services.ingest_jobs import IngestJobs
 from app.settings import Settings, read_settings
 
 _log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from app.bootstrap.question_logging import question_store
+from app.bootstrap.local_state import question_store
 from app.domain.logged_answer import LoggedAnswer
 from app.services.question_log import Selected
 from app.settings import Settings

@@ -7,62 +7,33 @@ import shutil
 import tempfile
 import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
-from datetime import datetime
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
-from pydantic import BeforeValidator, Field, JsonValue
 
 from app.api.book_list import BookBody
 from app.api.events import MEDIA_TYPE, EventStreamResponse, frame
+from app.api.ingest_jobs import IngestJob, IngestJobs
 from app.api.keys import BEARER, AdminKey, allowed
-from app.api.problems import ErrorEvent, Refused, retry_after
+from app.api.problems import Refused
 from app.api.requests import BookName
-from app.api.responses import Body
 from app.api.routes import Rag, problems
-from app.bootstrap.ingest_process import Order, ingest_in_process
 from app.domain.book_id import BookId
 from app.domain.document import Site
-from app.domain.errors import InputError, RagError
+from app.domain.errors import InputError
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
-from app.services.ingest_jobs import IngestJobs, JobState
 from app.settings import Settings
 
+_PROGRESS_SECONDS = 0.1
+"""Time between two looks at an ingest for its followers."""
 _STALE_SECONDS = 86_400
 """Age at which an upload is deleted: no ingest can still be reading it."""
 
 router = APIRouter(prefix="/v1/admin/books/{book}", tags=["admin"], dependencies=[Depends(BEARER)])
-
-
-def _owner_error(error: RagError | None) -> ErrorEvent | None:
-    """The error with its detailed message, for the owner; readers get a general message."""
-    if error is None:
-        return None
-    return ErrorEvent(code=error.code, message=str(error), retry_after=retry_after(error))
-
-
-class JobBody(Body):
-    book: str
-    state: Annotated[
-        Literal["running", "done", "failed"],
-        Field(description="failed: the index is unchanged."),
-    ]
-    started_at: datetime
-    ended_at: datetime | None
-    phase: Annotated[str, Field(description="read, chunk, compare, embed, index, publish.")]
-    done: int
-    total: Annotated[int, Field(description="0 if unknown.")]
-    unit: str
-    report: Annotated[
-        dict[str, JsonValue] | None,
-        Field(description="As `textbook-rag ingest --json` prints it."),
-    ]
-    error: Annotated[ErrorEvent | None, BeforeValidator(_owner_error)]
 
 
 async def _jobs(request: Request) -> IngestJobs:
@@ -94,7 +65,7 @@ _STREAMS = {
     "/ingest",
     status_code=202,
     summary="Bring a book up to date",
-    response_model=JobBody,
+    response_model=IngestJob,
     responses={202: _STREAMS, 200: _STREAMS, **problems(401, 403, 404, 409, 422, 503)},
     openapi_extra={
         "requestBody": {
@@ -126,33 +97,32 @@ async def ingest(
     """
     _require_one_worker(rag.settings)
     jobs.require_free()
-    base_url = checked_base_url(base_url)
-    settings = rag.settings
-    scratch = await asyncio.to_thread(_scratch, settings.home / "uploads")
-    remove = partial(shutil.rmtree, scratch, ignore_errors=True)
+    options = [f"--base-url={checked_base_url(base_url)}"]
+    options += [f"--site={site}"] if site else []
+    options += ["--force"] if force else []
+    scratch = await asyncio.to_thread(_scratch, rag.settings.home / "uploads")
     try:
-        archive = await _store_body(request, scratch / ".archive")
-        order = Order(book, archive, site, base_url, force)
-        state = jobs.start(book, partial(ingest_in_process, settings, order), remove)
+        archive = await _store_body(request, scratch / "upload.zip")
+        job = jobs.start(book, archive, options, rag.settings)
     except BaseException:
-        remove()
+        shutil.rmtree(scratch, ignore_errors=True)
         raise
-    return _reply(request, jobs, state, 202)
+    return _reply(request, job, 202)
 
 
 @router.get(
     "/ingest",
     summary="The state of a book's last ingest",
-    response_model=JobBody,
+    response_model=IngestJob,
     responses={200: _STREAMS, **problems(401, 403, 404, 422, 503)},
 )
 async def state(book: OwnBook, request: Request, jobs: Jobs) -> Response:
     """Only ingests since the start of the server are known."""
-    found = jobs.state(book)
+    found = jobs.last(book)
     if found is None:
         detail = f"no ingest of book {book!r} was asked of this server"
         raise Refused(404, "ingest_not_found", detail)
-    return _reply(request, jobs, found, 200)
+    return _reply(request, found, 200)
 
 
 @router.post(
@@ -223,15 +193,18 @@ async def _store_body(request: Request, path: Path) -> Path:
     return path
 
 
-def _reply(request: Request, jobs: IngestJobs, found: JobState, status: int) -> Response:
+def _reply(request: Request, job: IngestJob, status: int) -> Response:
     if MEDIA_TYPE not in request.headers.get("accept", ""):
-        body = JobBody.model_validate(found).model_dump_json()
-        return Response(body, status, media_type="application/json")
-    return EventStreamResponse(_events(jobs, found.book))
+        return Response(job.model_dump_json(), status, media_type="application/json")
+    return EventStreamResponse(_events(job))
 
 
-async def _events(jobs: IngestJobs, book: BookId) -> AsyncGenerator[bytes, None]:
-    async with aclosing(jobs.follow(book)) as states:
-        async for one in states:
-            name = "progress" if one.state == "running" else one.state
-            yield frame(name, JobBody.model_validate(one))
+async def _events(job: IngestJob) -> AsyncGenerator[bytes, None]:
+    """Yield the state at each change; the last one when the job has ended."""
+    sent = b""
+    while job.state == "running":
+        if (now := frame("progress", job)) != sent:
+            sent = now
+            yield now
+        await asyncio.sleep(_PROGRESS_SECONDS)
+    yield frame(job.state, job)

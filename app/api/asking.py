@@ -23,7 +23,7 @@ from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
 from app.domain.answer import Answer, AnswerEvent
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.part_requests import Here, Intent, IntentKind
+from app.domain.answering.intents import Here, Intent, IntentKind
 from app.domain.answering.request import AskRequest, Selection
 from app.domain.book_id import BookId
 from app.domain.errors import ShuttingDown

@@ -12,15 +12,16 @@ from app.bootstrap.application import Application
 from app.domain.book_id import BookId
 from app.domain.indexed_book import BookManifest
 
-QUARANTINED = "Ids of books whose index is damaged: they are left out until they are repaired."
-
 
 class EditionBody(Body):
     """A version and locale of a book."""
 
-    version: Annotated[str, Field(description='As the site names it; "" if there is only one.')]
-    locale: Annotated[str, Field(description='As the site names it; "" if there is only one.')]
-    base_url: Annotated[str, Field(description="URL below which the edition's pages are.")]
+    version: str
+    """As the site names it; "" if there is only one."""
+    locale: str
+    """As the site names it; "" if there is only one."""
+    base_url: str
+    """URL below which the edition's pages are."""
     files: int
     chunks: int
 
@@ -31,13 +32,8 @@ class BookBody(Body):
 
     id: Annotated[str, Field(validation_alias="book")]
     title: str
-    version: Annotated[
-        str,
-        Field(
-            validation_alias="book_version",
-            description="Hash of the content of the book's files.",
-        ),
-    ]
+    version: Annotated[str, Field(validation_alias="book_version")]
+    """Hash of the content of the book's files."""
     language: str
     site: str
     base_url: str
@@ -45,20 +41,15 @@ class BookBody(Body):
     chunks: int
     tokens: int
     strategy: str
-    model: Annotated[str, Field(description="The embedding model of the book's index.")]
+    model: str
+    """The embedding model of the book's index."""
     dimension: int
-    created_at: Annotated[str, Field(description="Time of the ingest: ISO 8601, UTC.")]
-    state: Annotated[
-        Literal["ready", "previous"],
-        Field(description="previous: the index is damaged; the previous one answers."),
-    ] = "ready"
-    editions: Annotated[
-        list[EditionBody],
-        Field(
-            default_factory=list,
-            description="If the book has several versions or locales; the default one first.",
-        ),
-    ]
+    created_at: str
+    """Time of the ingest: ISO 8601, UTC."""
+    state: Literal["ready", "previous"] = "ready"
+    """previous: the index is damaged; the previous one answers."""
+    editions: Annotated[list[EditionBody], Field(default_factory=list)]
+    """If the book has several versions or locales; the default one first."""
 
     @classmethod
     def of(
@@ -72,11 +63,10 @@ class BookBody(Body):
 
 class BooksBody(Body):
     books: list[BookBody]
-    quarantined: Annotated[list[str], Field(description=QUARANTINED)]
-    feedback: Annotated[
-        bool,
-        Field(description="Whether `POST /v1/feedback` is accepted: answers have an `answer_id`."),
-    ] = False
+    quarantined: list[str]
+    """Ids of books whose index is damaged: they are left out until they are repaired."""
+    feedback: bool = False
+    """Whether `POST /v1/feedback` is accepted: answers have an `answer_id`."""
 
     @classmethod
     async def of(cls, rag: Application, asked: Collection[BookId] = ()) -> BooksBody:

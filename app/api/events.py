@@ -14,15 +14,23 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from starlette.types import Send
 
 from app.api.problems import ErrorEvent
-from app.api.responses import Body, CitationBody, SourceBody, answer_body
-from app.domain.answer import AnswerEvent, AnswerMode, CitationFound, Confidence, Started, TextDelta
+from app.api.responses import Body, CitationBody, answer_body
+from app.domain.answer import (
+    AnswerEvent,
+    AnswerMode,
+    CitationFound,
+    Confidence,
+    Source,
+    Started,
+    TextDelta,
+)
 
 MEDIA_TYPE = "text/event-stream"
 
@@ -58,17 +66,15 @@ async def _ping(send: Send) -> None:
 class StartEvent(Body):
     """The answer starts; a client discards what it received before."""
 
-    mode: Annotated[AnswerMode, Field(description="As planned; `end` has the final mode.")]
-    confidence: Annotated[
-        Confidence, Field(description="From the score alone; `end` has the final value.")
-    ]
+    mode: AnswerMode
+    """As planned; `end` has the final mode."""
+    confidence: Confidence
+    """From the score alone; `end` has the final value."""
 
 
 class SourcesEvent(Body):
-    sources: Annotated[
-        list[SourceBody],
-        Field(description="The paragraphs used, best first; in a refusal, the nearest sections."),
-    ]
+    sources: list[Source]
+    """The paragraphs used, best first; in a refusal, the nearest sections."""
 
 
 class DeltaEvent(Body):

@@ -21,27 +21,17 @@ class CitationFeedback(RequestBody):
     """What a reader did with a citation, passage or source of the answer."""
 
     paragraph_id: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    event: Annotated[
-        MarkKind,
-        Field(description="clicked: the reader opened it; unhelpful: it does not help or fit."),
-    ]
+    event: MarkKind
+    """clicked: the reader opened it; unhelpful: it does not help or fit."""
 
 
 class FeedbackRequest(RequestBody):
-    answer_id: Annotated[
-        str,
-        StringConstraints(min_length=1, max_length=64),
-        Field(description="From the answer.", examples=["1f0c9d3e5b7a2c44"]),
-    ]
-    rating: Annotated[
-        Rating | None,
-        Field(description="none withdraws an earlier rating. The last rating counts."),
-    ] = None
-    reason: Annotated[
-        str | None,
-        StringConstraints(max_length=MAX_REASON_CHARS),
-        Field(description="The reader's words; e-mail addresses and phone numbers are masked."),
-    ] = None
+    answer_id: Annotated[str, Field(min_length=1, max_length=64, examples=["1f0c9d3e5b7a2c44"])]
+    """From the answer."""
+    rating: Rating | None = None
+    """none withdraws an earlier rating. The last rating counts."""
+    reason: Annotated[str | None, StringConstraints(max_length=MAX_REASON_CHARS)] = None
+    """The reader's words; e-mail addresses and phone numbers are masked."""
     citation: CitationFeedback | None = None
 
     model_config = ConfigDict(

@@ -13,7 +13,7 @@ from fastapi.security import HTTPBearer
 from app.api.limits import client_of
 from app.api.origins import host_of, is_loopback, origin_of
 from app.api.problems import Refused, report, status_of
-from app.bootstrap.key_store import SqliteSiteKeys
+from app.bootstrap.local_state import SqliteSiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed, ConfigError, StorageError
 from app.domain.site_key import KeyKind, SiteKey, find_key

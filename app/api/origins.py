@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.bootstrap.key_store import SqliteSiteKeys
+from app.bootstrap.local_state import SqliteSiteKeys
 from app.domain.errors import ConfigError, InputError, StorageError
 from app.domain.site_key import checked_origin
 

@@ -59,19 +59,22 @@ class InvalidField(BaseModel):
     message: str
 
 
-class Problem(BaseModel):
+class Problem(BaseModel, use_attribute_docstrings=True):
     """An RFC 9457 problem: `application/problem+json`."""
 
     type: str = "about:blank"
-    title: Annotated[str, Field(description="The status in words.", examples=["Not Found"])]
+    title: Annotated[str, Field(examples=["Not Found"])]
+    """The status in words."""
     status: int
-    detail: Annotated[str, Field(description="Explanation of this problem, for a person.")]
-    code: Annotated[
-        str, Field(description="Stable name of the error.", examples=["book_not_found"])
-    ]
-    request_id: Annotated[str, Field(description="Also in `X-Request-ID` and in the log.")]
+    detail: str
+    """Explanation of this problem, for a person."""
+    code: Annotated[str, Field(examples=["book_not_found"])]
+    """Stable name of the error."""
+    request_id: str
+    """Also in `X-Request-ID` and in the log."""
     errors: list[InvalidField] | None = None
-    retry_after: Annotated[float | None, Field(description="Seconds to wait, if known.")] = None
+    retry_after: float | None = None
+    """Seconds to wait, if known."""
 
 
 class ErrorEvent(BaseModel):

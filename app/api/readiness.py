@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from app.api.book_list import QUARANTINED, BooksBody
+from app.api.book_list import BooksBody
 from app.api.responses import Body
 from app.bootstrap.application import Application
 from app.domain.answer import AnswerMode
@@ -19,51 +17,38 @@ class HealthBody(Body):
 class EmbedderBody(Body):
     model: str
     dimension: int
-    fault: Annotated[
-        str | None,
-        Field(description="Why questions are not embedded; the search then uses BM25 alone."),
-    ] = None
+    fault: str | None = None
+    """Why questions are not embedded; the search then uses BM25 alone."""
 
 
 class GeneratorBody(Body):
-    mode: Annotated[
-        AnswerMode, Field(description="generated: by `model`; extractive: the book's sentences.")
-    ]
+    mode: AnswerMode
+    """generated: by `model`; extractive: the book's sentences."""
     model: str | None
-    fault: Annotated[
-        str | None,
-        Field(description="Why the model does not answer; answers are then extractive."),
-    ] = None
+    fault: str | None = None
+    """Why the model does not answer; answers are then extractive."""
 
 
 class DiskBody(Body):
-    fault: Annotated[
-        Literal["full", "read-only"] | None,
-        Field(description="Why no book can be ingested; questions are answered from a copy."),
-    ] = None
+    fault: Literal["full", "read-only"] | None = None
+    """Why no book can be ingested; questions are answered from a copy."""
 
 
 class ReadyBody(Body):
-    status: Annotated[
-        Literal["ready", "ready, extractive only"],
-        Field(description="extractive only: a model is configured, but does not answer."),
-    ]
-    books: Annotated[list[str], Field(description="The books that can be asked.")]
-    quarantined: Annotated[list[str], Field(description=QUARANTINED)]
-    previous: Annotated[
-        list[str],
-        Field(description="Those of `books` whose index is damaged: the previous one answers."),
-    ]
+    status: Literal["ready", "ready, extractive only"]
+    """extractive only: a model is configured, but does not answer."""
+    books: list[str]
+    """The books that can be asked."""
+    quarantined: list[str]
+    """Ids of books whose index is damaged: they are left out until they are repaired."""
+    previous: list[str]
+    """Those of `books` whose index is damaged: the previous one answers."""
     embedder: EmbedderBody
     generator: GeneratorBody
     disk: DiskBody
-    unreadable: Annotated[
-        list[str],
-        Field(
-            description="Of `keys` and `question log` those that are damaged: requests that need a "
-            "key are refused; questions are not logged."
-        ),
-    ]
+    unreadable: list[str]
+    """Of `keys` and `question log` those that are damaged: requests that need a key are refused;
+    questions are not logged."""
 
     @classmethod
     async def of(cls, rag: Application, found: BooksBody, unreadable: list[str]) -> ReadyBody:

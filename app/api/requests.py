@@ -65,9 +65,18 @@ BookName = Annotated[
 ]
 
 
+PageUrl = Annotated[
+    str,
+    Field(
+        max_length=2_000,
+        examples=["/pages/small-book-of-search/03-inverted-index/01-building.html"],
+    ),
+]
+
+
 class RequestBody(BaseModel):
     # An unknown field, such as a misspelled one, is an error.
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
 class TurnBody(RequestBody):
@@ -81,24 +90,17 @@ class SelectionBody(RequestBody):
     """Text that the reader has selected on a page of the book."""
 
     text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_SELECTION_CHARS)]
-    paragraph_id: Annotated[
-        str,
-        StringConstraints(max_length=100),
-        Field(description="The paragraph that contains the selection, if known."),
-    ] = ""
+    paragraph_id: Annotated[str, StringConstraints(max_length=100)] = ""
+    """The paragraph that contains the selection, if known."""
 
 
 class PartRequest(RequestBody):
     """What a button asks of a chapter or page, whatever the words of `question`."""
 
     kind: Literal["summary", "quiz"]
-    chapter: Annotated[
-        int | Literal["this"] | None,
-        Field(
-            description="The number of a chapter, or `this` for that of `page_url`. Without it, "
-            "the page of `page_url` itself."
-        ),
-    ] = None
+    chapter: int | Literal["this"] | None = None
+    """The number of a chapter, or `this` for that of `page_url`. Without it, the page of `page_url`
+    itself."""
 
 
 def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
@@ -113,47 +115,24 @@ def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
 class ChatRequest(RequestBody):
     question: Question
     book: BookName | None = None
-    page_url: Annotated[
-        str,
-        StringConstraints(max_length=2_000),
-        Field(
-            description="The page that the reader is on, as URL or path. The search prefers it "
-            "slightly, `scope` refers to it, and its version and locale of the book answer.",
-            examples=["/pages/small-book-of-search/03-inverted-index/01-building.html"],
-        ),
-    ] = ""
-    scope: Annotated[
-        Scope | None,
-        Field(
-            description="The part of the book to answer from: the `page`, its `chapter`, the "
-            "`book`, the book up to the end of this chapter (`so_far`), or the paragraph of the "
-            "`selection`. `page`, `chapter` and `so_far` need `page_url`."
-        ),
-    ] = None
+    page_url: PageUrl = ""
+    """The page that the reader is on, as URL or path. The search prefers it slightly, `scope`
+    refers to it, and its version and locale of the book answer."""
+    scope: Scope | None = None
+    """The part of the book to answer from: the `page`, its `chapter`, the `book`, the book up to
+    the end of this chapter (`so_far`), or the paragraph of the `selection`. `page`, `chapter` and
+    `so_far` need `page_url`."""
     selection: SelectionBody | None = None
     request: PartRequest | None = None
-    solutions: Annotated[
-        Solutions | None,
-        Field(
-            description="How to answer a question that is an exercise of the book: `hide` gives "
-            "the paragraphs to read first, `hint` also sentences of them, `show` the solution. "
-            "Default: the server's `RAG_SOLUTIONS`."
-        ),
-    ] = None
-    history: Annotated[
-        list[TurnBody],
-        Field(
-            max_length=MAX_TURNS,
-            description="The conversation so far, oldest turn first; the server keeps none. "
-            f"At most {MAX_HISTORY_CHARS:,} characters in all.",
-        ),
-    ] = []
-    stream: Annotated[
-        bool,
-        Field(
-            description="Answer as server-sent events, as with `Accept: text/event-stream`.",
-        ),
-    ] = False
+    solutions: Solutions | None = None
+    """How to answer a question that is an exercise of the book: `hide` gives the paragraphs to read
+    first, `hint` also sentences of them, `show` the solution. Default: the server's
+    `RAG_SOLUTIONS`."""
+    history: Annotated[list[TurnBody], Field(max_length=MAX_TURNS)] = []
+    """The conversation so far, oldest turn first; the server keeps none. At most 32,000 characters
+    in all."""
+    stream: bool = False
+    """Answer as server-sent events, as with `Accept: text/event-stream`."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -186,15 +165,11 @@ class ChatRequest(RequestBody):
 class SearchRequest(RequestBody):
     question: Question
     book: BookName | None = None
-    page_url: Annotated[
-        str,
-        StringConstraints(max_length=2_000),
-        Field(
-            description="The page that the reader is on, as URL or path: its version and locale of "
-            "the book are searched."
-        ),
-    ] = ""
-    k: Annotated[int, Field(ge=1, le=MAX_RESULTS, description="How many chunks to return.")] = 5
+    page_url: PageUrl = ""
+    """The page that the reader is on, as URL or path: its version and locale of the book are
+    searched."""
+    k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] = 5
+    """How many chunks to return."""
     mode: SearchMode = SearchMode.HYBRID
 
     model_config = ConfigDict(

@@ -16,7 +16,15 @@ from pydantic import (
     model_serializer,
 )
 
-from app.domain.answer import Answer, AnswerMode, Confidence
+from app.domain.answer import (
+    Answer,
+    AnswerFigure,
+    AnswerMode,
+    Confidence,
+    Source,
+    Statement,
+    Usage,
+)
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
 from app.domain.printable import printable
@@ -28,7 +36,7 @@ ParagraphId = Annotated[str, Field(examples=["p-8v4x1q0mhz"])]
 class Body(BaseModel):
     """A body whose texts people can look at, whatever a book, reader or model wrote."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
     @model_serializer(mode="wrap")
     def _printable(self, fields: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a type would replace the fields' schema
@@ -68,158 +76,100 @@ class CitationBody(Body):
     `Array.from(answer).slice(start, end)`).
     """
 
-    index: Annotated[int, Field(description="The number shown to the reader, from 1.")]
+    index: int
+    """The number shown to the reader, from 1."""
     start: int
     end: int
     paragraph_id: ParagraphId
-    url: Annotated[str, Field(description="Opens the book's site at this paragraph.")]
+    url: str
+    """Opens the book's site at this paragraph."""
     permalink: Permalink
-    title: Annotated[str, Field(description="Title of the paragraph's section.")]
+    title: str
+    """Title of the paragraph's section."""
     heading_path: list[str]
-    quote: Annotated[str, Field(description="The text of the paragraph that supports the claim.")]
-    prefix: Annotated[str, Field(description="The text of the paragraph before the quote.")]
-    suffix: Annotated[str, Field(description="The text of the paragraph after the quote.")]
+    quote: str
+    """The text of the paragraph that supports the claim."""
+    prefix: str
+    """The text of the paragraph before the quote."""
+    suffix: str
+    """The text of the paragraph after the quote."""
     book: str
-    file: Annotated[str, Field(description="Source file, relative to the book's folder.")]
-    spans: Annotated[
-        list[tuple[int, int]],
-        Field(description="The paragraph's half-open code-point spans in `file`."),
-    ]
-
-
-class FigureBody(Body):
-    """An image of the book, at an address that was found when the book was read."""
-
-    url: Annotated[
-        str, Field(description="The image: absolute, or a path from the root of the book's host.")
-    ]
-    alt: Annotated[str, Field(description="The text that stands for the image.")]
-    caption: Annotated[str, Field(description='Its caption in the book; "" if it has none.')]
-    paragraph_id: ParagraphId
-    page_url: Annotated[str, Field(description="Opens the book's site at the figure.")]
+    file: str
+    """Source file, relative to the book's folder."""
+    spans: list[tuple[int, int]]
+    """The paragraph's half-open code-point spans in `file`."""
 
 
 class PassageBody(Body):
     """Adjoining paragraphs of the book, shown whole, with the sentences that answer."""
 
     paragraph_ids: list[ParagraphId]
-    text: Annotated[str, Field(description="Markdown: the paragraphs, an empty line between them.")]
+    text: str
+    """Markdown: the paragraphs, an empty line between them."""
     heading_path: list[str]
-    url: Annotated[
-        str, Field(description="Opens the book's site at the paragraph with the first mark.")
-    ]
-    permalink: Permalink
-    marks: Annotated[
-        list[tuple[int, int]],
-        Field(description="The sentences that answer: half-open code-point spans of `text`."),
-    ]
-    figures: Annotated[
-        list[FigureBody],
-        Field(description="The figures of these paragraphs and those that they refer to."),
-    ]
-
-
-class SourceBody(Body):
-    """A paragraph used for the answer or, in a refusal, a section near the question."""
-
-    paragraph_id: ParagraphId
     url: str
-    title: str
-    heading_path: list[str]
-    score: float
-
-
-class UsageBody(Body):
-    """Tokens billed by the provider; 0 offline."""
-
-    input_tokens: int
-    output_tokens: int
-
-
-class StatementBody(Body):
-    """A sentence of the answer; `supported` if it contains a verified citation."""
-
-    start: int
-    end: int
-    supported: bool
+    """Opens the book's site at the paragraph with the first mark."""
+    permalink: Permalink
+    marks: list[tuple[int, int]]
+    """The sentences that answer: half-open code-point spans of `text`."""
+    figures: list[AnswerFigure]
+    """The figures of these paragraphs and those that they refer to."""
 
 
 class AnswerBody(Body):
     answer: Annotated[str, Field(examples=["A document is the unit that the system returns."])]
-    mode: Annotated[
-        AnswerMode,
-        Field(
-            description="generated: written by a language model from the book's paragraphs; "
-            "extractive: the book's own sentences; refused: the book does not say; small_talk: a "
-            "greeting or thanks, answered without a search; clarification: the chapter or exercise "
-            "asked for is not in the book, and the answer names those that are."
-        ),
-    ]
-    confidence: Annotated[
-        Confidence,
-        Field(
-            description="uncertain: the book may not answer this, `passages` come nearest; "
-            "not_in_book: outside the book's domain, `sources` are the nearest sections."
-        ),
-    ]
-    refused: Annotated[bool, Field(description="`confidence` is not_in_book.")]
+    mode: AnswerMode
+    """generated: written by a language model from the book's paragraphs; extractive: the book's own
+    sentences; refused: the book does not say; small_talk: a greeting or thanks, answered without a
+    search; clarification: the chapter or exercise asked for is not in the book, and the answer
+    names those that are."""
+    confidence: Confidence
+    """uncertain: the book may not answer this, `passages` come nearest; not_in_book: outside the
+    book's domain, `sources` are the nearest sections."""
+    refused: bool
+    """`confidence` is not_in_book."""
     citations: list[CitationBody]
-    passages: Annotated[
-        list[PassageBody],
-        Field(
-            description="In an extractive answer: at most five, best first; `answer` is their "
-            "text, below a notice if uncertain. In a chapter's summary or a quiz: its parts, "
-            "without marks. Empty in a generated answer and in a refusal."
-        ),
-    ]
-    figures: Annotated[
-        list[FigureBody],
-        Field(
-            description="At most three: the one that was asked for, then those of the passages or "
-            "of the cited paragraphs."
-        ),
-    ]
-    sources: list[SourceBody]
-    degraded: Annotated[
-        list[str],
-        Field(
-            description="Steps that failed and were skipped or replaced: rewrite, embedding, "
-            "rerank, generator (of generated text: it ends where the provider failed). truncated: "
-            "the model reached its maximum length. unsupported: generated text, or its end, was "
-            "not shown. budget: the owner's spending limit is reached, so no provider was called."
-        ),
-    ]
-    usage: UsageBody
-    statements: list[StatementBody]
-    citation_precision: Annotated[
-        float, Field(description="Share of the generator's citations that were verified.")
-    ]
-    coverage: Annotated[
-        float, Field(description="Share of the statements that a citation supports.")
-    ]
-    exercise: Annotated[
-        str, Field(description="Paragraph id of the book's exercise that the question repeats.")
-    ]
-    follow_ups: Annotated[
-        list[str],
-        Field(description="Up to three further questions that the book can answer."),
-    ]
-    searched_for: Annotated[
-        str, Field(description='The question with corrected spelling; "" if nothing was corrected.')
-    ]
-    answer_id: Annotated[
-        str, Field(description='For `POST /v1/feedback`; "" if the server accepts no feedback.')
-    ] = ""
+    passages: list[PassageBody]
+    """In an extractive answer: at most five, best first; `answer` is their text, below a notice if
+    uncertain. In a chapter's summary or a quiz: its parts, without marks. Empty in a generated
+    answer and in a refusal."""
+    figures: list[AnswerFigure]
+    """At most three: the one that was asked for, then those of the passages or of the cited
+    paragraphs."""
+    sources: list[Source]
+    """The paragraphs used, best first; in a refusal, the nearest sections."""
+    degraded: list[str]
+    """Steps that failed and were skipped or replaced: rewrite, embedding, rerank, generator (of
+    generated text: it ends where the provider failed). truncated: the model reached its maximum
+    length. unsupported: generated text, or its end, was not shown. budget: the owner's spending
+    limit is reached, so no provider was called."""
+    usage: Usage
+    statements: list[Statement]
+    citation_precision: float
+    """Share of the generator's citations that were verified."""
+    coverage: float
+    """Share of the statements that a citation supports."""
+    exercise: str
+    """Paragraph id of the book's exercise that the question repeats."""
+    follow_ups: list[str]
+    """Up to three further questions that the book can answer."""
+    searched_for: str
+    """The question with corrected spelling; "" if nothing was corrected."""
+    answer_id: str = ""
+    """For `POST /v1/feedback`; "" if the server accepts no feedback."""
 
 
 class HitBody(Body):
     chunk_id: str
     book: str
-    score: Annotated[float, Field(description="Fusion or reranking score, 0 to 1.")]
+    score: float
+    """Fusion or reranking score, 0 to 1."""
     dense_score: float | None
     sparse_score: float | None
-    text: Annotated[str, Field(description="The chunk's paragraphs as a reader sees them.")]
-    url: Annotated[str, Field(description="Opens the book's site at the chunk's first paragraph.")]
+    text: str
+    """The chunk's paragraphs as a reader sees them."""
+    url: str
+    """Opens the book's site at the chunk's first paragraph."""
     chapter: str
     section: str
     heading_path: list[str]
@@ -262,11 +212,10 @@ class TermBody(Body):
     term: Annotated[str, Field(examples=["posting"])]
     definition: str
     paragraph_id: ParagraphId
-    url: Annotated[str, Field(description="Opens the book's site at the glossary's entry.")]
-    forms: Annotated[
-        list[str],
-        Field(description="The forms of the term that occur in the page's text."),
-    ]
+    url: str
+    """Opens the book's site at the glossary's entry."""
+    forms: list[str]
+    """The forms of the term that occur in the page's text."""
 
     @classmethod
     def of(cls, found: TermOnPage) -> TermBody:
@@ -275,22 +224,22 @@ class TermBody(Body):
 
 class GlossaryBody(Body):
     book: str
-    terms: Annotated[
-        list[TermBody], Field(description="In the order in which they first appear on the page.")
-    ]
+    terms: list[TermBody]
+    """In the order in which they first appear on the page."""
 
 
 class ExerciseBody(Body):
     paragraph_id: ParagraphId
-    text: Annotated[str, Field(description="Markdown of the exercise, without its solution.")]
+    text: str
+    """Markdown of the exercise, without its solution."""
 
 
 class SuggestionsBody(Body):
     book: str
-    questions: Annotated[list[str], Field(description="Starter questions that the page answers.")]
-    exercises: Annotated[
-        list[ExerciseBody], Field(description="The page's exercises, in reading order.")
-    ]
+    questions: list[str]
+    """Starter questions that the page answers."""
+    exercises: list[ExerciseBody]
+    """The page's exercises, in reading order."""
 
 
 def answer_body(answer: Answer, public_url: str) -> AnswerBody:

@@ -20,7 +20,7 @@ from app.api.metrics import Metrics
 from app.api.origins import SiteOrigins, allowed_origins, host_of, is_loopback
 from app.api.problems import CLOSE, Refused
 from app.api.request_log import RecordedRequests
-from app.bootstrap.key_store import SqliteSiteKeys
+from app.bootstrap.local_state import SqliteSiteKeys
 from app.settings import Settings
 
 MAX_BODY_BYTES = 64 * 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -17,8 +17,7 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.book_pages import BookPages, book_pages
-from app.bootstrap.key_store import site_keys
-from app.bootstrap.open_provider import open_provider
+from app.bootstrap.local_state import question_log, question_reports, site_keys
 from app.bootstrap.providers import (
     LanguageModel,
     OwnEmbedder,
@@ -29,7 +28,6 @@ from app.bootstrap.providers import (
     pick_language_model,
     pick_reranker,
 )
-from app.bootstrap.question_logging import question_log, question_reports
 from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.errors import ConfigError, ProviderError, StorageError
@@ -42,7 +40,7 @@ from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.cognates import FindCognates
 from app.services.consultation import ConsultBook
-from app.services.extractive_answers import ExtractAnswer, ParagraphScorer
+from app.services.extractive_answers import ExtractAnswer
 from app.services.feature_reranker import FeatureReranker
 from app.services.gc_control import frozen_heap
 from app.services.lexical import LexicalEncoder
@@ -156,42 +154,6 @@ class Application:
         return self.answer.question_log
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """The adapters that the settings choose; the use cases are built from them."""
-
-    settings: Settings
-    providers: Providers
-    index: BookStore
-    embedder: OwnEmbedder
-    language_model: LanguageModel | None
-    reranker: Reranker | None
-    paragraphs: Sequence[ParagraphScorer]
-    sparse: Bm25Encoder
-    count_tokens: Callable[[str], int]
-    log: QuestionLog | None
-
-
-async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
-    index = await stack.enter_async_context(open_index(settings))
-    providers = Providers.of(settings, stack)
-    cohere = await open_provider(providers)
-    embedder = await pick_embedder(providers, cohere)
-    reranker = await pick_reranker(providers, cohere)
-    return _Parts(
-        settings=settings,
-        providers=providers,
-        index=index,
-        embedder=embedder,
-        language_model=await pick_language_model(providers, cohere),
-        reranker=reranker,
-        paragraphs=paragraph_scorers(embedder, reranker),
-        sparse=Bm25Encoder(),
-        count_tokens=await asyncio.to_thread(token_counter),
-        log=await stack.enter_async_context(question_log(settings)),
-    )
-
-
 @asynccontextmanager
 async def application(settings: Settings) -> AsyncIterator[Application]:
     """Open the adapters that the settings choose; close them at the end of the context.
@@ -199,15 +161,19 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
     ConfigError if the settings are incomplete or contradict each other.
     """
     async with AsyncExitStack() as stack:
-        parts = await _open_parts(settings, stack)
-        index, model = parts.index, parts.language_model
-        retrieve, answer = _answering(parts)
+        index = await stack.enter_async_context(open_index(settings))
+        providers = Providers.of(settings, stack)
+        embedder, reranker = await pick_embedder(providers), await pick_reranker(providers)
+        model = await pick_language_model(providers)
+        log = await stack.enter_async_context(question_log(settings))
+        count_tokens = await asyncio.to_thread(token_counter)
+        retrieve, answer = _answering(settings, index, embedder, reranker, model, log, count_tokens)
         ledgers = ledger_store(settings)
         cite = CiteParagraph(index, ledgers)
         stack.enter_context(frozen_heap())
         yield Application(
             settings=settings,
-            embedder=parts.embedder,
+            embedder=embedder,
             index=index,
             ledgers=ledgers,
             cite=cite,
@@ -219,54 +185,49 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             paragraphs=ReadParagraph(index, cite),
             pages=book_pages(settings),
             check_model=model.check if model else None,
-            budget=parts.providers.budget,
-            breakers=parts.providers.breakers,
-            reports=question_reports(parts.log.store, index) if parts.log else None,
+            budget=providers.budget,
+            breakers=providers.breakers,
+            reports=question_reports(log.store, index) if log else None,
         )
 
 
-def _answering(parts: _Parts) -> tuple[Retrieve, AnswerQuestion]:
+def _answering(
+    settings: Settings,
+    index: BookStore,
+    embedder: OwnEmbedder,
+    reranker: Reranker | None,
+    model: LanguageModel | None,
+    log: QuestionLog | None,
+    count_tokens: Callable[[str], int],
+) -> tuple[Retrieve, AnswerQuestion]:
     """Build the use cases that search and answer."""
-    index, model = parts.index, parts.language_model
-    lexical, bounds = LexicalEncoder(parts.sparse), TermUpperBounds(index)
+    lexical, bounds = LexicalEncoder(Bm25Encoder()), TermUpperBounds(index)
     similarity = SimilarityEncoder(
-        partial(local_embedder, parts.embedder), FUNCTION_WORDS, inner_products
+        partial(local_embedder, embedder), FUNCTION_WORDS, inner_products
     )
-    vocabulary = BookVocabulary(index, lexical, bounds, parts.count_tokens)
+    vocabulary = BookVocabulary(index, lexical, bounds, count_tokens)
     analysis = AnalyseQuestion(
-        parts.embedder,
+        embedder,
         lexical,
         bounds,
         similarity,
         rewriter=model,
         cognates=FindCognates(vocabulary),
-        multilingual=isinstance(parts.embedder, FastembedEmbedder) and parts.embedder.multilingual,
+        multilingual=isinstance(embedder, FastembedEmbedder) and embedder.multilingual,
     )
     feature_reranker = FeatureReranker(lexical.ordered_terms, similarity)
     retrieve = Retrieve(
         analysis=analysis,
         index=index,
-        reranker=parts.reranker,
+        reranker=reranker,
         # Cached, because many questions lead to the same paragraphs.
-        count_tokens=lru_cache(maxsize=4_096)(parts.count_tokens),
+        count_tokens=lru_cache(maxsize=4_096)(count_tokens),
         feature_reranker=feature_reranker,
     )
-    scorer = AnswerabilityScorer(similarity, feature_reranker.terms_of, vocabulary.is_common)
-    answer = _answer(parts, retrieve, scorer, vocabulary)
-    return retrieve, answer.written_by(model) if model else answer
-
-
-def _answer(
-    parts: _Parts, retrieve: Retrieve, scorer: AnswerabilityScorer, vocabulary: BookVocabulary
-) -> AnswerQuestion:
-    """Build the use case that answers, with extractive answers."""
-    settings, index = parts.settings, parts.index
-    # Cached, because many questions lead to the same paragraphs.
-    sentences = lru_cache(maxsize=4_096)(split_sentences)
     consult = ConsultBook(
         retrieve=retrieve,
         places=PageLocator(index),
-        scorer=scorer,
+        scorer=AnswerabilityScorer(similarity, feature_reranker.terms_of, vocabulary.is_common),
         refusal_policy=RefusalPolicy(
             settings.refusal_threshold,
             settings.answer_threshold,
@@ -275,11 +236,15 @@ def _answer(
         vocabulary=vocabulary,
         context_tokens=settings.context_tokens,
     )
-    return AnswerQuestion(
+    # Cached, because many questions lead to the same paragraphs.
+    sentences = lru_cache(maxsize=4_096)(split_sentences)
+    scorers = paragraph_scorers(embedder, reranker)
+    answer = AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(index, consult, LookUpTerms(index), sentences, parts.count_tokens),
-        write=WriteAnswer(ExtractAnswer(sentences, scorer.similarity, parts.paragraphs)),
+        chapters=ConsultChapters(index, consult, LookUpTerms(index), sentences, count_tokens),
+        write=WriteAnswer(ExtractAnswer(sentences, similarity, scorers)),
         figures=ShowFigures(index, settings.image_origins.split(",")),
-        count_tokens=parts.count_tokens,
-        question_log=parts.log,
+        count_tokens=count_tokens,
+        question_log=log,
     )
+    return retrieve, answer.written_by(model) if model else answer

@@ -13,7 +13,6 @@ from typing import TypeVar
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import LocalEmbedder
 from app.bootstrap.home_server import PORTS
-from app.bootstrap.open_provider import open_provider
 from app.bootstrap.providers import (
     LanguageModel,
     OwnEmbedder,
@@ -49,16 +48,15 @@ async def diagnose(settings: Settings) -> Mapping[str, Finding]:
     """Return the finding of each part: "embedder", "reranker", "generator", "index"."""
     async with AsyncExitStack() as stack:
         providers = Providers.of(settings, stack)
-        cohere, fault = await _tried(open_provider(providers))
-        embedder, no_embedder = await _tried(pick_embedder(providers, cohere))
-        reranker, no_reranker = await _tried(pick_reranker(providers, cohere))
-        model, no_model = await _tried(pick_language_model(providers, cohere))
+        embedder, no_embedder = await _tried(pick_embedder(providers))
+        reranker, no_reranker = await _tried(pick_reranker(providers))
+        model, no_model = await _tried(pick_language_model(providers))
         if model:
             _, no_model = await _tried(model.check())
         return {
-            "embedder": _failed(fault or no_embedder) or _embedder(settings, embedder),
-            "reranker": _failed(fault or no_reranker) or _reranker(settings, reranker),
-            "generator": _failed(fault or no_model) or _generator(settings, model),
+            "embedder": _failed(no_embedder) or _embedder(settings, embedder),
+            "reranker": _failed(no_reranker) or _reranker(settings, reranker),
+            "generator": _failed(no_model) or _generator(settings, model),
             "index": await _index(settings, embedder),
         }
 

@@ -15,6 +15,7 @@ from app.adapters.fastembed.models import EMBEDDER, RERANKER
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import LocalEmbedder
 from app.adapters.sqlite.spending import SqliteSpending
+from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.home_server import HomeServer, home_server
 from app.domain.cost import Price, Tariff
@@ -30,6 +31,7 @@ from app.settings import SMALL_CONTEXT, Settings
 
 if TYPE_CHECKING:
     from app.adapters.providers.cohere_chat import CohereGenerator
+    from app.adapters.providers.cohere_client import CohereClient
     from app.adapters.providers.cohere_embedder import CohereEmbedder
     from app.adapters.providers.openai_chat import OpenAIGenerator
 
@@ -40,16 +42,7 @@ LanguageModel: TypeAlias = "CohereGenerator | OpenAIGenerator"
 """A model for two tasks: generating answers and rewriting follow-up questions."""
 
 
-@dataclass(frozen=True, slots=True)
-class CohereParts:
-    """Cohere's adapters; None for those that the settings turn off."""
-
-    embedder: CohereEmbedder | None
-    language_model: LanguageModel | None
-    reranker: Reranker | None
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Providers:
     """Makes the calls to the models of one application, which share its budget."""
 
@@ -59,11 +52,32 @@ class Providers:
     """Closes the clients with the application."""
     breakers: dict[str, CircuitBreaker] = field(default_factory=dict)
     """By the model's role: "embedder", "reranker", "rewriter", "generator"."""
+    _cohere: CohereClient | None = field(default=None, init=False)
 
     @classmethod
     def of(cls, settings: Settings, stack: AsyncExitStack) -> Providers:
         store = SqliteSpending(settings.home / "spending.sqlite")
         return cls(settings, Budget(store, settings.budget_day, settings.budget_month), stack)
+
+    def by_cohere(self, choice: str) -> bool:
+        """Whether a setting chooses Cohere: it names it, or is `auto` and there is a key."""
+        return choice == "cohere" or (choice == "auto" and self.settings.cohere_api_key is not None)
+
+    async def cohere(self) -> CohereClient:
+        """Open Cohere's client, at the first use. ConfigError without a key."""
+        if self._cohere is None:
+            key = self.settings.cohere_api_key
+            if key is None:
+                message = (
+                    "RAG_EMBEDDER, RAG_RERANKER or RAG_GENERATOR asks for cohere: set CO_API_KEY"
+                )
+                raise ConfigError(message)
+            # The import takes a third of a second, so it is delayed until the provider is used.
+            from app.adapters.providers.cohere_client import open_client  # noqa: PLC0415
+
+            opening = open_client(key.get_secret_value(), self.settings.cohere_base_url)
+            self._cohere = await self.stack.enter_async_context(opening)
+        return self._cohere
 
     def calls(
         self,
@@ -99,20 +113,55 @@ def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
     return Tariff(embedder.limits, price.input_tokens if price else None)
 
 
-async def pick_embedder(providers: Providers, cohere: CohereParts | None) -> OwnEmbedder:
+async def pick_embedder(providers: Providers) -> OwnEmbedder:
     settings = providers.settings
-    if cohere and cohere.embedder:
-        return cohere.embedder
+    if providers.by_cohere(settings.embedder):
+        return await _cohere_embedder(providers)
     if name := fastembed_model(settings.embedder, EMBEDDER):
         return await asyncio.to_thread(FastembedEmbedder.load, name, settings.models_folder)
     return await local_embedder()
 
 
-async def pick_reranker(providers: Providers, cohere: CohereParts | None) -> Reranker | None:
+async def _cohere_embedder(providers: Providers) -> CohereEmbedder:
+    client = await providers.cohere()
+    from app.adapters.providers.cohere_embedder import (  # noqa: PLC0415
+        EMBED_LIMITS,
+        CohereEmbedder,
+        dimension_of,
+    )
+
+    settings = providers.settings
+    models = [one.strip() for one in settings.cohere_embed_model.split(",")]
+    limiter = RateLimiter(EMBED_LIMITS[settings.cohere_tier])
+    # Each model has its own price. The last of the two breakers is that of questions.
+    documents, asking = (
+        providers.calls("embedder", "Cohere's embed", one, limiter=limiter)
+        for one in (models[0], models[-1])
+    )
+    return CohereEmbedder(
+        client,
+        documents,
+        token_counter(),
+        model=models[0],
+        dimension=dimension_of(models[0]),
+        asking=asking,
+        question_model=models[-1],
+    )
+
+
+async def pick_reranker(providers: Providers) -> Reranker | None:
     settings = providers.settings
     if name := fastembed_model(settings.reranker, RERANKER):
         return await asyncio.to_thread(FastembedReranker.load, name, settings.models_folder)
-    return cohere.reranker if cohere else None
+    used_anyway = providers.by_cohere(settings.embedder) or providers.by_cohere(settings.generator)
+    if settings.reranker != "cohere" and not (settings.reranker == "auto" and used_anyway):
+        return None
+    client = await providers.cohere()
+    from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
+
+    model = settings.cohere_rerank_model
+    calls = providers.calls("reranker", "Cohere's rerank", model)
+    return CohereReranker(client, calls, token_counter(), model)
 
 
 def fastembed_model(setting: str, default: str) -> str:
@@ -149,18 +198,19 @@ def paragraph_scorers(embedder: OwnEmbedder, reranker: Reranker | None) -> list[
     return found
 
 
-async def pick_language_model(
-    providers: Providers, cohere: CohereParts | None
-) -> LanguageModel | None:
+async def pick_language_model(providers: Providers) -> LanguageModel | None:
     """Return the model that generates answers; None if answers are extractive."""
     settings = providers.settings
     if settings.generator == "openai":
         calls = providers.chat("the model server", settings.openai_model)
         server = HomeServer(settings.openai_base_url, settings.openai_model)
         return await _open_server(providers, server, calls)
-    if cohere or settings.generator != "auto":
-        return cohere.language_model if cohere else None
-    found = await home_server(settings)
+    if providers.by_cohere(settings.generator):
+        client, model = await providers.cohere(), settings.cohere_chat_model
+        from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
+
+        return CohereGenerator(client.provider, *providers.chat("Cohere's chat", model), model)
+    found = await home_server(settings) if settings.generator == "auto" else None
     if found is None:
         return None
     fields = {"model": found.model, "server": found.base_url, "off": "RAG_GENERATOR=extractive"}
@@ -172,10 +222,7 @@ async def pick_language_model(
 async def _open_server(
     providers: Providers, server: HomeServer, calls: tuple[ProviderCalls, ProviderCalls]
 ) -> LanguageModel:
-    from app.adapters.providers.openai_chat import (  # noqa: PLC0415
-        OpenAIGenerator,
-        open_server,
-    )
+    from app.adapters.providers.openai_chat import OpenAIGenerator, open_server  # noqa: PLC0415
 
     settings = providers.settings
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None

@@ -12,8 +12,8 @@ import typer
 from typer import Option
 
 from app.bootstrap.book_pages import book_pages
+from app.bootstrap.local_state import verifying
 from app.bootstrap.storage import open_index
-from app.bootstrap.verification import verifying
 from app.cli.options import IndexedBook, Json, SomeBooks, Yes
 from app.cli.output import print_json
 from app.cli.printing import remark, searched_place

@@ -11,7 +11,7 @@ from typing import Annotated
 from typer import Option
 
 from app.bootstrap.books import requests_by_edition, site_remarks
-from app.bootstrap.uploads import import_ledger
+from app.bootstrap.uploads import LEDGER_FILE, import_ledger, unpacked
 from app.cli.options import Json, OneBook, Site, Source, Strategy
 from app.cli.output import duration, print_json, remark_each
 from app.cli.printing import remark
@@ -73,31 +73,33 @@ async def ingest(
 
     Without --book the folder's name is the book's. --book ID@VERSION ingests the folder as this
     version, served at <base URL>/VERSION (mike). Files that cannot be read are those over the
-    reading budget, those not UTF-8, and broken notebooks.
+    reading budget, those not UTF-8, and broken notebooks. PATH may be a zip archive of a folder.
+    With --book, a ledger at the top of the folder is imported as by --ledger.
 
     With --json, where stderr is no terminal, progress and a final error are JSON lines on stderr.
     """
-    if not dry_run:
-        make_home(settings.home)
-    request = await source_request(settings, source, allow_private=allow_private)
-    request = replace(
-        request,
-        book=book.name if book else request.book,
-        site=site,
-        base_url=base_url or request.base_url,
-        strategy=strategy or request.strategy,
-        exclude_kinds=exclude_kinds or frozenset(),
-        skip_refused=skip_refused,
-        edition=_edition(book),
-        dry_run=dry_run,
-        force=force,
-    )
-    if ledger and not book:
-        message = "--ledger needs --book ID, the book whose ids they are"
-        raise InputError(message)
-    if ledger and book and not dry_run:
-        await import_ledger(settings, book, ledger)
-    with errors_as_json() if json else nullcontext():
+    with errors_as_json() if json else nullcontext(), unpacked(source, book or "book") as folder:
+        if not dry_run:
+            make_home(settings.home)
+        request = await source_request(settings, folder, allow_private=allow_private)
+        request = replace(
+            request,
+            book=book.name if book else request.book,
+            site=site,
+            base_url=base_url or request.base_url,
+            strategy=strategy or request.strategy,
+            exclude_kinds=exclude_kinds or frozenset(),
+            skip_refused=skip_refused,
+            edition=_edition(book),
+            dry_run=dry_run,
+            force=force,
+        )
+        if ledger and not book:
+            message = "--ledger needs --book ID, the book whose ids they are"
+            raise InputError(message)
+        kept = ledger or request.folder / LEDGER_FILE
+        if book and not dry_run and (ledger or kept.is_file()):
+            await import_ledger(settings, book, kept)
         reports = await _ingest(settings, request, as_json=json)
     if json:
         print_json(_report_json(reports))

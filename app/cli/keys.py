@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from app.bootstrap.key_store import site_keys
+from app.bootstrap.local_state import site_keys
 from app.cli.options import Books, Json
 from app.cli.output import print_json
 from app.cli.printing import remark

@@ -12,7 +12,7 @@ from typing import Annotated
 from typer import Option
 
 from app.api.report_formats import report_html, report_json
-from app.bootstrap.question_logging import reports
+from app.bootstrap.local_state import reports
 from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import print_json
 from app.cli.printing import remark

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from app.bootstrap.books import sample_request
-from app.bootstrap.key_store import site_keys
+from app.bootstrap.local_state import site_keys
 from app.bootstrap.storage import storage_warnings
 from app.cli.options import Port
 from app.cli.printing import remark

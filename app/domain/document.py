@@ -131,11 +131,12 @@ class SourceWarning:
 
     message: str
     file: str
+    """"" for the book as a whole."""
     line: int
     """From 1; 0 for the file as a whole."""
 
     def __str__(self) -> str:
-        return f"{place(self.file, self.line)}: {self.message}"
+        return f"{place(self.file, self.line)}: {self.message}" if self.file else self.message
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,7 @@ class ReadingBudget:
     size: int = 64_000_000
     """Bytes of a page or of an included file."""
     included: int = 16_000_000
-    """Characters included by a page, nested includes counted."""
-    includes: int = 10_000
-    """Includes of a page, nested ones counted."""
+    """Characters included by a page."""
     depth: int = 100
     """Nesting of lists, list items, quotes and containers: 50 nested lists."""
     steps: int = 200_000

@@ -1,6 +1,6 @@
 """Use cases. They import only the domain; everything outside the process is behind `ports`.
 
-- ingest: `ingest`, `ingest_plan`, `ingest_jobs`, `chunk_vectors`, `phases`
+- ingest: `ingest`, `ingest_plan`, `chunk_vectors`, `phases`
 - search: `analyse_question`, `lexical`, `similarity`, `cognates`, `cross_lingual`,
   `term_upper_bounds`, `retrieve`, `feature_reranker`
 - answers: `answer_question`, `consultation`, `page_locator`, `vocabulary`, `answerability_scorer`,

@@ -19,9 +19,9 @@ from app.domain.answer import (
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.conversation import about_the_book, resumed
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
-from app.domain.answering.part_requests import Intent, intent_of
+from app.domain.answering.intents import SMALL_TALK, Intent, intent_of
+from app.domain.answering.notices import SMALL_TALK_REPLIES
 from app.domain.answering.request import AskRequest, Scope, recent, require_length
-from app.domain.answering.small_talk import small_talk_reply
 from app.domain.errors import EMPTY_QUESTION, QuestionError
 from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
@@ -110,7 +110,9 @@ class AnswerQuestion:
         Small talk and clarifying questions are answers already. If the reader's edition does not
         answer the question, the default edition is consulted.
         """
-        if reply := small_talk_reply(words(request.question)):
+        typed = intent_of(words(request.question))
+        if typed and typed.kind in SMALL_TALK:
+            reply = SMALL_TALK_REPLIES[typed.kind][typed.language]
             return Answer(answer=reply, mode=AnswerMode.SMALL_TALK)
         history = about_the_book(request.history)
         request = replace(

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import accumulate, chain
-from math import inf
+from itertools import chain
 
 from app.domain.answer import Answer, AnswerMode, Source
-from app.domain.answering.chapter_answers import (
-    asked_terms,
-    first_sentences,
-    leading,
-    quoted,
-    whole_blocks,
-)
-from app.domain.answering.chapters import (
-    Chapter,
-    chapters_of,
-    outline,
-    page_of,
-    summary_sections,
-)
+from app.domain.answering.chapters import Chapter, chapters_of, page_of, quiz, summary
 from app.domain.answering.exercises import exercise_numbered, exercises
-from app.domain.answering.extractive import ExtractiveAnswer
+from app.domain.answering.intents import Here, Intent, IntentKind
 from app.domain.answering.notices import (
     NO_EXERCISES,
     WHAT_IS,
@@ -32,16 +18,14 @@ from app.domain.answering.notices import (
     WHICH_CHAPTER,
     in_language,
 )
-from app.domain.answering.part_requests import Here, Intent, IntentKind
-from app.domain.answering.question_analysis import analyse
-from app.domain.answering.request import AskRequest, PageLocation
+from app.domain.answering.question_analysis import QuestionAnalysis, QuestionFeatures
+from app.domain.answering.request import AskRequest
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookManifest
 from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
-from app.domain.search_text import SearchText
 from app.domain.terms import words
 from app.services.book_cache import BookCache
 from app.services.book_scope import BookScope
@@ -77,18 +61,17 @@ class ConsultChapters:
         """Return a context, a clarifying question, or another request to answer instead.
 
         An exercise becomes a request with its own text. None if the request is an ordinary
-        question.
-
-        Raises StorageError.
+        question. Raises StorageError.
         """
-        page = scope.page
+        page, number = scope.page, intent.chapter
         books = scope.books.only((page.book,) if page else ()).named()
-        contents = [_within(await self._chapters_of(one), scope.filter) for one in books]
-        every = list(chain.from_iterable(contents))
-        if isinstance(intent.chapter, Here):
-            found = _at_page(page, intent.chapter, every)
+        every = [*chain.from_iterable([await self._chapters(one, scope) for one in books])]
+        if isinstance(number, Here):
+            found = [one for one in every if page and page.file in one.files]
         else:
-            found = [one for one in every if one.number == intent.chapter]
+            found = [one for one in every if one.number == number]
+        if page and number is Here.PAGE:
+            found = [page_of(one, page.file) for one in found]
         if len({one.book for one in found or every}) > 1:
             return _clarify(WHICH_BOOK, intent, [one.title for one in books])
         if intent.kind is IntentKind.EXERCISE:
@@ -97,11 +80,22 @@ class ConsultChapters:
             return _ask_which(intent, every) if every else None
         return await self._of_chapter(found[0], intent, request, scope)
 
-    async def _chapters_of(self, manifest: BookManifest) -> list[Chapter]:
-        async def make() -> list[Chapter]:
-            return chapters_of(await self.index.matching(SearchFilter(books=(manifest.book,))))
+    async def _chapters(self, manifest: BookManifest, scope: BookScope) -> list[Chapter]:
+        """Return the book's chapters with only the pages in scope."""
+        book = SearchFilter(books=(manifest.book,))
 
-        return await self._contents.get(manifest, make)
+        async def make() -> list[Chapter]:
+            return chapters_of(await self.index.matching(book))
+
+        chapters = await self._contents.get(manifest, make)
+        within = replace(scope.filter, books=book.books)
+        if within == book:
+            return chapters
+        files = {one.file for one in await self.index.matching(within)}
+        kept = [tuple(page for page in one.pages if page.file in files) for one in chapters]
+        return [
+            replace(one, pages=pages) for one, pages in zip(chapters, kept, strict=True) if pages
+        ]
 
     async def _exercise(
         self, intent: Intent, request: AskRequest, found: Sequence[Chapter], scope: BookScope
@@ -120,54 +114,37 @@ class ConsultChapters:
         """Return a context with the chapter's summary or a quiz as its prepared answer."""
         chunks = await self._chunks(chapter)
         passages = context_of(chunks, self.count_tokens)
-        quiz = intent.kind is IntentKind.QUIZ
-        if quiz:
-            context, prepared = await self._quiz(chapter, passages, intent.language, scope)
+        language, quizzes = chunks[0].language, intent.kind is IntentKind.QUIZ
+        if quizzes:
+            tasks = exercises(passages)[:QUIZ_QUESTIONS]
+            terms = [] if tasks else await self._terms(chapter, scope.books[chapter.book])
+            context, prepared = quiz(tasks, terms, in_language(WHAT_IS, intent.language))
         else:
-            context, prepared = self._summary(passages, chapter.language)
+            budget = self.consult.context_tokens
+            context, prepared = summary(passages, self.split_sentences, language, budget)
         if not prepared.text:
-            return _clarify(NO_EXERCISES, intent) if quiz else None
+            return _clarify(NO_EXERCISES, intent) if quizzes else None
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
-        said, language = tuple(words(request.question)), chapter.language
-        terms = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
-        text = SearchText(request.question, said)
+        lexical = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
+        analysis = QuestionAnalysis(
+            request.question,
+            QuestionFeatures(lexical, language, {}),
+            words=frozenset(words(request.question)),
+            asked_in=intent.language,
+            own_terms=lexical(request.question),
+        )
         return Consultation(
             request,
             scope,
             RetrievalResult(hits),
             hits[:FOLLOWED_UP],
-            analyse(request.question, text, request.question, language, said, terms, {}),
+            analysis,
             score=1.0,
             context=context,
             prepared=prepared,
-            verbatim=quiz,
+            verbatim=quizzes,
         )
-
-    def _summary(
-        self, passages: Sequence[ContextPassage], language: str
-    ) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
-        """Return the chapter's own summary, else an outline."""
-        if own := [self._budgeted(one) for one in summary_sections(passages)]:
-            context, excerpts = [*chain.from_iterable(own)], leading(own)
-        else:
-            sections = outline(passages)
-            context = [*chain.from_iterable(sections)]
-            excerpts = first_sentences(sections, self.split_sentences, language)
-        return context, quoted(excerpts, context)
-
-    async def _quiz(
-        self,
-        chapter: Chapter,
-        passages: Sequence[ContextPassage],
-        language: str,
-        scope: BookScope,
-    ) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
-        """Return the first exercises; without any, questions for glossary terms."""
-        if context := exercises(passages)[:QUIZ_QUESTIONS]:
-            return context, quoted(whole_blocks(context), context)
-        entries = await self._terms(chapter, scope.books[chapter.book])
-        return entries, asked_terms(entries, in_language(WHAT_IS, language))
 
     async def _terms(self, chapter: Chapter, manifest: BookManifest) -> list[ContextPassage]:
         """Return the glossary entries of the first terms that the chapter uses."""
@@ -184,47 +161,18 @@ class ConsultChapters:
         files = SearchFilter(books=(chapter.book,), files=chapter.files)
         return await self.index.matching(files)
 
-    def _budgeted(self, section: Sequence[ContextPassage]) -> list[ContextPassage]:
-        """Return the blocks at the start of a section that fit the token budget; at least one."""
-        totals = accumulate(one.tokens for one in section)
-        fitting = sum(total <= self.consult.context_tokens for total in totals)
-        return list(section[: max(fitting, 1)])
-
-
-def _at_page(page: PageLocation | None, here: Here, chapters: Sequence[Chapter]) -> list[Chapter]:
-    """Return the chapter of the reader's page, or the page alone; empty if it is unknown."""
-    if page is None:
-        return []
-    found = [one for one in chapters if page.file in one.files]
-    return [page_of(one, page.file) for one in found] if here is Here.PAGE else found
-
-
-def _within(chapters: Iterable[Chapter], scope: SearchFilter) -> list[Chapter]:
-    """Return the chapters with only the pages that the scope allows."""
-    allowed = [replace(one, pages=tuple(_allowed(one.pages, scope))) for one in chapters]
-    return [one for one in allowed if one.pages]
-
-
-def _allowed(pages: Iterable[Chunk], scope: SearchFilter) -> Iterator[Chunk]:
-    last = inf if scope.max_position is None else scope.max_position
-    for page in pages:
-        of_scope = not scope.files or page.file in scope.files
-        of_chapters = page.chapter in (scope.chapters or (page.chapter,))
-        if of_scope and of_chapters and page.position <= last:
-            yield page
-
 
 def _ask_which(intent: Intent, chapters: Sequence[Chapter]) -> Answer:
     """Ask which of these chapters is meant; those without a number only if none has one."""
     numbered = [one for one in chapters if one.number is not None] or chapters
-    listed = numbered[:_LISTED]
     sources = tuple(
         Source(page.paragraph_id, page.deep_link_url, one.name, page.heading_path, 0.0)
-        for one in listed
+        for one in numbered[:_LISTED]
         for page in one.pages[:1]
     )
-    more = ["..."] if len(listed) < len(numbered) else []
-    return _clarify(WHICH_CHAPTER, intent, [*(one.name for one in listed), *more], sources)
+    names = [one.name for one in numbered]
+    more = ["..."] if len(names) > _LISTED else []
+    return _clarify(WHICH_CHAPTER, intent, [*names[:_LISTED], *more], sources)
 
 
 def _clarify(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import os
@@ -18,9 +17,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.bootstrap.ingest_process import Order, give_way, ingest_in_process
-from app.domain.book_id import BookId
-from app.domain.errors import StorageError
+from app.api import ingest_jobs
+from app.api.ingest_jobs import give_way
 from app.settings import Settings
 from tests.command_line import Run
 from tests.owl_server import BOOK, ORIGIN, assert_problem, events_of
@@ -28,23 +26,15 @@ from tests.serving import offline_settings, serving
 
 STREAM = {"Accept": "text/event-stream"}
 BATS = BOOK.replace("owl", "bat").replace("Owl", "Bat")
-PHASES = ("", "unpack", "read", "chunk", "compare", "embed", "index", "publish")
+PHASES = ("", "read", "chunk", "compare", "embed", "index", "publish")
 """Phases of an ingest, in order."""
 
 
 @pytest.fixture
 def settings(owl_home: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     # Other tests are no readers.
-    monkeypatch.setattr("app.bootstrap.ingest_process.give_way", lambda _: None)
+    monkeypatch.setattr(ingest_jobs, "give_way", lambda _: None)
     return offline_settings(Path(shutil.copytree(owl_home, home / "state")))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "bats"
-    folder.mkdir()
-    (folder / "bats.md").write_text(BATS, "utf-8")
-    return folder
 
 
 @pytest.fixture
@@ -160,38 +150,43 @@ def test_uploads_that_a_killed_server_left_are_removed_after_a_day(
 
 
 def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
-    settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch
+    admin: httpx.Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.bootstrap.ingest_process.give_way", give_way)
-    policies: set[int] = set()
+    seen: list[tuple[int, int]] = []
+    cores = len(os.sched_getaffinity(0))
 
-    def killed(*_: object) -> None:
-        for child in children():
-            if b"app.cli" in Path(f"/proc/{child}/cmdline").read_bytes():
-                policies.add(os.sched_getscheduler(int(child)))
-                os.kill(int(child), signal.SIGKILL)
+    def killed(pid: int) -> None:
+        give_way(pid)
+        seen.append((os.sched_getscheduler(pid), len(os.sched_getaffinity(pid))))
+        os.kill(pid, signal.SIGKILL)
 
-    with pytest.raises(StorageError, match="ended with status -9 and no result"):
-        asyncio.run(ingest_in_process(settings, bats(folder), killed))
-    assert policies == {os.SCHED_IDLE}  # it gives way to readers
-
-
-async def test_a_cancelled_ingest_ends_its_process(settings: Settings, folder: Path) -> None:
-    progressed = asyncio.Event()
-    work = ingest_in_process(settings, bats(folder), lambda *_: progressed.set())
-    task = asyncio.create_task(work)
-    await progressed.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert not children()
+    monkeypatch.setattr(ingest_jobs, "give_way", killed)
+    name, data = events_of(admin.post("/owls/ingest", content=UPLOAD, headers=STREAM))[-1]
+    assert (name, data["error"]["code"]) == ("failed", "storage_failed")
+    assert "ended with status -9 and no result" in data["error"]["message"]
+    assert seen == [(os.SCHED_IDLE, cores - cores // 2)]  # it gives way to readers
+    assert search(admin, "owls") == 200
+    assert list((settings.home / "uploads").iterdir()) == []
 
 
-def test_an_ingest_whose_server_is_killed_ends(settings: Settings, folder: Path) -> None:
+def test_the_end_of_the_server_ends_its_ingest(settings: Settings, run: Run) -> None:
+    with serving(settings) as address:
+        headers = {"Authorization": f"Bearer {key(run, '--secret')}"}
+        url = f"{address}/v1/admin/books/bats/ingest"
+        assert httpx.post(url, content=UPLOAD, headers=headers).status_code == 202
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    assert not children.read_text().split()
+    assert list((settings.home / "uploads").iterdir()) == []
+
+
+def test_an_ingest_whose_server_is_killed_ends(settings: Settings, tmp_path: Path) -> None:
+    folder = tmp_path / "bats"
+    folder.mkdir()
+    (folder / "bats.md").write_text(BATS, "utf-8")
     reader, writer = os.pipe()
     os.close(reader)
     ended = subprocess.run(
-        [sys.executable, "-m", "app.cli", *bats(folder).command(folder)],
+        [sys.executable, "-m", "app.cli", "ingest", folder, "--book", "bats", "--json"],
         env={**os.environ, **settings.as_environment()},
         stdout=writer,
         stderr=writer,
@@ -204,24 +199,15 @@ def test_an_ingest_whose_server_is_killed_ends(settings: Settings, folder: Path)
 
 
 def test_an_archive_below_a_relative_home_is_ingested(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    headers = {"Authorization": f"Bearer {key(run, '--secret')}", **STREAM}
     monkeypatch.chdir(settings.home.parent)
-    uploaded = Path("state/.archive")
-    uploaded.write_bytes(archive(bats=BATS))
-    relative = settings.model_copy(update={"home": Path("state")})
-    order = Order(BookId("bats"), uploaded, None, "", False)
-    report = asyncio.run(ingest_in_process(relative, order, lambda *_: None))
-    assert report["generation"] == 1
+    with serving(settings.model_copy(update={"home": Path("state")})) as address:
+        url = f"{address}/v1/admin/books/bats/ingest"
+        events = events_of(httpx.post(url, content=UPLOAD, headers=headers, timeout=60))
+    assert events[-1][0] == "done"
     assert (settings.home / "index/bats/current").exists()
-
-
-def children() -> list[str]:
-    return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
-
-
-def bats(folder: Path) -> Order:
-    return Order(BookId("bats"), folder, None, "", True)
 
 
 def test_rollback_and_removal(admin: httpx.Client) -> None:
@@ -281,14 +267,3 @@ def test_without_keys_nobody_administers(owl_home: Path, home: Path, open: bool)
         response = httpx.delete(f"{address}/v1/admin/books/owls")
         assert_problem(response, 401, "key_required")
         assert response.headers["www-authenticate"].startswith("Bearer")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="scheduling of Linux")
-def test_a_process_gives_way_to_readers() -> None:
-    with subprocess.Popen(["sleep", "60"]) as child:
-        give_way(child.pid)
-        seen = (os.getpriority(os.PRIO_PROCESS, child.pid), os.sched_getscheduler(child.pid))
-        cores, used = os.sched_getaffinity(0), os.sched_getaffinity(child.pid)
-        child.kill()
-    assert seen == (19, os.SCHED_IDLE)
-    assert len(used) == len(cores) - len(cores) // 2

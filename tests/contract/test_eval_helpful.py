@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import pytest
 
 from app.adapters.question_file import has_facts, read_questions
-from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import Question
 from tests.command_line import Run
 from tests.conftest import ROOT
@@ -75,22 +74,6 @@ def test_what_cannot_be_measured_is_said(
     found = run("eval", questions, *arguments)
     assert found.code == 2
     assert message in found.err
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"key_facts": ["("]}, "key fact '\\(' is not a regular expression"),
-        ({"key_facts": [1]}, "'key_facts' must hold strings"),
-        ({"gold_all": "yes"}, "'gold_all' must be true or false"),
-        ({"book": "../elsewhere"}, "book id"),
-        ({"half": None}, "'half' must be a string"),
-    ],
-)
-def test_a_wrong_key_is_named_with_its_line(tmp_path: Path, change: Record, message: str) -> None:
-    path = written(tmp_path, [CUP, {**LENS, **change}])
-    with pytest.raises(InputError, match=f"questions.jsonl:2: .*{message}"):
-        read_questions(path)
 
 
 def about(book: str) -> list[Question]:

@@ -124,6 +124,18 @@ def test_a_wrong_folder_is_refused_before_anything_is_printed(
     assert "give the" in line
 
 
+def test_files_that_only_their_generator_can_read_are_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "index.md").write_text("# Lamps\n\nA lamp gives light.\n", "utf-8")
+    (tmp_path / "oil.qmd").write_text("# Oil\n", "utf-8")
+    told = "Quarto is not read (oil.qmd): build the site and give its folder"
+    dry = run("ingest", tmp_path, "--dry-run", "--base-url", "https://lamps.example", "--json")
+    assert dry.json()["warnings"] == [told]
+    (tmp_path / "gas.qmd").write_text("# Gas\n", "utf-8")
+    refused = run("ingest", tmp_path)
+    assert refused.code == 2
+    assert "Quarto is not read (gas.qmd and 1 more): build" in refused.err
+
+
 def test_a_long_phase_tells_how_far_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

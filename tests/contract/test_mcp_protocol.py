@@ -24,7 +24,7 @@ import app.domain.errors as errors
 from app.api.protocols.mcp import ToolServer
 from app.api.responses import AnswerBody
 from app.bootstrap.application import Application
-from app.bootstrap.question_logging import question_store
+from app.bootstrap.local_state import question_store
 from app.services.question_log import Selected
 from tests.command_line import KEYS, Run
 from tests.conftest import ROOT

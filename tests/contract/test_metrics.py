@@ -11,7 +11,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.bootstrap.key_store import site_keys
+from app.bootstrap.local_state import site_keys
 from app.domain.site_key import KeyKind, SiteKey, digest_of, new_key
 from tests.cohere_double import CohereDouble, Fault
 from tests.openai_double import OpenAIDouble

@@ -16,7 +16,7 @@ from markupsafe import escape
 
 from app.adapters.question_file import read_questions
 from app.api.report_formats import page_policy
-from app.bootstrap.question_logging import question_store
+from app.bootstrap.local_state import question_store
 from app.domain.answer import AnswerMode, Confidence
 from app.domain.logged_answer import LoggedAnswer, LoggedParagraph, Mark, MarkKind, Rating
 from app.settings import Settings

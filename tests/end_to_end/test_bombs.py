@@ -13,7 +13,7 @@ import pytest
 from app.adapters.book_settings import read_book_settings
 from app.adapters.reading.book import read_book, read_text
 from app.domain.document import Document, Site
-from app.domain.errors import BookError
+from app.domain.errors import InputError
 from tests.attacking import filled, table, tried
 
 pytestmark = pytest.mark.attack("bombs")
@@ -48,7 +48,7 @@ def _explode(bomb: dict[str, Any], folder: Path, larger: int) -> None:
         tried()
         try:
             pages = _read(filled(bomb["page"], repeat) if "page" in bomb else folder, site)
-        except BookError as error:
+        except InputError as error:
             told = re.sub(r":\d+: ", ": ", str(error), count=1)
         else:
             told = ""

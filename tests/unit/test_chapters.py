@@ -10,13 +10,13 @@ import pytest
 
 from app.adapters.reading.book import read_book
 from app.adapters.sentences import split_sentences
-from app.domain.answering.chapter_answers import (
+from app.domain.answering.chapters import (
     MAX_SUMMARY_WORDS,
-    first_sentences,
-    leading,
-    quoted,
+    chapters_of,
+    outline,
+    summary,
+    summary_sections,
 )
-from app.domain.answering.chapters import chapters_of, outline, summary_sections
 from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.chunking.chunk import Chunk, Passage
@@ -60,7 +60,7 @@ FEW_NUMBERS = ("a.md", "b.md", "c.md", "101.md", "201.md", "d.md", "e.md")
             [(3, ["a.md"]), (4, ["b.md"]), (12, ["c.md"])],
         ),
         (
-            pages(("z.md", "前言"), ("a.md", "第二章 猫头鹰"), ("b.md", "第12章 蝙蝠")),
+            pages(("z.md", "前言"), ("a.md", "第2章 猫头鹰"), ("b.md", "第12章 蝙蝠")),
             [(None, ["z.md"]), (2, ["a.md"]), (12, ["b.md"])],
         ),
         (
@@ -74,7 +74,7 @@ FEW_NUMBERS = ("a.md", "b.md", "c.md", "101.md", "201.md", "d.md", "e.md")
             [(at, [name]) for at, name in enumerate(FEW_NUMBERS, 1)],
         ),
     ],
-    ids=["title", "word before the number", "Chinese number", "place in the book", "few numbers"],
+    ids=["title", "word before the number", "Chinese title", "place in the book", "few numbers"],
 )
 def test_a_chapter_has_the_number_of_its_title_or_place(
     chunks: list[Chunk], chapters: list[tuple[int | None, list[str]]]
@@ -187,10 +187,8 @@ def test_another_heading_makes_no_summary(heading: str) -> None:
     assert summary_sections(text((heading, "They hunt."))) == []
 
 
-def outlined(context: list[ContextPassage]) -> ExtractiveAnswer:
-    sections = outline(context)
-    taken = [one for section in sections for one in section]
-    return quoted(first_sentences(sections, split_sentences, "en"), taken)
+def summarised(context: list[ContextPassage]) -> ExtractiveAnswer:
+    return summary(context, split_sentences, "en", token_budget=3_000)[1]
 
 
 def test_an_outline_has_the_first_full_sentence_of_each_section() -> None:
@@ -200,7 +198,7 @@ def test_an_outline_has_the_first_full_sentence_of_each_section() -> None:
         ("Ears", "It holds:"),
         ("Ears", "Owls hear mice. So do cats."),
     )
-    answer = outlined(context)
+    answer = summarised(context)
     assert answer.text == "Owls › Wings\n\nOwls fly.\n\nOwls › Ears\n\nOwls hear mice."
     assert [answer.text[start:end] for (start, end), _ in answer.claims] == [
         "Owls fly.",
@@ -216,12 +214,12 @@ def test_a_label_or_a_line_of_links_is_no_sentence() -> None:
         ("Wings", "Owls fly."),
         ("See also", "Bats and cats"),
     )
-    assert outlined(context).text == "Owls fly."
+    assert summarised(context).text == "Owls fly."
 
 
 def test_a_page_without_sentences_shows_what_it_has() -> None:
     context = text(("Wings", "Owls fly"), ("Ears", "Owls hear"))
-    assert outlined(context).text == "Owls › Wings\n\nOwls fly\n\nOwls › Ears\n\nOwls hear"
+    assert summarised(context).text == "Owls › Wings\n\nOwls fly\n\nOwls › Ears\n\nOwls hear"
 
 
 def test_many_subsections_are_no_reason_to_show_less_than_the_sections() -> None:
@@ -233,23 +231,32 @@ def test_many_subsections_are_no_reason_to_show_less_than_the_sections() -> None
 
 
 def test_long_summaries_share_the_words() -> None:
-    parts = [("Summary", f"{at} " + "An owl flies by night. " * 6) for at in range(20)]
-    sections = [text(*parts), text(*parts)]
-    taken = [one for section in sections for one in section]
-    sizes = [len(one.text.split()) for one in quoted(leading(sections), taken).passages]
+    parts = [
+        (f"Page {page}", f"{at} " + "An owl flies by night. " * 6)
+        for page in range(2)
+        for at in range(20)
+    ]
+    context = [
+        replace(
+            one,
+            passage=replace(one.passage, heading_path=("Owls", "Summary")),
+            chunk=replace(one.chunk, file=one.passage.heading_path[-1]),
+        )
+        for one in text(*parts)
+    ]
+    sizes = [len(one.text.split()) for one in summarised(context).passages]
     assert len(sizes) == 2
     assert all(size > MAX_SUMMARY_WORDS / 3 for size in sizes)
     assert sum(sizes) <= MAX_SUMMARY_WORDS
 
 
 def test_a_lead_in_is_not_the_last_that_is_shown() -> None:
-    long = _under("Summary", "- " + "many owls " * 300, BlockKind.LIST, "p-list")
     hunt, eat = (
         _under("Summary", "Owls hunt."),
         _under("Summary", "They eat:", paragraph_id="p-eat"),
     )
-    section = placed(*in_order(hunt, eat, long))
-    assert quoted(leading([section]), section).text == "Owls hunt."
+    long = _under("Summary", "- " + "many owls " * 300, BlockKind.LIST, "p-list")
+    assert summarised(placed(*in_order(hunt, eat, long))).text == "Owls hunt."
 
 
 TASKS = in_order(

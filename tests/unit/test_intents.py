@@ -7,18 +7,18 @@ import json
 import pytest
 
 from app.domain.answering.exercises import label_numbers
-from app.domain.answering.notices import (
-    NO_EXERCISES,
-    WHAT_IS,
-    WHICH_BOOK,
-    WHICH_CHAPTER,
-)
-from app.domain.answering.part_requests import (
+from app.domain.answering.intents import (
     LANGUAGES_OF_REQUESTS,
     Here,
     Intent,
     IntentKind,
     intent_of,
+)
+from app.domain.answering.notices import (
+    NO_EXERCISES,
+    WHAT_IS,
+    WHICH_BOOK,
+    WHICH_CHAPTER,
 )
 from app.domain.terms import words
 from tests.conftest import ROOT

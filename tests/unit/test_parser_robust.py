@@ -96,6 +96,8 @@ def test_a_byte_order_mark_counts_as_one_character() -> None:
     page = read_text("\ufeff---\ntitle: T\n---\n\n# Head\n")
     assert page.title == "Head"
     assert page.source[page.blocks[0].start :] == "# Head\n"
+    page = read_text("\ufeff# Head\n")
+    assert [(one.text, one.start) for one in page.blocks] == [("Head", 1)]
 
 
 def test_nul_is_a_character_like_any_other() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.domain.answer import AnswerMode
-from app.domain.answering.part_requests import intent_of
+from app.domain.answering.intents import intent_of
 from app.domain.answering.request import AskRequest
-from app.domain.answering.small_talk import small_talk_reply
 from app.domain.terms import words
 from tests.answer_fakes import World, passage
 
@@ -27,5 +26,4 @@ async def test_small_talk_is_answered_without_a_search(said: str) -> None:
     "question", ["hello world", "How are you able to fly?", "thanks to what do owls fly?", "?"]
 )
 def test_a_question_is_no_small_talk(question: str) -> None:
-    said = [*words(question)]
-    assert (small_talk_reply(said), intent_of(said)) == ("", None)
+    assert intent_of(words(question)) is None

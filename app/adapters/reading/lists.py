@@ -7,19 +7,16 @@ from string import ascii_lowercase
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import NO_SPAN, Draft
-from app.domain.document import RUN_BOUNDARY, BlockKind, Part, Span
+from app.adapters.reading.drafts import Draft
+from app.adapters.reading.tree import source_span
+from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
 _LONGEST_NUMBER = 6
 """Maximum digits of a list's first number."""
 
 
-def read_list(
-    element: HtmlElement,
-    inside: Callable[[HtmlElement], list[Draft]],
-    span: Callable[[HtmlElement], Span],
-) -> Draft:
+def read_list(element: HtmlElement, inside: Callable[[HtmlElement], list[Draft]]) -> Draft:
     """Return a list; each item with what is nested in it is a part."""
     parts: list[Part] = []
     runs: list[str] = []
@@ -29,7 +26,7 @@ def read_list(
         drafts = inside(item)
         if not drafts:
             continue
-        parts.append(Part(BlockKind.LIST, *span(item), _item_text(marker, drafts)))
+        parts.append(Part(BlockKind.LIST, *source_span(item), _item_text(marker, drafts)))
         runs += (one.runs for one in drafts)
         terms.update(dict.fromkeys(term for one in drafts for term in one.terms))
         figure = figure or next((one.figure for one in drafts if one.figure), None)
@@ -37,7 +34,6 @@ def read_list(
         BlockKind.LIST,
         "\n".join(part.text for part in parts),
         RUN_BOUNDARY.join(runs),
-        NO_SPAN,
         terms=tuple(terms),
         parts=parts,
         figure=figure,

@@ -14,9 +14,9 @@ import lxml.html
 import nh3
 from lxml.html import HtmlElement
 
-from app.adapters.reading.blocks import SPAN
 from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.hidden import hidden_elements
+from app.adapters.reading.tree import SPAN
 from app.domain.document import Block, Book, Document
 from app.domain.urls import encoded_path
 

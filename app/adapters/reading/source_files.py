@@ -141,18 +141,16 @@ def _is_walked(at: str, name: str) -> bool:
 
 
 def page_names(files: SourceFiles, folder: str = "") -> list[str]:
-    """Return the pages below `folder`, relative to it: no drafts, and no file whose name begins
-    with `_`, which other pages include.
+    """Return the pages below `folder`, relative to it, ordered by `by_numbers`: no drafts, and no
+    file whose name begins with `_`, which other pages include.
 
     A notebook beside a Markdown file of its name is left out: Jupytext keeps such pairs equal.
     """
     found = {name for name in files.names(folder) if name.lower().endswith(PAGE_SUFFIXES)}
     found -= {f"{name.rpartition('.')[0]}.ipynb" for name in found if not is_notebook(name)}
-    return sorted(
-        name.removeprefix(f"{folder}/") if folder else name
-        for name in found
-        if _is_page(files, name)
-    )
+    below = f"{folder}/" if folder else ""
+    pages = (name.removeprefix(below) for name in sorted(found) if _is_page(files, name))
+    return sorted(pages, key=by_numbers)
 
 
 def _is_page(files: SourceFiles, name: str) -> bool:
@@ -186,10 +184,13 @@ def front_matter_of(files: SourceFiles, name: str) -> Mapping[str, object]:
 
 
 def front_matter(text: str, file: str) -> tuple[Mapping[str, object], int]:
-    """Return the front matter, YAML or TOML, and the offset of the text behind it."""
+    """Return the front matter, YAML or TOML, and the offset of the text behind it.
+
+    A byte order mark is no text.
+    """
     found = _FRONT_MATTER.match(text)
     if found is None:
-        return {}, 0
+        return {}, int(text.startswith("\ufeff"))
     loaded = _load(found["body"], file, toml=found["mark"] == "+++")
     if not isinstance(loaded, dict):
         return {}, 0

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from html import escape
 
-from app.adapters.reading.blocks import SPAN
+from app.adapters.reading.tree import SPAN
 
 _TAG = re.compile(
     rb"<(?:!--.*?(?:-->|\Z)"

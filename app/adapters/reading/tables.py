@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from lxml.html import HtmlElement
 
 from app.adapters.reading.drafts import NO_SPAN, Draft
-from app.adapters.reading.inline import Inline
-from app.domain.document import RUN_BOUNDARY, BlockKind, Part, Span
+from app.adapters.reading.inline import Inline, inline
+from app.adapters.reading.tree import Tree, source_span
+from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
 _MAX_SPAN = 60
 """Most rows or columns that a cell may span; a hostile page could name millions."""
 
 
-def read_table(
-    table: HtmlElement,
-    read: Callable[[HtmlElement], Inline],
-    span: Callable[[HtmlElement], Span],
-) -> Draft:
+def read_table(table: HtmlElement, tree: Tree) -> Draft:
     """Return a table; its caption, if it has one, is its first row."""
-    caption = next((read(one) for one in table.iterchildren("caption") if one is not None), None)
+    caption = next((inline(one, tree) for one in table.iterchildren("caption")), None)
     parts: list[Part] = []
     runs: list[str] = []
     terms: dict[str, None] = {}
@@ -29,14 +26,14 @@ def read_table(
         runs.append(caption.runs)
     carried: dict[int, tuple[int, Inline]] = {}
     for row in _rows(table):
-        cells = list(_cells(row, carried, read)) or [Inline("", "")]
+        cells = list(_cells(row, carried, tree)) or [Inline("", "")]
         texts = [_cell_text(cell.text) for cell in cells]
         text = texts[0] if not any(texts[1:]) and len(row) == 1 else " | ".join(texts)
         if not text.strip(" |"):
             continue
         header = all(one.tag == "th" for one in row if isinstance(one.tag, str))
         header = header and all(part.header for part in parts)
-        parts.append(Part(BlockKind.TABLE, *span(row), text, header))
+        parts.append(Part(BlockKind.TABLE, *source_span(row), text, header))
         runs += (cell.runs for cell in cells if cell.runs)
         terms.update(dict.fromkeys(term for cell in cells for term in cell.terms))
     return Draft(
@@ -62,9 +59,7 @@ def _cell_text(text: str) -> str:
 
 
 def _cells(
-    row: HtmlElement,
-    carried: dict[int, tuple[int, Inline]],
-    read: Callable[[HtmlElement], Inline],
+    row: HtmlElement, carried: dict[int, tuple[int, Inline]], tree: Tree
 ) -> Iterator[Inline]:
     """Yield the cells of a row, with those of earlier rows that extend into it."""
     column = 0
@@ -72,7 +67,7 @@ def _cells(
         while column in carried:
             yield _take(carried, column)
             column += 1
-        content = read(cell)
+        content = inline(cell, tree)
         rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
         for extra in range(columns):
             shown = content if not extra else Inline("", "")

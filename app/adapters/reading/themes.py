@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -16,42 +17,62 @@ from lxml.html import HtmlElement
 
 _FILE = Path(__file__).with_name("themes.toml")
 UNKNOWN = "unknown"
-"""The name of the theme of pages that no entry recognises: HTML's own semantics."""
+"""The last theme: HTML's own semantics, for pages that no other one recognises."""
 
-_SIMPLE = re.compile(r"(?:[a-z][\w-]*)?(?:\.[\w-]+)?")
-"""A selector of a tag, a class or both."""
+_SIMPLE = re.compile(r"(?:[a-z]\w*)?(?:\.[\w-]+)?|\[(?:role|data-type)=[\w-]+\]")
+"""A selector of a tag, a class or both, or of the value of one of two attributes."""
 
-Selectors: TypeAlias = tuple[str, ...]
+Roles: TypeAlias = dict[str, dict[HtmlElement, None]]
+"""Role -> the elements that have it, in order."""
+_Lists: TypeAlias = dict[str, list[str]]
+_Kind: TypeAlias = tuple[str, str | None, str | None, str | None]
+"""Tag, classes, `role` and `data-type` of an element."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Theme:
     """The selectors by which a page is read, by their names in `themes.toml`."""
 
     name: str
-    generator: re.Pattern[str] | None
+    generator: re.Pattern[str]
     marker: str
-    selectors: dict[str, Selectors]
-    own_content: Selectors = ()
-
-    def find(self, key: str, index: ElementIndex) -> list[HtmlElement]:
-        """Return the indexed elements that the theme's selectors of `key` match, in their order."""
-        return [one for css in self.selectors.get(key, ()) for one in index.find(css)]
+    selectors: _Lists
+    own_content: Sequence[str]
+    simple: dict[str, list[str]]
+    """Simple selector -> the roles that it gives."""
+    others: Sequence[tuple[str, str]]
+    """Other selectors, each with the role that it gives."""
 
     def select(self, key: str, root: HtmlElement) -> list[HtmlElement]:
         """Return the elements below `root` that the selectors of `key` match, in page order."""
         selectors = self.selectors.get(key)
         return list(_compiled(", ".join(selectors))(root)) if selectors else []
 
-    def is_marked(self, root: HtmlElement) -> bool:
-        return bool(self.marker) and bool(_compiled(self.marker)(root))
-
     def content(self, root: HtmlElement) -> HtmlElement | None:
         """Return the page's main element, by the first selector that finds one with content."""
         return _with_content(self.selectors["content"], root)
 
+    def roles(self, content: HtmlElement) -> Roles:
+        """Return the roles of the elements."""
+        found: Roles = defaultdict(dict)
+        kinds: dict[_Kind, list[str]] = {}
+        names: set[str] = set()
+        for one in content.iter():
+            kind = (str(one.tag), one.get("class"), one.get("role"), one.get("data-type"))
+            if kind not in kinds:
+                own = set(_names_of(kind))
+                names |= own
+                kinds[kind] = [role for name in own for role in self.simple.get(name, ())]
+            for role in kinds[kind]:
+                found[role][one] = None
+        for css, role in self.others:
+            # Most pages lack most names: to evaluate every selector takes half the reading's time.
+            if _required(css) <= names:
+                found[role] |= dict.fromkeys(_compiled(css)(content))
+        return found
 
-def _with_content(selectors: Selectors, root: HtmlElement) -> HtmlElement | None:
+
+def _with_content(selectors: Sequence[str], root: HtmlElement) -> HtmlElement | None:
     for selector in selectors:
         for found in _compiled(selector)(root):
             if found.text_content().strip() or found.find(".//img") is not None:
@@ -59,30 +80,15 @@ def _with_content(selectors: Selectors, root: HtmlElement) -> HtmlElement | None
     return None
 
 
-class ElementIndex:
-    """The elements below one, by tag and class: most selectors name just these."""
-
-    def __init__(self, element: HtmlElement) -> None:
-        self.element = element
-        self.elements: list[HtmlElement] = list(element.iter())
-        """All of them. lxml makes a new object for an element that is not referenced."""
-        self._named: dict[str, list[HtmlElement]] = defaultdict(list)
-        for one in self.elements:
-            self._named[str(one.tag)].append(one)
-            for name in set((one.get("class") or "").split()):
-                self._named[f".{name}"].append(one)
-                self._named[f"{one.tag!s}.{name}"].append(one)
-
-    def find(self, css: str) -> list[HtmlElement]:
-        """Return the elements that a selector matches."""
-        if _SIMPLE.fullmatch(css):
-            return self._named.get(css, [])
-        # Most pages lack most names: to evaluate every selector takes half the time of reading.
-        return list(_compiled(css)(self.element)) if _names(css) <= self._named.keys() else []
+def _names_of(kind: _Kind) -> tuple[str, ...]:
+    """Return the simple selectors that match elements of this kind."""
+    tag, classes, role, data_type = kind
+    names = [name for one in (classes or "").split() for name in (f".{one}", f"{tag}.{one}")]
+    return (tag, *names, f"[role={role}]", f"[data-type={data_type}]")
 
 
 @cache
-def _names(css: str) -> frozenset[str]:
+def _required(css: str) -> frozenset[str]:
     """Return tags and classes that must be on the page for a selector to match."""
     bare = re.sub(r":[\w-]+\(.*\)|\[[^\]]*\]", "", css)
     return frozenset(re.findall(r"\.[\w-]+|(?<![\w.#:-])[a-z][\w-]*", bare))
@@ -97,26 +103,28 @@ def _compiled(css: str) -> CSSSelector:
 def _themes() -> tuple[Theme, ...]:
     """Return the themes of `themes.toml` in its order, the fallback last."""
     tables = tomllib.loads(_FILE.read_text("utf-8"))
-    common: dict[str, list[str]] = tables["common"]
-    return tuple(_theme(one, common) for one in (*tables["theme"], {"name": UNKNOWN}))
+    return tuple(_theme(one, tables["page"], tables["site"]) for one in tables["theme"])
 
 
-def _theme(table: dict[str, object], common: dict[str, list[str]]) -> Theme:
-    generator = table.get("generator")
-    lists = {key: value for key, value in table.items() if isinstance(value, list)}
-    own = tuple(lists.pop("content", ()))
-    selectors = {key: (*common.get(key, ()), *lists.get(key, ())) for key in (*common, *lists)}
-    return Theme(
-        str(table["name"]),
-        re.compile(str(generator), re.IGNORECASE) if generator else None,
-        str(table.get("marker", "")),
-        selectors | {"content": (*own, *common["content"])},
-        own,
-    )
+def _theme(table: Mapping[str, str | list[str]], page: _Lists, site: _Lists) -> Theme:
+    own: _Lists = {key: value for key, value in table.items() if isinstance(value, list)}
+    common = page | site
+    selectors = {key: [*common.get(key, ()), *own.get(key, ())] for key in (*common, *own)}
+    selectors["content"] = [*own.get("content", ()), *site["content"]]
+    simple: dict[str, list[str]] = defaultdict(list)
+    others = []
+    for role in page:
+        for css in selectors[role]:
+            if _SIMPLE.fullmatch(css):
+                simple[css].append(role)
+            else:
+                others.append((css, role))
+    name, marker, generator = (str(table.get(key, "")) for key in ("name", "marker", "generator"))
+    pattern = re.compile(generator or "(?!)", re.IGNORECASE)
+    return Theme(name, pattern, marker, selectors, own.get("content", ()), simple, others)
 
 
 def fallback() -> Theme:
-    """Return the theme of pages that no entry recognises: HTML's own semantics."""
     return _themes()[-1]
 
 
@@ -125,14 +133,12 @@ def theme_of(root: HtmlElement) -> Theme:
 
     Of several, the first whose content is on the page.
     """
+    generators = root.xpath("//meta[translate(@name, 'G', 'g')='generator']/@content")
+    named = (one for one in _themes() if generators and one.generator.search(generators[0]))
+    marked = (one for one in _themes() if one.marker and _compiled(one.marker)(root))
     without_content = []
-    for theme in chain(_named(root), (one for one in _themes() if one.is_marked(root))):
+    for theme in chain(named, marked):
         if _with_content(theme.own_content, root) is not None:
             return theme
         without_content.append(theme)
     return next(iter(without_content), fallback())
-
-
-def _named(root: HtmlElement) -> list[Theme]:
-    names = root.xpath("//meta[translate(@name, 'G', 'g')='generator']/@content")
-    return [one for one in _themes() if names and one.generator and one.generator.search(names[0])]

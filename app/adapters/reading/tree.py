@@ -7,22 +7,26 @@ from dataclasses import dataclass
 from html import unescape
 
 import lxml.html
-from lxml.etree import ParserError
+from lxml import etree
 from lxml.html import HtmlElement
 
+from app.adapters.reading.drafts import NO_SPAN
 from app.adapters.reading.formulas import mark_formulas
 from app.adapters.reading.hidden import hidden_elements
 from app.adapters.reading.shown_text import is_rendered
-from app.adapters.reading.themes import ElementIndex, Theme, theme_of
+from app.adapters.reading.themes import Roles, Theme, theme_of
+from app.domain.document import Span
 from app.domain.errors import FileRefused
 
 MAX_BYTES = 50_000_000
 """Largest page that is read."""
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]+)", re.I)
-_CONTROLS = dict.fromkeys(
-    code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r\f\x85"
-) | {0x0C: " "}
+_REFERENCE = re.compile(rb"&#[\dxX][\da-fA-F]{0,9};?")
+_C1 = re.compile(rb"\xc2[\x80-\x84\x86-\x9f]")
+_C0 = bytes({*range(1, 0x20), 0x7F} - {*b"\t\n\f\r"})
 _FORMATTING = re.compile(r"</?(?:b|i|u|font|span)\b[^<>]*>")
+SPAN = "data-span"
+"""Attribute with the source span of an element that is rendered from Markdown: "start:end"."""
 GAP = "\x80"
 """Stands where the page shows something that is not in the text, such as a line's number."""
 _GENERATED_ID = re.compile(
@@ -30,11 +34,6 @@ _GENERATED_ID = re.compile(
     r"|(?:user-content-)?(?:fn|footnotes?)(?:[:-]?\d|$)|\d+$|(?:exercise|solution)-content)\S*$"
 )
 """Ids that a generator numbers: they change with the page."""
-_ROLES = (
-    "heading", "code", "code_title", "layout", "admonition", "admonition_title", "exercise",
-    "solution", "note", "tab_set", "tab_label", "tab_panel", "footnote", "footnote_mark",
-    "reference", "caption", "term", "signature",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +41,7 @@ class Tree:
     """A page's content without furniture, and what its elements are."""
 
     content: HtmlElement
-    theme: Theme
-    roles: dict[str, set[HtmlElement]]
-    """Name of a list of selectors in `themes.toml` -> the elements that they match."""
-    elements: list[HtmlElement]
-    """All elements of the content, in order, with those that were dropped."""
+    roles: Roles
     hidden: tuple[str, ...]
     """Texts that no reader sees, by an inline style."""
 
@@ -65,11 +60,12 @@ def parse(html: bytes, file: str) -> HtmlElement:
     parser = lxml.html.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True
     )
-    text = _decoded(html).strip().encode("utf-8", "replace") or b"<html></html>"
+    parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
+    text = _without_controls(_decoded(html).strip().encode("utf-8", "replace"))
     try:
-        root = lxml.html.document_fromstring(text, parser=parser, ensure_head_body=True)
-    except ParserError:  # the page has no element
-        root = lxml.html.document_fromstring(b"<html></html>", ensure_head_body=True)
+        root = lxml.html.document_fromstring(text or b"<p>", parser=parser, ensure_head_body=True)
+    except etree.ParserError:  # the page has no element
+        root = lxml.html.document_fromstring(b"<p>", parser=parser, ensure_head_body=True)
     if any("xcessive depth" in one.message for one in parser.error_log):
         raise FileRefused("its elements are nested over 256 deep", file)
     return root
@@ -85,23 +81,30 @@ def _decoded(html: bytes) -> str:
     return html.decode("latin-1")
 
 
+def _without_controls(html: bytes) -> bytes:
+    """Remove control characters, which the program uses as marks."""
+    html = _REFERENCE.sub(lambda found: b"" if _is_control(found[0]) else found[0], html)
+    return _C1.sub(b"", html).translate(None, _C0)
+
+
+def _is_control(reference: bytes) -> bool:
+    return not (char := unescape(reference.decode())).isprintable() and not char.isspace()
+
+
 def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:
     """Return the content of a parsed page, which is changed; None if the page has none."""
     theme = theme or theme_of(root)
     content = theme.content(root)
     if content is None:
         return None
-    index = ElementIndex(content)
-    for element in index.elements:
-        _clean(element)
-    for element in theme.find("console", index):
+    roles = theme.roles(content)
+    for element in roles["console"]:
         _show_console(element)
-    mark_formulas(content, theme.find("formula", index))
+    mark_formulas(content, roles["formula"])
     hidden = tuple(_drop_hidden(content))
-    for element in theme.find("drop", index):
+    for element in roles["drop"]:
         _drop(element, content)
-    roles = {role: set(theme.find(role, index)) for role in _ROLES}
-    return Tree(content, theme, roles, index.elements, hidden)
+    return Tree(content, roles, hidden)
 
 
 def _drop_hidden(content: HtmlElement) -> list[str]:
@@ -131,15 +134,16 @@ def _show_console(code: HtmlElement) -> None:
     code.text = text
 
 
-def _clean(element: HtmlElement) -> None:
-    """Remove control characters, which the program uses as marks."""
-    if element.text and not element.text.isprintable():
-        element.text = element.text.translate(_CONTROLS)
-    if element.tail and not element.tail.isprintable():
-        element.tail = element.tail.translate(_CONTROLS)
-
-
 def own_id(element: HtmlElement) -> str:
     """Return the id that an author gave to an element; "" if it has none."""
     ident = element.get("id") or ""
     return "" if _GENERATED_ID.match(ident) else ident
+
+
+def source_span(element: HtmlElement) -> Span:
+    """Return the span of the innermost element that has one; NO_SPAN if none has."""
+    for one in (element, *element.iterancestors()):
+        start, _, end = (one.get(SPAN) or "").partition(":")
+        if end:
+            return int(start), int(end)
+    return NO_SPAN

@@ -1,9 +1,9 @@
 """Answering: question analysis, extraction, verification of citations, refusal.
 
-- the question: `request`, `conversation`, `part_requests`, `small_talk`, `forms`,
+- the question: `request`, `conversation`, `intents`, `forms`,
   `question_analysis`
 - whether the book answers it: `answerability`
-- chapters and exercises on request: `chapters`, `chapter_answers`, `exercises`
+- chapters and exercises on request: `chapters`, `exercises`
 - extractive answers: `extraction_input`, `units`, `relevance`, `passages`, `extractive`,
   `passage_text`; what a text is: `bibliography`, `definitions`, `objectives`
 - figures: `figures`

@@ -1,27 +1,37 @@
-"""A book's chapters with their summaries and outlines."""
+"""A book's chapters: their numbers, and what answers a request for one (summary, outline, quiz)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice, takewhile
+from itertools import accumulate, chain, groupby, islice, takewhile
 
-from app.domain.answering.part_requests import CHAPTER_NOUNS
-from app.domain.answering.units import NEVER_QUOTED, has_sentence
+from app.domain.answering.extractive import ExtractiveAnswer
+from app.domain.answering.intents import CHAPTER_NOUNS
+from app.domain.answering.passage_text import quoted_text, shown_passage
+from app.domain.answering.units import (
+    INTRODUCING,
+    NEVER_QUOTED,
+    SplitSentences,
+    Unit,
+    ends_sentence,
+    has_sentence,
+    units,
+    whole_unit,
+)
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
+from app.domain.document import BlockKind, Span
 from app.domain.retrieval.query import ContextPassage
-from app.domain.terms import NUMERALS, chinese_number, words
+from app.domain.terms import words
 
-MAX_SECTIONS = 12
-"""Limit on the sections of an outline; a longer one uses a higher heading level."""
-FEWEST_SECTIONS = 3
-"""Minimum number of sections of an outline, if the text has as many."""
-MAX_PAGES = 30
-"""Limit on the sections of an outline if even the pages are more than `MAX_SECTIONS`."""
+MAX_SUMMARY_WORDS = 250
+"""Limit on the words of a chapter's own summary, unless its first block has more."""
+MIN_SECTIONS, MAX_SECTIONS = 3, 30
+"""Of an outline, if the text has as many."""
 _NO_TEXT = NEVER_QUOTED | {BlockKind.FIGURE, BlockKind.FOOTNOTE, BlockKind.REFERENCE}
+_TASKS = frozenset({BlockKind.EXERCISE, BlockKind.HEADING})
 
 _SUMMARY_TITLE = re.compile(
     r"^(?:{0})\b|\b(?:{0})$".format(
@@ -41,12 +51,10 @@ _FRONT_MATTER = frozenset(
     " 前言 序言 序 まえがき はじめに 序文".split()
 )
 """Titles of pages before the first chapter, which are not counted."""
-_TITLE_NUMBER = re.compile(r"(?:(?P<noun>[^\W\d_]+) )?(?P<number>\d{1,3})(?=[.:)\s]|$)")
-_CHINESE_CHAPTER = re.compile(rf"第\s?(\d{{1,3}}|[{NUMERALS}]{{1,3}})\s?[章课課讲講回]")
+_TITLE_NUMBER = re.compile(rf"(?:(?:{CHAPTER_NOUNS}) |第\s?)?(\d{{1,3}})(?=[.:)\s章课課讲講回]|$)")
 _FEWEST_NUMBERED = 2
-"""Minimum number of chapters with a number; fewer may be coincidence ("12 rules")."""
 _NUMBERED_SHARE = 1 / 3
-"""Minimum share of the chapters with a number in the title."""
+"""Minimum count and share of titles with a number; fewer may be coincidence ("12 rules")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +73,6 @@ class Chapter:
         return tuple(page.file for page in self.pages)
 
     @property
-    def language(self) -> str:
-        return self.pages[0].language
-
-    @property
     def name(self) -> str:
         """The title, preceded by the number if there is one."""
         numbered = self.number is None or _number_in_title(self.title) is not None
@@ -78,14 +82,87 @@ class Chapter:
 def chapters_of(chunks: Iterable[Chunk]) -> list[Chapter]:
     """Return the chapters of a book in reading order, from all its chunks."""
     ordered = sorted(chunks, key=lambda chunk: (chunk.position, chunk.chunk_index))
-    groups = groupby(ordered, key=lambda chunk: chunk.chapter)
-    return _numbered([_chapter(title, [*held]) for title, held in groups])
+    pages = {chunk.file: chunk for chunk in reversed(ordered)}
+    in_order = sorted(pages.values(), key=lambda chunk: chunk.position)
+    chapters = [
+        Chapter(held[0].book, title, held)
+        for title, group in groupby(in_order, key=lambda chunk: chunk.chapter)
+        if (held := tuple(group))
+    ]
+    return [
+        replace(one, number=number)
+        for one, number in zip(chapters, _numbers(chapters), strict=True)
+    ]
+
+
+def _numbers(chapters: Sequence[Chapter]) -> list[int | None]:
+    by_site = [one.pages[0].chapter_number or None for one in chapters]
+    by_title = [_number_in_title(one.title) for one in chapters]
+    for numbers, share in ((by_site, 0), (by_title, _NUMBERED_SHARE)):
+        count = sum(one is not None for one in numbers)
+        if count >= max(_FEWEST_NUMBERED, share * len(chapters)):
+            return numbers
+    front = len([*takewhile(_is_front_matter, chapters[:-1])])
+    return [None] * front + [*range(1, len(chapters) - front + 1)]
+
+
+def _number_in_title(title: str) -> int | None:
+    found = _TITLE_NUMBER.match(title.casefold())
+    return int(found[1]) if found else None
+
+
+def _is_front_matter(chapter: Chapter) -> bool:
+    return len(chapter.pages) == 1 and bool(_FRONT_MATTER.intersection(words(chapter.title)))
 
 
 def page_of(chapter: Chapter, file: str) -> Chapter:
     """Return one page of a chapter as a chapter."""
     pages = tuple(page for page in chapter.pages if page.file == file)
     return replace(chapter, title=pages[0].heading_path[0], pages=pages, number=None)
+
+
+def summary(
+    passages: Sequence[ContextPassage],
+    split_sentences: SplitSentences,
+    language: str,
+    token_budget: int,
+) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
+    """Return the chapter's own summary, else the first sentence of each section; with its context.
+
+    The context has the first blocks of each summary within the budget, at least one.
+    """
+    own = [_budgeted(one, token_budget) for one in summary_sections(passages)]
+    sections = own or outline(passages)
+    context = [*chain.from_iterable(sections)]
+    ends = accumulate(map(len, sections))
+    places = [range(end - len(one), end) for one, end in zip(sections, ends, strict=True)]
+    if own:
+        return context, quoted([_leading(context, one, len(own)) for one in places], context)
+    found = (units(context, split_sentences, language, one) for one in places)
+    return context, quoted([*filter(None, map(_first_sentence, found))], context)
+
+
+def _budgeted(section: Sequence[ContextPassage], token_budget: int) -> list[ContextPassage]:
+    totals = accumulate(one.tokens for one in section)
+    return list(section[: max(sum(total <= token_budget for total in totals), 1)])
+
+
+def _leading(
+    context: Sequence[ContextPassage], places: Iterable[int], sections: int
+) -> Sequence[Unit]:
+    """Return the first blocks of a section, within its share of `MAX_SUMMARY_WORDS`."""
+    blocks = [whole_unit(at, context[at]) for at in places]
+    sizes = accumulate(unit.size for unit in blocks)
+    fitting = sum(size <= MAX_SUMMARY_WORDS // sections for size in sizes)
+    while fitting and blocks[fitting - 1].text.endswith(INTRODUCING):
+        fitting -= 1
+    return blocks[: max(fitting, 1)]
+
+
+def _first_sentence(section: Iterable[Unit]) -> Sequence[Unit]:
+    """Return the first unit that is a sentence, else the first one that introduces nothing."""
+    found = [one for one in section if not one.text.endswith(INTRODUCING)]
+    return [one for one in found if ends_sentence(one.text)][:1] or found[:1]
 
 
 def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
@@ -104,68 +181,6 @@ def summary_sections(context: Sequence[ContextPassage]) -> list[list[ContextPass
     ]
 
 
-def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
-    """Return the first two paragraphs of each section.
-
-    Paragraphs without a full sentence, such as labels and lists of links, do not count unless there
-    are no others. The sections are those of the deepest heading level, 1 for the pages, that has at
-    most `MAX_SECTIONS`; of the next deeper level if that has fewer than `FEWEST_SECTIONS`; at most
-    `MAX_PAGES`.
-    """
-    text = _paragraphs(context)
-    deepest = max((len(one.passage.heading_path) for one in text), default=0)
-    found: list[list[ContextPassage]] = []
-    for depth in range(deepest, 0, -1):
-        deeper, found = found, _sections(text, depth)
-        if len(found) <= MAX_SECTIONS:
-            found = deeper if deeper and len(found) < FEWEST_SECTIONS else found
-            break
-    return found[:MAX_PAGES]
-
-
-def _paragraphs(context: Sequence[ContextPassage]) -> list[ContextPassage]:
-    """Return the paragraphs with a full sentence; all paragraphs if none has one."""
-    text = [one for one in context if one.passage.kind is BlockKind.PARAGRAPH]
-    return [one for one in text if has_sentence(one.passage.text)] or text
-
-
-def _sections(text: Iterable[ContextPassage], depth: int) -> list[list[ContextPassage]]:
-    groups = groupby(text, key=lambda one: (one.file, one.passage.heading_path[:depth]))
-    return [[*islice(held, 2)] for _, held in groups]
-
-
-def _chapter(title: str, chunks: Sequence[Chunk]) -> Chapter:
-    pages = {chunk.file: chunk for chunk in reversed(chunks)}
-    ordered = sorted(pages.values(), key=lambda chunk: chunk.position)
-    return Chapter(chunks[0].book, title, tuple(ordered))
-
-
-def _numbered(chapters: Sequence[Chapter]) -> list[Chapter]:
-    by_site = [replace(one, number=one.pages[0].chapter_number or None) for one in chapters]
-    by_title = [replace(one, number=_number_in_title(one.title)) for one in chapters]
-    for numbered, share in ((by_site, 0), (by_title, _NUMBERED_SHARE)):
-        count = sum(one.number is not None for one in numbered)
-        if count >= max(_FEWEST_NUMBERED, share * len(chapters)):
-            return numbered
-    front = len([*takewhile(_is_front_matter, chapters[:-1])])
-    later = [replace(one, number=at) for at, one in enumerate(chapters[front:], 1)]
-    return [*chapters[:front], *later]
-
-
-def _number_in_title(title: str) -> int | None:
-    if chinese := _CHINESE_CHAPTER.match(title):
-        number = chinese[1]
-        return int(number) if number.isdecimal() else chinese_number(number)
-    found = _TITLE_NUMBER.match(title.casefold())
-    if found is None or (found["noun"] and found["noun"] not in CHAPTER_NOUNS):
-        return None
-    return int(found["number"])
-
-
-def _is_front_matter(chapter: Chapter) -> bool:
-    return len(chapter.pages) == 1 and bool(_FRONT_MATTER.intersection(words(chapter.title)))
-
-
 def _summary_heading(passage: Passage) -> tuple[str, ...]:
     """Return the path to the heading of a summary: a page or section; () if there is none."""
     path = passage.heading_path
@@ -173,3 +188,74 @@ def _summary_heading(passage: Passage) -> tuple[str, ...]:
         if _SUMMARY_TITLE.search(" ".join(words(heading))):
             return path[:at]
     return ()
+
+
+def outline(context: Sequence[ContextPassage]) -> list[list[ContextPassage]]:
+    """Return the first two paragraphs of each section, at most `MAX_SECTIONS`.
+
+    Paragraphs without a full sentence, such as labels and lists of links, do not count unless there
+    are no others. The sections are those of the highest heading level, 1 for the pages, that has
+    `MIN_SECTIONS`; else of the deepest one.
+    """
+    paragraphs = [one for one in context if one.passage.kind is BlockKind.PARAGRAPH]
+    text = [one for one in paragraphs if has_sentence(one.passage.text)] or paragraphs
+    deepest = max((len(one.passage.heading_path) for one in text), default=0)
+    found: list[list[ContextPassage]] = []
+    for depth in range(1, deepest + 1):
+        if len(found) < MIN_SECTIONS:
+            found = _sections(text, depth)
+    return found[:MAX_SECTIONS]
+
+
+def _sections(text: Iterable[ContextPassage], depth: int) -> list[list[ContextPassage]]:
+    groups = groupby(text, key=lambda one: (one.file, one.passage.heading_path[:depth]))
+    return [[*islice(held, 2)] for _, held in groups]
+
+
+def quoted(
+    excerpts: Sequence[Sequence[Unit]], context: Sequence[ContextPassage]
+) -> ExtractiveAnswer:
+    """Return the excerpts as an answer; if there are several, each follows its heading.
+
+    An excerpt is adjacent units of a section: whole blocks, or a sentence.
+    """
+    text = ""
+    claims: list[tuple[Span, Unit]] = []
+    passages = []
+    for excerpt in excerpts:
+        part, spans = quoted_text(excerpt, context)
+        first = context[excerpt[0].passage]
+        text += "\n\n" if text else ""
+        if len(excerpts) > 1 and first.passage.kind not in _TASKS:
+            path = first.passage.heading_path  # pages may have sections of the same title
+            text += " \u203a ".join(dict.fromkeys((*path[:1], *path[-1:]))) + "\n\n"
+        claims += [((len(text) + start, len(text) + end), unit) for (start, end), unit in spans]
+        text += part
+        # Without marks, since all of it is the answer.
+        passages.append(shown_passage(part, [context[unit.passage] for unit in excerpt], first))
+    return ExtractiveAnswer(text, tuple(claims), tuple(passages))
+
+
+def quiz(
+    exercises: Sequence[ContextPassage], entries: Sequence[ContextPassage], question: str
+) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
+    """Return the exercises; without any, questions for glossary terms, {} in `question`.
+
+    These quote the terms only, and have no passages, which would show the definitions.
+    """
+    if exercises:
+        asked = [[whole_unit(at, one)] for at, one in enumerate(exercises)]
+        return exercises, quoted(asked, exercises)
+    before, _, after = question.partition("{}")
+    text = ""
+    claims: list[tuple[Span, Unit]] = []
+    for at, one in enumerate(entries):
+        passage = one.passage
+        term = next((term for term in passage.terms if term in passage.text), "")
+        if term:
+            start = passage.text.index(term)
+            text += f"\n- {before}" if text else f"- {before}"
+            unit = Unit(at, start, start + len(term), passage.kind, term)
+            claims.append(((len(text), len(text) + len(term)), unit))
+            text += f"{term}{after}"
+    return entries, ExtractiveAnswer(text, tuple(claims))

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from app.domain.answering.intents import SMALL_TALK, intent_of
 from app.domain.answering.notices import is_clarification
-from app.domain.answering.part_requests import intent_of
-from app.domain.answering.small_talk import small_talk_reply
 from app.domain.retrieval.query import Turn
 from app.domain.terms import words
 
@@ -52,7 +51,8 @@ def _together(before: str, reply: str) -> Iterator[str]:
 
 
 def _is_request(text: str) -> bool:
-    return intent_of(words(text)) is not None
+    intent = intent_of(words(text))
+    return intent is not None and intent.kind not in SMALL_TALK
 
 
 def about_the_book(history: Sequence[Turn]) -> tuple[Turn, ...]:
@@ -68,6 +68,7 @@ def _without_asides(history: Sequence[Turn]) -> Iterator[Turn]:
     for turn, reply in zip_longest(history, history[1:]):
         if turn.role == "user":
             clarified = reply is not None and is_clarification(reply.content)
-            skipped = clarified or bool(small_talk_reply(words(turn.content)))
+            intent = intent_of(words(turn.content))
+            skipped = clarified or bool(intent and intent.kind in SMALL_TALK)
         if not skipped:
             yield turn

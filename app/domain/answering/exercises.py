@@ -8,7 +8,7 @@ from dataclasses import replace
 from enum import StrEnum
 from itertools import groupby, pairwise
 
-from app.domain.answering.part_requests import EXERCISE_NOUNS, with_figures
+from app.domain.answering.intents import EXERCISE_NOUNS, with_figures
 from app.domain.answering.units import NEVER_QUOTED
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from app.domain.answering.intents import IntentKind
 from app.domain.languages import LANGUAGES
 
 _REFUSALS = {
@@ -138,7 +139,7 @@ DIFFERENCE_QUESTION = {
 }
 """Follow-up question about two things that a section compares."""
 
-GREETING = {
+_GREETING = {
     "en": "Hello! Ask me anything about the book.",
     "es": "¡Hola! Pregúnteme lo que quiera sobre el libro.",
     "de": "Hallo! Fragen Sie mich etwas zum Buch.",
@@ -146,7 +147,7 @@ GREETING = {
     "pt": "Olá! Pergunte o que quiser sobre o livro.",
     "it": "Ciao! Mi chieda quello che vuole sul libro.",
 }
-WELCOME = {
+_WELCOME = {
     "en": "You are welcome! Ask on whenever you like.",
     "es": "¡De nada! Pregunte cuando quiera.",
     "de": "Gern geschehen! Fragen Sie gern weiter.",
@@ -155,6 +156,7 @@ WELCOME = {
     "it": "Prego! Chieda pure ancora.",
 }
 """Reply to thanks."""
+SMALL_TALK_REPLIES = {IntentKind.GREETING: _GREETING, IntentKind.THANKS: _WELCOME}
 
 
 def in_language(texts: Mapping[str, str], language: str) -> str:

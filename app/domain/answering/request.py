@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.part_requests import Intent
+from app.domain.answering.intents import Intent
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind

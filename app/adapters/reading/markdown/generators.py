@@ -5,7 +5,6 @@ Only what is simple and common is read. For anything else the built site is.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,23 +17,11 @@ from app.adapters.reading.table_of_contents import Entry
 from app.adapters.reading.yaml_files import read_yaml, well_formed_value
 from app.domain.document import Site
 from app.domain.errors import BookError
-from app.domain.reading_budget import read_toml
+from app.domain.reading_budget import read_json, read_toml
 
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*(?=[^\d\s])")
 """A number before a name of Docusaurus's; not that of a version or date."""
-_SCRIPTS = "docusaurus.config.js docusaurus.config.ts docusaurus.config.mjs docusaurus.config.cjs"
-CONFIGS: dict[Site, tuple[str, ...]] = {
-    Site.DOCUSAURUS: tuple(
-        join(folder, name)
-        for folder in ("", "website")
-        for name in (*_SCRIPTS.split(), "sidebars.json")
-    ),
-    Site.MDBOOK: ("book.toml",),
-    Site.MKDOCS: ("mkdocs.yml", "mkdocs.yaml"),
-    Site.MYST: ("myst.yml", "_toc.yml"),
-    Site.PLAIN: ("chapters/en/_toctree.yml", "_toctree.yml", "en/_toctree.yml", "SUMMARY.md"),
-}
-"""Files by which a generator is recognised, in this order."""
+_INDEX = ("index", "readme")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +30,27 @@ class Facts:
 
     folder: str
     """The folder of the pages."""
+    pages: Mapping[str, str]
+    """Each page's file below `folder` with its path below the base URL, in the order of names."""
     entries: Sequence[Entry] | None = None
-    """The table of contents; None: all pages, in the order of their names."""
+    """The table of contents; None: all pages."""
     title: str = ""
     language: str = ""
     base_url: str = ""
-    path_of: Callable[[str], str] = str
-    """A page's file below `folder` -> its path below the base URL."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Other names of pages, such as Docusaurus's ids -> their files below `folder`."""
-    order: Callable[[str], list[tuple[bool, str]]] = by_numbers
 
 
-def facts_of(site: Site, files: SourceFiles, config: str) -> Facts:
-    """Read a generator's configuration. BookError, with the file, if it is broken."""
-    return _READERS[site](files, config)
+def _pages(files: SourceFiles, folder: str, end: str) -> dict[str, str]:
+    return {name: _path(name, end) for name in page_names(files, folder)}
 
 
-def _html_path(name: str) -> str:
-    """`x.md` -> `x.html`; a README is its folder's index."""
-    path = PurePosixPath(name)
-    stem = "index" if path.stem.lower() == "readme" else path.stem
-    return str(path.with_name(f"{stem}.html"))
-
-
-def _folder_path(name: str) -> str:
-    """`x.md` -> `x/`; an index or README is its folder."""
-    path = PurePosixPath(name).with_suffix("")
-    inside = path.parent if path.name.lower() in ("index", "readme") else path
-    return "" if str(inside) == "." else f"{inside}/"
-
-
-def _bare_path(name: str) -> str:
-    return _folder_path(name).rstrip("/")
+def _path(name: str, end: str) -> str:
+    """Return a page's path: `x.md` with this end; an index or README is its folder's page."""
+    above, slash, last = name.rpartition(".")[0].rpartition("/")
+    if last.lower() not in _INDEX:
+        return f"{above}{slash}{last}{end}"
+    return f"{above}{slash}index.html" if end == ".html" else f"{above}{slash if end else ''}"
 
 
 def _mdbook(files: SourceFiles, config: str) -> Facts:
@@ -85,23 +60,28 @@ def _mdbook(files: SourceFiles, config: str) -> Facts:
     summary = join(folder, "SUMMARY.md")
     if not files.has(summary):
         raise BookError("no SUMMARY.md: mdBook needs one as table of contents", summary)
-    entries = list(summary_entries(files.settings(summary), numbered=True))
     url = str(html.get("site-url") or "")
-    base = url if ":" in url else f"/{url.strip('/')}".rstrip("/")
-    title, language = str(book.get("title") or ""), str(book.get("language") or "")
-    return Facts(folder, entries, title, language, base, _html_path)
+    return Facts(
+        folder,
+        _pages(files, folder, ".html"),
+        list(summary_entries(files.settings(summary), numbered=True)),
+        str(book.get("title") or ""),
+        str(book.get("language") or ""),
+        url if ":" in url else f"/{url.strip('/')}".rstrip("/"),
+    )
 
 
 def _mkdocs(files: SourceFiles, config: str) -> Facts:
     settings = _settings(files, config)
     folder, nav = str(settings.get("docs_dir") or "docs"), settings.get("nav")
+    folder = folder if files.has_folder(folder) else ""
     return Facts(
-        folder if files.has_folder(folder) else "",
+        folder,
+        _pages(files, folder, ".html" if settings.get("use_directory_urls") is False else "/"),
         list(yaml_entries(nav)) if isinstance(nav, list) else None,
         str(settings.get("site_name") or ""),
         str(_table(settings, "theme").get("language") or ""),
         str(settings.get("site_url") or ""),
-        _html_path if settings.get("use_directory_urls") is False else _folder_path,
     )
 
 
@@ -111,10 +91,10 @@ def _myst(files: SourceFiles, config: str) -> Facts:
     listed = settings if config == "_toc.yml" else project.get("toc")
     return Facts(
         "",
+        _pages(files, "", "" if config == "myst.yml" else ".html"),
         list(yaml_entries(listed)) if listed else None,
         str(project.get("title") or book.get("title") or ""),
         base_url=_address(book),
-        path_of=_bare_path if config == "myst.yml" else _html_path,
     )
 
 
@@ -123,12 +103,17 @@ def _plain(files: SourceFiles, config: str) -> Facts:
         folder = config.rpartition("/")[0]
         listed = list(yaml_entries(read_yaml(files.settings(config), config)))
         locale = folder.rpartition("/")[2]
-        return Facts(folder, listed, path_of=lambda name: join(locale, _bare_path(name)))
+        pages = {file: join(locale, path) for file, path in _pages(files, folder, "").items()}
+        return Facts(folder, pages, listed)
     summary = next((one for one in ("SUMMARY.md", "src/SUMMARY.md") if files.has(one)), "")
-    book = _settings(files, "_config.yml")
-    entries = list(summary_entries(files.settings(summary))) if summary else None
-    title, folder = str(book.get("title") or ""), summary.rpartition("/")[0]
-    return Facts(folder, entries, title, base_url=_address(book), path_of=_html_path)
+    book, folder = _settings(files, "_config.yml"), summary.rpartition("/")[0]
+    return Facts(
+        folder,
+        _pages(files, folder, ".html"),
+        list(summary_entries(files.settings(summary))) if summary else None,
+        str(book.get("title") or ""),
+        base_url=_address(book),
+    )
 
 
 def _address(settings: Mapping[str, object]) -> str:
@@ -143,14 +128,15 @@ def _docusaurus(files: SourceFiles, config: str) -> Facts:
     root = config.rpartition("/")[0]
     folder = next(filter(files.has_folder, (join(root, "docs"), "docs")), "")
     docs = {name: front_matter_of(files, join(folder, name)) for name in page_names(files, folder)}
-    sidebars = _json_table(files, join(root, "sidebars.json"))
-    entries = [entry for one in sidebars.values() for entry in yaml_entries(one)]
+    ordered = sorted(docs, key=lambda name: _doc_order(name, docs[name]))
+    sidebars = join(root, "sidebars.json")
+    listed = files.settings(sidebars) if files.has(sidebars) else "{}"
+    table = well_formed_value(read_json(listed, sidebars, expected="correct the sidebars"))
     return Facts(
         folder,
-        entries or None,
-        path_of=lambda name: _doc_path(name, docs[name]),
-        names={_doc_id(name, front): name for name, front in docs.items()},
-        order=lambda name: _doc_order(name, docs[name]),
+        {name: _doc_path(name, docs[name]) for name in ordered},
+        list(yaml_entries([*_mapping(table).values()])) or None,
+        names={_doc_id(name, docs[name]): name for name in ordered},
     )
 
 
@@ -167,7 +153,7 @@ def _doc_path(name: str, front: Mapping[str, object]) -> str:
     slug = str(front.get("slug") or "")
     if slug.startswith("/"):
         return slug.lstrip("/")
-    is_index = _NUMBER.sub("", last).lower() in ("index", "readme") or last in folders[-1:]
+    is_index = _NUMBER.sub("", last).lower() in _INDEX or last in folders[-1:]
     return f"{above}{slash}{'' if is_index and not slug else slug or own}"
 
 
@@ -179,28 +165,22 @@ def _doc_order(name: str, front: Mapping[str, object]) -> list[tuple[bool, str]]
 
 def _settings(files: SourceFiles, name: str) -> Mapping[str, object]:
     """Return the settings of a YAML file; {} if there is none or it is no table."""
-    loaded = read_yaml(files.settings(name), name) if name and files.has(name) else {}
-    return loaded if isinstance(loaded, Mapping) else {}
-
-
-def _json_table(files: SourceFiles, file: str) -> Mapping[str, object]:
-    """Return the settings of a JSON file; {} if there is none. BookError if it is not JSON."""
-    try:
-        loaded = well_formed_value(json.loads(files.settings(file))) if files.has(file) else {}
-    except (ValueError, RecursionError) as error:
-        raise BookError(f"is not JSON: {error}", file) from error
-    return loaded if isinstance(loaded, Mapping) else {}
+    return _mapping(read_yaml(files.settings(name), name) if name and files.has(name) else {})
 
 
 def _table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
-    value = table.get(key)
+    return _mapping(table.get(key))
+
+
+def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-_READERS: dict[Site, Callable[[SourceFiles, str], Facts]] = {
+READERS: dict[Site, Callable[[SourceFiles, str], Facts]] = {
     Site.DOCUSAURUS: _docusaurus,
     Site.MDBOOK: _mdbook,
     Site.MKDOCS: _mkdocs,
     Site.MYST: _myst,
     Site.PLAIN: _plain,
 }
+"""What reads the configuration of each; BookError, with the file, if it is broken."""

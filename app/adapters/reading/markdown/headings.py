@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TypeAlias
 
 from markdown_it.token import Token
 
@@ -16,10 +15,6 @@ from app.domain.document import Site
 _OWN_ID = re.compile(
     r"\s*(?:\{:?\s*#([^\s{}]+)[^{}]*\}|\{/\*\s*#([\w-]+)\s*\*/\}|\[\[([^\[\]\s]+)\]\])\s*$"
 )
-_NOT_WORD = re.compile(r"[^\w\s-]")
-_BLANKS = re.compile(r"[-\s]+")
-_NOT_ID = re.compile(r"[^a-z0-9]+")
-_GITHUB_KEEPS = ("Nd", "Nl", "Pc")
 _SPELLED = str.maketrans(
     {"ß": "sz", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "ł": "l"}
 )
@@ -27,20 +22,18 @@ _SPELLED = str.maketrans(
 _NO_TEXT = frozenset({"html_inline", "footnote_ref"})
 """Tokens of a heading that are not in its id; images and expressions are in Docusaurus's."""
 
-Unique: TypeAlias = Callable[[str, dict[str, int]], str]
 
-
-def github_slug(text: str) -> str:
+def _github(text: str) -> str:
     """github-slugger 1.5.0: lower case, a fixed set of characters dropped, spaces to `-`."""
     return "".join(filter(_github_keeps, text.lower())).replace(" ", "-")
 
 
 def _github_keeps(letter: str) -> bool:
     category = unicodedata.category(letter)
-    return letter in "- " or category[0] in "LM" or category in _GITHUB_KEEPS
+    return letter in "- " or category[0] in "LM" or category in ("Nd", "Nl", "Pc")
 
 
-def mdbook_slug(text: str) -> str:
+def _mdbook(text: str) -> str:
     """mdBook: letters, digits, `_` and `-` in lower case; each blank is `-`."""
     kept = filter(_mdbook_keeps, text.strip().lower())
     return "".join("-" if one.isspace() else one for one in kept) or "section"
@@ -55,60 +48,33 @@ def _ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
-def python_markdown_slug(text: str) -> str:
+def _python_markdown(text: str) -> str:
     """Python-Markdown's `toc`: folded to ASCII."""
-    return _BLANKS.sub("-", _NOT_WORD.sub("", _ascii(text)).strip().lower())
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", _ascii(text)).strip().lower())
 
 
-def docutils_slug(text: str) -> str:
+def _docutils(text: str) -> str:
     """Docutils' `make_id`: ASCII letters and digits, other runs are one `-`."""
     spelled = _ascii(text.lower().translate(_SPELLED))
-    return _NOT_ID.sub("-", spelled).strip("-").lstrip("0123456789-")
+    return re.sub(r"[^a-z0-9]+", "-", spelled).strip("-").lstrip("0123456789-")
 
 
-def unique_github(base: str, used: dict[str, int]) -> str:
-    slug = base
-    while slug in used:
-        used[base] += 1
-        slug = f"{base}-{used[base]}"
-    used[slug] = 0
-    return slug
-
-
-def unique_underscored(base: str, used: dict[str, int]) -> str:
-    """Python-Markdown: `_1`, `_2`; a heading without ASCII letters is only that number."""
-    slug, number = base, used.get(base, 0)
-    while not slug or slug in used:
-        number += 1
-        slug = f"{base}_{number}"
-    used[base], used[slug] = number, 0
-    return slug
-
-
-def unique_docutils(base: str, used: dict[str, int]) -> str:
-    """docutils: `id1`, `id2` for a heading whose id is empty or taken."""
-    slug = base
-    while not slug or slug in used:
-        used[""] = used.get("", 0) + 1
-        slug = f"id{used['']}"
-    used[slug] = 0
-    return slug
-
-
-_STYLES: dict[Site, tuple[Callable[[str], str], Unique]] = {
-    Site.DOCUSAURUS: (github_slug, unique_github),
-    Site.PLAIN: (github_slug, unique_github),
-    Site.MDBOOK: (mdbook_slug, unique_github),
-    Site.MKDOCS: (python_markdown_slug, unique_underscored),
-    Site.MYST: (docutils_slug, unique_docutils),
+_STYLES: dict[Site, tuple[Callable[[str], str], str]] = {
+    Site.DOCUSAURUS: (_github, "{}-{}"),
+    Site.PLAIN: (_github, "{}-{}"),
+    Site.MDBOOK: (_mdbook, "{}-{}"),
+    Site.MKDOCS: (_python_markdown, "{}_{}"),
+    Site.MYST: (_docutils, "id{1}"),
 }
+"""The id of a text, and of another heading of the same text: of the first id and a number."""
 
 
 def heading_ids(tokens: Sequence[Token], site: Site) -> None:
     """Set the id of each heading, and remove the author's own from its text."""
-    slug, unique = _STYLES[site]
+    slug, again = _STYLES[site]
     left_out = _NO_TEXT if site is Site.DOCUSAURUS else _NO_TEXT | {UNRESOLVED, "image"}
-    used: dict[str, int] = {}
+    # Where an empty id counts as taken, a heading without letters is only the number.
+    used = {} if again == "{}-{}" else {"": 0}
     target = ""
     for opening, inline in pairwise(tokens):
         if opening.type == "myst_target":
@@ -116,11 +82,20 @@ def heading_ids(tokens: Sequence[Token], site: Site) -> None:
         elif opening.type == "heading_open":
             own = str(opening.attrs.pop("id", "")) or ("" if site is Site.MYST else _own_id(inline))
             text = _text(inline.children or [], left_out)
-            anchor = own or target or unique(slug(text), used)
+            anchor = own or target or _unique(slug(text), used, again)
             if anchor and (opening.tag != "h1" or site is not Site.DOCUSAURUS):
                 opening.attrSet("id", anchor)
         if opening.type not in ("myst_target", "inline"):
             target = ""
+
+
+def _unique(slug: str, used: dict[str, int], again: str) -> str:
+    made, counted = slug, slug if again != "id{1}" else ""
+    while made in used:
+        used[counted] += 1
+        made = again.format(slug, used[counted])
+    used[made] = 0
+    return made
 
 
 def _own_id(inline: Token) -> str:

@@ -1,11 +1,13 @@
-"""mdBook's includes: `{{#include file:3:7}}`, `{{#include file:anchor}}` and their like."""
+"""mdBook's includes: `{{#include file:3:7}}`, `{{#include file:anchor}}` and their like.
+
+Includes in included files are left as they are: only a build resolves them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.errors import BookError, FileRefused
@@ -13,11 +15,9 @@ from app.domain.reading_budget import BUDGET
 
 _DIRECTIVE = re.compile(
     r"(?<!\\)\{\{\s*#(?:include|rustdoc_include|playground|playpen)\s+"
-    r"(?P<target>(?P<file>[^:}\s]+)(?::(?P<first>[\w-]*))?(?::(?P<last>\d*))?)[^}]*\}\}"
+    r"(?P<file>[^:}\s]+)(?::(?P<first>[\w-]*))?(?::(?P<last>\d*))?[^}]*\}\}"
 )
 _ANCHOR = re.compile(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)")
-_DEPTH = 10
-"""mdBook's own limit on nested includes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,62 +32,42 @@ class Expanded:
 def expand(text: str, file: str, files: SourceFiles) -> Expanded:
     """Insert the files that a page includes; the directive of one that cannot be read stays.
 
-    FileRefused if there are too many or they are long.
+    FileRefused if they are long.
     """
     if "{{" not in text:
-        return Expanded(text, range(text.count("\n") + 1))
+        return Expanded(text)
     lines: list[str] = []
     origins: list[int] = []
-    includes, size = count(1), 0
+    size = 0
     for number, line in enumerate(text.split("\n")):
-        for one in _expanded(line, file, files, (), includes):
-            lines.append(one)
-            origins.append(number)
-            size += len(one) + 1
-            if size > len(text) + BUDGET.included:
-                message = f"includes over {BUDGET.included:,} characters: include less"
-                raise FileRefused(message, file, number + 1)
+        found = _DIRECTIVE.search(line) if "{{" in line else None
+        inserted = _included(found, file, files) if found else None
+        if found and inserted is not None:
+            size += len(inserted)
+            line = f"{line[: found.start()]}{inserted}{line[found.end() :]}"
+        if size > BUDGET.included:
+            message = f"includes over {BUDGET.included:,} characters: include less"
+            raise FileRefused(message, file, number + 1)
+        lines += (new := line.split("\n"))
+        origins += [number] * len(new)
     return Expanded("\n".join(lines), origins)
 
 
-def _expanded(
-    line: str, file: str, files: SourceFiles, above: tuple[str, ...], includes: Iterator[int]
-) -> Iterator[str]:
-    """Yield a line with its includes; one of a file that is being included stays as it is."""
-    found = _DIRECTIVE.search(line) if "{{" in line and len(above) < _DEPTH else None
-    name = files.beside(file, found["file"]) if found else ""
-    lines = _lines(files, name) if found and found["target"] not in above else None
-    if found is None or lines is None:
-        yield line
-        return
-    if next(includes) > BUDGET.includes:
-        message = f"one include too many, over {BUDGET.includes:,} on one page: include less"
-        raise FileRefused(message, file)
-    if lines := _selected(lines, found["first"] or "", found["last"]):
-        lines = [line[: found.start()] + lines[0], *lines[1:]]
-        lines[-1] += line[found.end() :]
-    for one in lines:
-        yield from _expanded(one, name, files, (*above, found["target"]), includes)
-
-
-def _lines(files: SourceFiles, name: str) -> list[str] | None:
-    """Return the lines of an included file; None if it cannot be read."""
+def _included(directive: re.Match[str], file: str, files: SourceFiles) -> str | None:
+    """Return the lines of a file that are included; None if it cannot be read."""
+    name = files.beside(file, directive["file"])
     try:
-        text = files.text(name)
+        lines = files.text(name).replace("\r\n", "\n").rstrip("\n").split("\n")
     except BookError:
         return None
     files.partials.add(name)
-    return text.replace("\r\n", "\n").rstrip("\n").split("\n")
-
-
-def _selected(lines: list[str], first: str, last: str | None) -> list[str]:
-    """Return the lines of a range or anchor, without the marks of anchors."""
+    first, last = directive["first"] or "", directive["last"]
     if first.isdecimal() or (not first and last):
         begin = max(int(first or 1) - 1, 0)
         lines = lines[begin : begin + 1 if last is None else int(last or len(lines))]
     elif first:
         lines = list(_between(lines, first))
-    return [one for one in lines if not _ANCHOR.search(one)]
+    return "\n".join(one for one in lines if not _ANCHOR.search(one))
 
 
 def _between(lines: Sequence[str], anchor: str) -> Iterator[str]:

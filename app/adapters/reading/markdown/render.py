@@ -23,7 +23,6 @@ from mdit_py_plugins.myst_blocks import myst_block_plugin
 from mdit_py_plugins.myst_role import myst_role_plugin
 from mdit_py_plugins.texmath import texmath_plugin
 
-from app.adapters.reading.blocks import SPAN
 from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.directives import directives_plugin
@@ -32,6 +31,7 @@ from app.adapters.reading.markdown.includes import Expanded
 from app.adapters.reading.markdown.tags import as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import unresolved_plugin
 from app.adapters.reading.stamping import marked
+from app.adapters.reading.tree import SPAN
 from app.domain.document import Site
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
@@ -84,7 +84,7 @@ def render(
     """
     md = parser(site, jsx)
     env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
-    starts = [0, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
+    starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     text = "\n" * front + _LINE_END.sub("\n", source[skip:])
     expanded = expand(text)

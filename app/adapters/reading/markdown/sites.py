@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from posixpath import join, normpath
 
 from app.adapters.reading.documents import PageInfo
-from app.adapters.reading.markdown.generators import CONFIGS, Facts, facts_of
-from app.adapters.reading.source_files import SourceFiles, page_names
+from app.adapters.reading.markdown.generators import READERS, Facts
+from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.table_of_contents import Listed, listed_pages
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
@@ -16,14 +17,29 @@ from app.domain.surrogates import is_well_formed
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
 from app.services.safe_paths import shown_name
 
+_SCRIPTS = ("js", "ts", "mjs", "cjs")
+_CONFIGS = {
+    Site.DOCUSAURUS: [
+        f"{folder}{name}"
+        for folder in ("", "website/")
+        for name in (*(f"docusaurus.config.{end}" for end in _SCRIPTS), "sidebars.json")
+    ],
+    Site.MDBOOK: ["book.toml"],
+    Site.MKDOCS: ["mkdocs.yml", "mkdocs.yaml"],
+    Site.MYST: ["myst.yml", "_toc.yml"],
+    Site.PLAIN: ["chapters/en/_toctree.yml", "_toctree.yml", "en/_toctree.yml", "SUMMARY.md"],
+}
+"""Files by which a generator is recognised, in this order."""
 _UNREAD = {
     ".qmd": "Quarto", ".rst": "reStructuredText", ".rmd": "R Markdown", ".adoc": "AsciiDoc",
     ".asciidoc": "AsciiDoc", ".ptx": "PreTeXt",
 }  # fmt: skip
+"""Formats of text whose pages only their generator can make."""
 _UNREAD_SCRIPT = (
     "JavaScript is not read: give --base-url, the address of the pages of docs/, and "
     "sidebars.json, or the built site"
 )
+_NO_PAGE = "no text found: give the folder that holds the book's pages"
 _BUILDS = "build site book _build/html _site public dist docs/.vitepress/dist".split()
 """Where generators put the built site beside its sources."""
 
@@ -44,8 +60,8 @@ class SourceSite:
 
 def recognised(files: SourceFiles, site: Site | None = None) -> tuple[Site, str]:
     """Return the generator of a folder's Markdown and its configuration, "" if it has none."""
-    for kind, names in CONFIGS.items():
-        config = next((name for name in names if files.has(name)), "")
+    for kind, names in _CONFIGS.items():
+        config = next(filter(files.has, names), "")
         if site is kind or (site is None and config):
             return kind, config
     return Site.PLAIN, ""
@@ -59,8 +75,8 @@ def open_sources(
     A `version` is served below the configured address, as mike does for MkDocs.
     """
     site, config = recognised(files, site)
-    facts = facts_of(site, files, config)
-    warnings = _notes(files)
+    facts = READERS[site](files, config)
+    warnings = [*_unread(files, len(facts.pages)), *_built_beside(files)]
     try:
         configured = f"{facts.base_url.rstrip('/')}/{version}"
         base = (encoded_url(base_url) or _checked_address(configured)).rstrip("/")
@@ -69,10 +85,9 @@ def open_sources(
         warnings.append(SourceWarning(f"left out: {error}", config, 0))
     if site is Site.DOCUSAURUS and config and not (base and facts.entries):
         warnings.append(SourceWarning(_UNREAD_SCRIPT, config, 0))
-    found = sorted(page_names(files, facts.folder), key=facts.order)
-    listed = _listed(files, facts, found)
+    listed = _listed(files, facts)
     if not listed:
-        raise BookError(_nothing_found(files), str(files.root))
+        raise BookError(_NO_PAGE, str(files.root))
     names = {one.file for one in listed}
     return SourceSite(
         site,
@@ -80,7 +95,7 @@ def open_sources(
         base,
         facts.language,
         [_page(facts, one, base) for one in listed],
-        [join(facts.folder, name) for name in found if name not in names],
+        [join(facts.folder, name) for name in facts.pages if name not in names],
         warnings,
     )
 
@@ -99,25 +114,34 @@ def open_page(name: str, site: Site | None, base_url: str) -> SourceSite:
     return SourceSite(kind, "", base_url, "", [PageInfo(name, base_url)])
 
 
-def _nothing_found(files: SourceFiles) -> str:
-    formats = {kind for suffix, kind in _UNREAD.items() if files.any_with(suffix)}
-    if formats:
-        return f"{' and '.join(sorted(formats))} is not read: build the site and give its folder"
-    return "no text found: give the folder that holds the book's pages"
+def _unread(files: SourceFiles, pages: int) -> list[SourceWarning]:
+    """Name the files of formats that are not read. BookError if they outnumber the `pages`."""
+    unread = [name for name in files.names() if PurePosixPath(name.lower()).suffix in _UNREAD]
+    if not unread:
+        return []
+    formats = sorted({_UNREAD[PurePosixPath(name.lower()).suffix] for name in unread})
+    more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
+    message = (
+        f"{' and '.join(formats)} is not read ({shown_name(unread[0])}{more}): "
+        "build the site and give its folder"
+    )
+    if len(unread) > pages:
+        raise BookError(message, str(files.root))
+    return [SourceWarning(message, "", 0)]
 
 
-def _notes(files: SourceFiles) -> list[SourceWarning]:
+def _built_beside(files: SourceFiles) -> list[SourceWarning]:
     built = [one for one in _BUILDS if files.has(f"{one}/index.html")]
     message = "a built site lies in {}/: ingest that folder for what readers see"
     return [SourceWarning(message.format(one), "", 0) for one in built[:1]]
 
 
-def _listed(files: SourceFiles, facts: Facts, found: Sequence[str]) -> list[Listed]:
+def _listed(files: SourceFiles, facts: Facts) -> list[Listed]:
     """Return the pages in the order of the table of contents, with their chapters."""
     if facts.entries is None:
-        return [Listed(name, "", "", 0) for name in found]
-    known = {name.rpartition(".")[0]: name for name in found}
-    known |= {**dict(zip(found, found, strict=True)), **facts.names, "": ""}
+        return [Listed(name, "", "", 0) for name in facts.pages]
+    known = {name.rpartition(".")[0]: name for name in facts.pages}
+    known |= {**{name: name for name in facts.pages}, **facts.names, "": ""}
     entries = []
     for entry in facts.entries:
         name = known.get(normpath(entry.target.lstrip("/")) if entry.target else "")
@@ -128,6 +152,6 @@ def _listed(files: SourceFiles, facts: Facts, found: Sequence[str]) -> list[List
 
 
 def _page(facts: Facts, listed: Listed, base: str) -> PageInfo:
-    path = encoded_path(facts.path_of(listed.file).lstrip("/"))
+    path = encoded_path(facts.pages[listed.file].lstrip("/"))
     file = join(facts.folder, listed.file)
     return PageInfo(file, f"{base}/{path}", listed.title, listed.chapter, listed.chapter_number)

@@ -1,4 +1,4 @@
-"""Opens the question log, for a server and for commands."""
+"""Opens what is kept besides the index: keys, question log; and checks all that is stored."""
 
 from __future__ import annotations
 
@@ -6,16 +6,34 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.question_log import SqliteQuestionLog
+from app.adapters.sqlite.site_keys import SqliteSiteKeys
 from app.adapters.vectors import cluster, inner_products
 from app.bootstrap.providers import local_embedder
-from app.bootstrap.storage import open_index
+from app.bootstrap.storage import ledger_store, open_index
 from app.domain.languages import FUNCTION_WORDS
 from app.services.ports import BookStore
 from app.services.question_log import QuestionLog, QuestionStore
 from app.services.report_questions import ReportQuestions
 from app.services.similarity import SimilarityEncoder
+from app.services.verify import VerifyBooks
 from app.settings import Settings
+
+__all__ = [
+    "SqliteSiteKeys",
+    "question_log",
+    "question_reports",
+    "question_store",
+    "reports",
+    "site_keys",
+    "verifying",
+]
+
+
+def site_keys(settings: Settings) -> SqliteSiteKeys:
+    """Return the keys that may use the API."""
+    return SqliteSiteKeys(settings.home / "keys.sqlite")
 
 
 def question_store(settings: Settings) -> SqliteQuestionLog:
@@ -53,3 +71,15 @@ async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
     """Open the question log and the index for a report."""
     async with open_index(settings) as index:
         yield question_reports(question_store(settings), index)
+
+
+@asynccontextmanager
+async def verifying(settings: Settings) -> AsyncIterator[VerifyBooks]:
+    """Open index, ledgers, cache, keys and question log for a check, without an embedder."""
+    shared = {
+        "cache": SqliteEmbeddingCache(settings.home / "embeddings.sqlite").faults,
+        "keys": site_keys(settings).faults,
+        "question log": question_store(settings).faults,
+    }
+    async with open_index(settings) as index:
+        yield VerifyBooks(index, ledger_store(settings), shared)
