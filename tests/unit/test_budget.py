@@ -27,6 +27,7 @@ NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SEARCH = Units(searches=1)
 PRICE = Price(2.0, 8.0, searches=1_000.0)
 """A search costs a dollar."""
+from tests.provider_fakes import model_server
 
 
 def budget(home: Path, day: float | None, month: float | None = None) -> Budget:
@@ -178,7 +179,7 @@ async def answer(provider: ProviderCalls, usage: str, events: int) -> None:
     body = "".join(map(event, ("two", "words"))) + event(finish_reason="stop") + usage
     serve = httpx.MockTransport(lambda _: httpx.Response(200, content=_body(body)))
     async with httpx.AsyncClient(transport=serve, base_url="http://model.example") as client:
-        model = OpenAIGenerator(client, provider, provider, "llama")
+        model = OpenAIGenerator(model_server(client), provider, provider, "llama")
         async with aclosing(model.generate(generation_request("word " * 400))) as stream:
             for _ in range(events):
                 await anext(stream)
