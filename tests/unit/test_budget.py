@@ -22,12 +22,12 @@ from app.services.recording import recording
 from app.services.resilience import CircuitBreaker
 from tests.answer_fakes import generation_request
 from tests.openai_double import event
+from tests.provider_fakes import model_server
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SEARCH = Units(searches=1)
 PRICE = Price(2.0, 8.0, searches=1_000.0)
 """A search costs a dollar."""
-from tests.provider_fakes import model_server
 
 
 def budget(home: Path, day: float | None, month: float | None = None) -> Budget:

@@ -217,7 +217,7 @@ class Script(httpx.AsyncByteStream):
         self, breaker: CircuitBreaker, seconds: float = LONG
     ) -> AsyncGenerator[GeneratorEvent, None]:
         serve = httpx.MockTransport(lambda _: httpx.Response(200, stream=self))
-        client = httpx.AsyncClient(transport=serve, base_url="http://model.example")
+        server = model_server(httpx.AsyncClient(transport=serve, base_url="http://model.example"))
         calls = free_calls(breaker)
         model = OpenAIGenerator(
             model_server(client), calls, calls, "llama", seconds, chunk_seconds=LONG
