@@ -219,9 +219,7 @@ class Script(httpx.AsyncByteStream):
         serve = httpx.MockTransport(lambda _: httpx.Response(200, stream=self))
         server = model_server(httpx.AsyncClient(transport=serve, base_url="http://model.example"))
         calls = free_calls(breaker)
-        model = OpenAIGenerator(
-            model_server(client), calls, calls, "llama", seconds, chunk_seconds=LONG
-        )
+        model = OpenAIGenerator(server, calls, calls, "llama", seconds, chunk_seconds=LONG)
         return model.generate(generation_request("Why?"))
 
 
