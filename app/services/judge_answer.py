@@ -11,7 +11,7 @@ from app.domain.evaluation.helpfulness import OUTCOMES, failure, finds_gold, sho
 from app.domain.evaluation.measurement import Measured, Share
 from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
 from app.domain.retrieval.query import Hit
-from app.domain.word_count import word_count
+from app.domain.scripts import word_count
 from app.services.consultation import Consultation
 
 STANDARD_DEPTH = 5
