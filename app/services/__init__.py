@@ -10,6 +10,6 @@
   `provider_failures`, `prompt_speed`
 - questions that readers asked: `question_log`, `report_questions`
 - upkeep: `backup`, `verify`, `check_links`
-- measuring: `evaluate`, `judge_answer`
+- measuring: `evaluate`
 - used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`, `gc_control`
 """
