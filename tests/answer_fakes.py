@@ -10,7 +10,6 @@ from app.adapters.bm25 import Bm25Encoder
 from app.adapters.sentences import split_sentences
 from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
-from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse
 from app.domain.answering.relevance import Relevance
@@ -270,8 +269,8 @@ def extracted(
     context = context_of(*in_order(*passages))
     bounds = dict.fromkeys(terms(question), 1.0)
     analysis = analysed(question, bounds)
-    given = ExtractionInput(analysis.features, context, split_sentences)
-    return extract(Relevance(given, dict(enumerate(readings))))
+    given = dict(enumerate(readings))
+    return extract(Relevance(analysis.features, context, split_sentences, readings=given))
 
 
 def marked(found: ExtractiveAnswer) -> list[str]:

@@ -8,11 +8,11 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.api.asking import answered, streamed, while_connected
+from app.api.asking import answered, searched, streamed, while_connected
 from app.api.book_list import BooksBody
 from app.api.events import MEDIA_TYPE, ChatEvents
 from app.api.keys import BEARER, books_for
-from app.api.limits import answer_place, capacity_of, client_place
+from app.api.limits import answer_place
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import Refused, title_of
 from app.api.readiness import HealthBody, ReadyBody
@@ -33,7 +33,6 @@ from app.domain.edition import Edition
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.domain.urls import encoded_url
-from app.services.retrieve import RetrievalResult
 
 _STREAM_EXAMPLE = """\
 event: start
@@ -123,7 +122,7 @@ async def chat(body: ChatRequest, request: Request, rag: Rag) -> Response | Answ
     responses=problems(401, 403, 404, 409, 422, 502, 503),
     dependencies=[Depends(BEARER)],
 )
-async def search(body: SearchRequest, request: Request, rag: Rag) -> SearchBody:
+async def search(body: SearchRequest, request: Request) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""
     asked = books_for(request, body.book)
     require_length(body.question)
@@ -133,12 +132,7 @@ async def search(body: SearchRequest, request: Request, rag: Rag) -> SearchBody:
         mode=body.mode,
         filter=SearchFilter(books=asked),
     )
-
-    async def find() -> RetrievalResult:
-        async with client_place(capacity_of(request).searches, request):
-            return await rag.retrieve.search(query, body.page_url)
-
-    result = await while_connected(request, find())
+    result = await while_connected(request, searched(query, request, body.page_url))
     hits = [HitBody.of(hit) for hit in result.hits]
     return SearchBody(hits=hits, degraded=list(result.degraded))
 

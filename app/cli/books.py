@@ -15,9 +15,8 @@ from app.bootstrap.book_pages import book_pages
 from app.bootstrap.local_state import verifying
 from app.bootstrap.storage import open_index
 from app.cli.options import IndexedBook, Json, SomeBooks, Yes
-from app.cli.output import print_json
-from app.cli.printing import remark, searched_place
-from app.cli.running import command, group
+from app.cli.output import print_json, remark
+from app.cli.running import command, group, searched_place
 from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, BookNotFound
 from app.domain.indexed_book import BookManifest
@@ -78,15 +77,17 @@ async def remove(settings: Settings, book: IndexedBook, yes: Yes = False) -> int
 
     The ids of its paragraphs are kept for its next ingest.
     """
-    question = f"Remove {book} from the index? Its paragraph ids are kept."
-    if sys.stdin.isatty() and not yes and not typer.confirm(question, err=True):
-        remark("nothing removed")
-        return 1
     async with open_index(settings) as index, naming_the_books(index, book):
-        for one in await with_editions(index, book):
+        editions = await with_editions(index, book)
+        names = ", ".join(editions)
+        question = f"Remove {names} from the index? The paragraph ids are kept."
+        if sys.stdin.isatty() and not yes and not typer.confirm(question, err=True):
+            remark("nothing removed")
+            return 1
+        for one in editions:
             await index.remove(one)
             book_pages(settings).remove(one)
-    print(f"removed {book}")
+    print(f"removed {names}")
     return 0
 
 

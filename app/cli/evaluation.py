@@ -18,8 +18,7 @@ from app.cli.eval_compare import (
 )
 from app.cli.eval_report import measurement_json, report_lines
 from app.cli.options import Json, OneBook
-from app.cli.output import print_json, remark_each
-from app.cli.printing import remark
+from app.cli.output import print_json, remark, remark_each
 from app.cli.progress import phases
 from app.cli.running import command, group, open_application
 from app.domain.book_id import BookId

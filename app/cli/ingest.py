@@ -13,8 +13,7 @@ from typer import Option
 from app.bootstrap.books import requests_by_edition, site_remarks
 from app.bootstrap.uploads import LEDGER_FILE, import_ledger, unpacked
 from app.cli.options import Json, OneBook, Site, Source, Strategy
-from app.cli.output import duration, print_json, remark_each
-from app.cli.printing import remark
+from app.cli.output import duration, print_json, remark, remark_each
 from app.cli.progress import errors_as_json, phases
 from app.cli.reading import source_request
 from app.cli.running import command, group, open_application

@@ -17,8 +17,7 @@ from app.bootstrap.stamp import stamp_site
 from app.bootstrap.storage import ledger_store, open_index
 from app.cli.books import naming_the_books, with_editions
 from app.cli.options import Json, OneBook
-from app.cli.output import print_json
-from app.cli.printing import remark
+from app.cli.output import print_json, remark
 from app.cli.running import command, group
 from app.domain.book_id import BookId, is_book_id
 from app.domain.document import Book

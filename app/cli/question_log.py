@@ -14,8 +14,7 @@ from typer import Option
 from app.api.report_formats import report_html, report_json
 from app.bootstrap.local_state import reports
 from app.cli.options import IndexedBook, Json, OneBook
-from app.cli.output import print_json
-from app.cli.printing import remark
+from app.cli.output import print_json, remark
 from app.cli.running import command, group
 from app.domain.book_id import BookId
 from app.domain.errors import InputError

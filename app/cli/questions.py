@@ -9,8 +9,7 @@ from typer import Option
 
 from app.api.responses import answer_json, hit_json
 from app.cli.options import Books, Json, Question
-from app.cli.output import print_json
-from app.cli.printing import remark
+from app.cli.output import print_json, remark
 from app.cli.running import command, group, open_application
 from app.domain.answer import Answer, AnswerPassage, Citation
 from app.domain.answering.exercises import Solutions

@@ -20,8 +20,7 @@ from app.bootstrap.books import (
     strategy_of,
 )
 from app.cli.options import Json, Site, Source, Strategy
-from app.cli.output import print_json, remark_each
-from app.cli.printing import remark
+from app.cli.output import print_json, remark, remark_each
 from app.cli.running import command, group, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName

@@ -7,7 +7,7 @@
 - chunks: `chunking`; search: `retrieval`, `search_text`
 - answers: `answer`, `answering`, `prompts`, `generated_text`
 - words and texts: `terms`, `languages`, `english`, `scripts`,
-  `fences_and_tables`, `surrogates`, `printable`, `invisible_characters`
+  `fences_and_tables`, `characters`
 - the question log: `logged_answer`, `owner_report`, `personal_data`
 - `evaluation`; `errors`; `cost`; `site_key`; `percentile`; `fast_dataclass`
 """

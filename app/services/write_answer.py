@@ -25,7 +25,6 @@ from app.domain.answer import (
 )
 from app.domain.answering.cited_answer import CitedAnswerBuilder, coverage
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, paragraphs_to_read
 from app.domain.answering.notices import (
     HINT,
@@ -36,6 +35,7 @@ from app.domain.answering.notices import (
     other_language,
     refusal_text,
 )
+from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import CitationList, Quote, Verifier, by_paragraph
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
@@ -151,8 +151,8 @@ class WriteAnswer:
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
         """Answer an exercise with a list of the paragraphs to read before it."""
         text = in_language(READ_FIRST, read.analysis.asked_in)
-        given = ExtractionInput(read.analysis.features, read.context, self.extract.split_sentences)
-        first = tuple(map(source_of, paragraphs_to_read(given)[:PARAGRAPHS_TO_READ]))
+        relevance = Relevance(read.analysis.features, read.context, self.extract.split_sentences)
+        first = tuple(map(source_of, paragraphs_to_read(relevance)[:PARAGRAPHS_TO_READ]))
         yield Started(AnswerMode.EXTRACTIVE, first)
         yield TextDelta(text)
         yield Finished(

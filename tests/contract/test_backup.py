@@ -19,16 +19,16 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.qdrant.backup_file import reading_backup, writing_backup
+from app.adapters.qdrant.backup import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
+from app.bootstrap.backups import Stores
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, InputError, StorageError
-from app.domain.indexed_book import IndexPoint, Snapshot
+from app.domain.indexed_book import BookManifest, IndexPoint, Snapshot
 from app.domain.ledger import Entry, Ledger, LedgerParagraph
 from app.domain.retrieval.query import SparseVector
-from app.services.backup import BackedUp, BackUp, Restore, Restored
 from app.services.phases import Phases
 from app.services.ports import BookStore
 from tests.command_line import Run
@@ -85,17 +85,19 @@ def ledger() -> Ledger:
     )
 
 
-async def back_up(index: BookStore, home: Path, file: Path) -> BackedUp:
-    ledgers, files = SqliteLedgers(home / "ledger"), SqliteStateFiles(home)
+def stores(index: BookStore, home: Path) -> Stores:
+    return Stores(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
+
+
+async def back_up(index: BookStore, home: Path, file: Path) -> list[BookManifest]:
     with writing_backup(file) as backup:
-        return await BackUp(backup, index, ledgers, files).run(Phases())
+        assert await stores(index, home).back_up(backup, Phases()) == []
+        return backup.books
 
 
-async def restore(index: BookStore, home: Path, file: Path) -> Restored:
-    ledgers, files = SqliteLedgers(home / "ledger"), SqliteStateFiles(home)
+async def restore(index: BookStore, home: Path, file: Path) -> list[BookManifest]:
     with reading_backup(file) as backup:
-        use_case = Restore(backup, index, ledgers, files)
-        return await use_case.run([*backup.books], backup.state, Phases())
+        return await stores(index, home).restore(backup, [*backup.books], Phases())
 
 
 async def stored(index: BookStore) -> list[IndexPoint]:
@@ -121,9 +123,9 @@ async def test_every_bit_is_restored_in_an_empty_index(
         await publish(old, "other", points("other", range(5)))
         await SqliteLedgers(here / "ledger").save(BOOK, ledger())
         done = await back_up(old, here, file)
-        assert ([one.chunks for one in done.books], done.faults) == ([300, 5], ())
+        assert [one.chunks for one in done] == [300, 5]
         restored = await restore(new, there, file)
-        assert [(one.book, one.generation) for one in restored.books] == [(BOOK, 3), ("other", 1)]
+        assert [(one.book, one.generation) for one in restored] == [(BOOK, 3), ("other", 1)]
         assert bits(await stored(new)) == bits(await stored(old))
         manifests = [(await index.books())[BOOK] for index in (old, new)]
         assert len({replace(one, size_bytes=0) for one in manifests}) == 1
@@ -181,7 +183,7 @@ def test_a_backup_that_is_killed_is_no_file_and_is_written_again(home: Path) -> 
     home.mkdir(parents=True, exist_ok=True)
     killed = (
         "import os, signal, sys, pathlib;"
-        "from app.adapters.qdrant.backup_file import writing_backup;"
+        "from app.adapters.qdrant.backup import writing_backup;"
         "context = writing_backup(pathlib.Path(sys.argv[1])); context.__enter__();"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -235,7 +237,7 @@ async def test_a_book_that_is_ingested_meanwhile_is_one_generation(
     await restore(new, home / "b", file)
     got = await stored(new)
     assert {one.chunk.book_version for one in got} in ({"v1"}, {"v9"})
-    assert len(got) == done.books[0].chunks == (1_200 if got[0].chunk.book_version == "v1" else 400)
+    assert len(got) == done[0].chunks == (1_200 if got[0].chunk.book_version == "v1" else 400)
 
 
 def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run: Run) -> None:

@@ -12,8 +12,7 @@ import pytest
 from qdrant_edge import EdgeShard
 
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.qdrant.edge_folder import BookFolder, Current
-from app.adapters.qdrant.edge_lock import lock_book
+from app.adapters.qdrant.edge_folder import BookFolder
 from app.adapters.qdrant.edge_shard import load_shard, storage_errors
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
@@ -118,11 +117,11 @@ def test_a_killed_writer_leaves_the_old_generation_and_no_lock(home: Path) -> No
         asyncio.run(index.begin(BookId("book"), DIMENSION))
     process.send_signal(signal.SIGKILL)
     output(process)
-    assert "000002.building" in book_entries(home)
+    assert "000002" in book_entries(home)
     assert asyncio.run(found(index)) == ids(1)
-    assert asyncio.run(publish(index, "book", points("book", [2]))).generation == 2
+    assert asyncio.run(publish(index, "book", points("book", [2]))).generation == 3
     assert asyncio.run(found(index)) == ids(2)
-    assert book_entries(home) == ["000001", "000002", "current", "lock"]
+    assert book_entries(home) == ["000001", "000003", "current", "lock"]
 
 
 async def test_a_complete_generation_that_was_never_switched_to_is_cleared_away(home: Path) -> None:
@@ -215,14 +214,14 @@ def test_what_is_no_failure_of_the_engine_passes_through(error: type[BaseExcepti
 def test_a_book_that_is_removed_before_it_is_locked_is_not_removed_twice_and_comes_back(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def remove_first(folder: Path, book: BookId) -> IO[str]:
+    def remove_first(folder: BookFolder) -> IO[str]:
         monkeypatch.undo()
         asyncio.run(EdgeIndex(home).remove(book))
-        return lock_book(folder, book)
+        return folder.lock()
 
     index, book = EdgeIndex(home), BookId("book")
     asyncio.run(publish(index, book, points(book, [1])))
-    monkeypatch.setattr("app.adapters.qdrant.edge.lock_book", remove_first)
+    monkeypatch.setattr(BookFolder, "lock", remove_first)
     with pytest.raises(BookNotFound):
         asyncio.run(index.remove(book))
     asyncio.run(publish(index, book, points(book, [2])))
@@ -235,7 +234,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]],
     current = BookFolder.current
 
     def happens(action: Callable[[], None]) -> None:
-        def current_before(folder: BookFolder) -> Current:
+        def current_before(folder: BookFolder) -> tuple[int, int]:
             monkeypatch.setattr(BookFolder, "current", current)
             numbers = folder.current()
             action()

@@ -100,8 +100,7 @@ async def test_what_is_missing_is_created_with_an_index_for_each_field_that_is_f
     assert indexes["textbook~books"].keys() == {"book", "revision"}
     types = indexes["textbook~1024"]
     assert types.pop("book").is_tenant
-    fields = {"generation", "file", "chapter", "page", "kinds", "paragraph_ids", "position"}
-    assert types.keys() == fields
+    assert types.keys() == {"generation", "tags", "position"}
     assert not any(one.enable_hnsw for one in types.values())
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.manifest import LAYOUT
+from app.adapters.qdrant.payload import LAYOUT
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
 from app.adapters.qdrant.server_records import BookRecord, Records

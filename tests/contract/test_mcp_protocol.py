@@ -10,10 +10,11 @@ import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import httpx
 import pytest
+from fastapi import Request
 from httpx2 import AsyncClient
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -23,7 +24,6 @@ from mcp_types import CallToolResult, TextContent
 import app.domain.errors as errors
 from app.api.protocols.mcp import ToolServer
 from app.api.responses import AnswerBody
-from app.bootstrap.application import Application
 from app.bootstrap.local_state import question_store
 from app.services.question_log import Selected
 from tests.command_line import KEYS, Run
@@ -172,7 +172,7 @@ def test_a_failure_tells_nothing_of_the_server(
 def test_a_failure_without_http_is_logged_with_the_id_that_the_caller_gets(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    server = ToolServer(cast("Application", object()))
+    server = ToolServer(Request({"type": "http", "app": object()}))
     with caplog.at_level("WARNING"):
         told_of = failure(server, "list_chapters")
     found = re.search(r"\(request ([0-9a-f]{16})\) \(internal\)", told_of)

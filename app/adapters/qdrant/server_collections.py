@@ -15,9 +15,9 @@ from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.payload import (
     DENSE,
-    INTEGER_FIELDS,
-    KEYWORD_FIELDS,
+    POSITION_FIELD,
     SPARSE,
+    TAGS_FIELD,
     TENANT_FIELD,
 )
 from app.adapters.qdrant.server_errors import CollectionExists
@@ -119,9 +119,12 @@ def _points_indexes() -> dict[str, models.PayloadSchemaParams]:
     tenant = models.KeywordIndexParams(type=keyword, is_tenant=True)
     other = models.KeywordIndexParams(type=keyword, enable_hnsw=False)
     number = models.IntegerIndexParams(type=integer, enable_hnsw=False)
-    indexes: dict[str, models.PayloadSchemaParams] = {TENANT_FIELD: tenant}
-    indexes |= dict.fromkeys((GENERATION_FIELD, *KEYWORD_FIELDS), other)
-    return indexes | dict.fromkeys(INTEGER_FIELDS, number)
+    return {
+        TENANT_FIELD: tenant,
+        GENERATION_FIELD: other,
+        TAGS_FIELD: other,
+        POSITION_FIELD: number,
+    }
 
 
 def match_any(field: str, values: Sequence[str]) -> models.FieldCondition:

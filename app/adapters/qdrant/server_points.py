@@ -12,10 +12,12 @@ from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.payload import (
     DENSE,
+    POSITION_FIELD,
     SPARSE,
+    TAGS_FIELD,
     TENANT_FIELD,
+    conditions,
     index_point,
-    keyword_conditions,
     to_payload,
 )
 from app.adapters.qdrant.server_collections import (
@@ -133,10 +135,10 @@ def condition_of(scope: Scope, filter: SearchFilter = _EVERYTHING) -> models.Fil
     must: list[models.Condition] = [match_any(GENERATION_FIELD, list(scope))]
     if len(books := set(scope.values())) == 1:
         must.append(match_any(TENANT_FIELD, list(books)))
-    must += [match_any(name, values) for name, values in keyword_conditions(filter)]
+    must += [match_any(TAGS_FIELD, tags) for tags in conditions(filter)]
     if filter.max_position is not None:
         upto = models.Range(lte=filter.max_position)
-        must.append(models.FieldCondition(key="position", range=upto))
+        must.append(models.FieldCondition(key=POSITION_FIELD, range=upto))
     return models.Filter(must=must)
 
 

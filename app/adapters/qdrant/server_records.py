@@ -16,7 +16,7 @@ from typing import Any
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.manifest import manifest_from_json
+from app.adapters.qdrant.payload import manifest_from_json
 from app.adapters.qdrant.server_collections import PAGE, match_any
 from app.adapters.qdrant.server_errors import CollectionMissing
 from app.adapters.qdrant.server_lease import Lease, lease_from_json

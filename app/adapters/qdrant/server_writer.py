@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 
 from qdrant_client import AsyncQdrantClient, models
 
-from app.adapters.qdrant.manifest import manifest_to_json
-from app.adapters.qdrant.payload import TENANT_FIELD, check_count, check_dimension
+from app.adapters.qdrant.payload import TENANT_FIELD, check_count, check_dimension, manifest_to_json
 from app.adapters.qdrant.server_checks import GenerationChecks
 from app.adapters.qdrant.server_collections import (
     BATCH,

@@ -111,27 +111,23 @@ class _Blocks:
         found = inline(run, self._tree)
         if not found.text:
             return []
-        kind, figure = BlockKind.PARAGRAPH, None
-        if not found.runs.strip(_NO_TEXT):
-            kind = BlockKind.MATH if found.text.startswith("$$") else kind
-            if found.image is not None:
-                kind, figure = BlockKind.FIGURE, found.image
+        if found.runs.strip(_NO_TEXT):
+            found.figure = None
+        elif found.figure is not None or found.text.startswith("$$"):
+            found.kind = BlockKind.FIGURE if found.figure else BlockKind.MATH
         inner = [one for one in run if not isinstance(one, str)]
         is_part = element in self._holders and len(run) < len(element)
         ids = ("" if is_part else own_id(element), *map(own_id, inner))
+        found.element_id = next(filter(None, ids), "")
         # A formula that stands among blocks is an element of its own.
         alone = len(inner) == 1 and not any(isinstance(one, str) and one.strip() for one in run)
-        span = source_span(inner[0] if alone and element in self._holders else element)
-        return [
-            Draft(kind, found.text, found.runs, span, terms=found.terms,
-                  element_id=next(filter(None, ids), ""), figure=figure)
-        ]  # fmt: skip
+        found.span = source_span(inner[0] if alone and element in self._holders else element)
+        return [found]
 
     def _heading(self, element: HtmlElement) -> list[Draft]:
-        found = inline(element, self._tree)
         number = element.get("aria-level") or str(element.tag)[1:]
         level = int(number) if number in _LEVELS else 2
-        anchor = _heading_id(element)
+        found, anchor = inline(element, self._tree), _heading_id(element)
         text = " ".join(found.text.split())
         return [
             Draft(
@@ -233,8 +229,7 @@ class _Blocks:
         return (reference_drafts if is_reference else glossary_drafts)(inside)
 
     def _caption(self, element: HtmlElement) -> list[Draft]:
-        found = inline(element, self._tree)
-        return [Draft(BlockKind.PARAGRAPH, found.text, found.runs, terms=found.terms, caption=True)]
+        return [replace(inline(element, self._tree), figure=None, caption=True)]
 
     def _figure(self, element: HtmlElement) -> list[Draft]:
         """Return a figure with its caption first; a table or listing with its caption before it."""

@@ -15,7 +15,6 @@ from pydantic import BaseModel, BeforeValidator, JsonValue, ValidationError
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
 
-_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,}|:{3,})(?P<rest>[^\n]*)$", re.M)
 _BACKTICKS = re.compile(r"`{3,}")
 _LANGUAGE = re.compile(r"[\w.+#-]+")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
@@ -27,7 +26,7 @@ def _joined(text: object) -> object:
     return "".join(map(str, text)) if isinstance(text, list) else text
 
 
-Text = Annotated[str, BeforeValidator(_joined)]
+_Text = Annotated[str, BeforeValidator(_joined)]
 """A text, or a list of its lines."""
 
 
@@ -38,7 +37,7 @@ class _Metadata(BaseModel):
 
 
 class _Output(BaseModel):
-    text: Text = ""
+    text: _Text = ""
     data: dict[str, JsonValue] = {}
 
     @property
@@ -50,7 +49,7 @@ class _Output(BaseModel):
 
 class _Cell(BaseModel):
     cell_type: str
-    source: Text = ""
+    source: _Text = ""
     metadata: _Metadata = _Metadata()
     outputs: list[_Output] = []
 
@@ -61,7 +60,7 @@ class _Cell(BaseModel):
         if "remove-cell" in removed or not source.strip():
             return
         if self.cell_type == "markdown":
-            yield _closed(source)
+            yield source
         if self.cell_type == "code" and "remove-input" not in removed:
             yield _fenced(source, language)
         printed = _COLOUR.sub("", "".join(one.shown for one in self.outputs)).strip("\r\n")
@@ -73,20 +72,9 @@ class _Notebook(BaseModel):
     cells: list[_Cell]
     metadata: _Metadata = _Metadata()
 
-    @property
-    def language(self) -> str:
-        """The language of its code; "" if it is no name."""
-        named = self.metadata.kernelspec.get("language") or self.metadata.language_info.get("name")
-        language = str(named or "python").lower()
-        return language if _LANGUAGE.fullmatch(language) else ""
-
 
 def markdown_of(data: bytes, file: str) -> str:
-    """Return a notebook's Markdown. FileRefused if it is none or exceeds the reading budget.
-
-    Messages name lines of the file's JSON in words, because other messages name lines of the
-    Markdown.
-    """
+    """Return a notebook's Markdown. FileRefused if it is none or exceeds the reading budget."""
     if data.count(b"[") + data.count(b"{") > BUDGET.brackets:
         message = f"over {BUDGET.brackets:,} lists and objects in its JSON: clear its outputs"
         raise FileRefused(message, file)
@@ -95,24 +83,15 @@ def markdown_of(data: bytes, file: str) -> str:
         notebook = _Notebook.model_validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        problem = f"{where}: {first['msg']}" if where else first["msg"]
+        problem = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+        # Its line is one of the JSON; a number as in other messages would be one of the Markdown.
         message = f"no Jupyter notebook ({problem}): clear its outputs and save it with Jupyter"
         raise FileRefused(message, file) from error
-    shown = (text for cell in notebook.cells for text in cell.markdown(notebook.language))
+    known = notebook.metadata
+    named = known.kernelspec.get("language") or known.language_info.get("name") or "python"
+    language = str(named).lower() if _LANGUAGE.fullmatch(str(named)) else ""
+    shown = (text for cell in notebook.cells for text in cell.markdown(language))
     return "\n\n".join(shown) + "\n"
-
-
-def _closed(source: str) -> str:
-    """Close the fence that is open at a cell's end: on the site it does not reach the next cell."""
-    fence = ""
-    for line in _FENCE.finditer(source):
-        if not fence:
-            is_code_span = line["fence"][0] == "`" in line["rest"]
-            fence = "" if is_code_span else line["fence"]
-        elif line["fence"].startswith(fence) and not line["rest"].strip():
-            fence = ""
-    return f"{source}\n{fence}" if fence else source
 
 
 def _fenced(source: str, language: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from itertools import takewhile
@@ -56,17 +57,17 @@ def rendered_pages(book: Book) -> RenderedPages:
 
 def _identify(root: HtmlElement, blocks: tuple[Block, ...]) -> None:
     """Give the first element of each block its paragraph id; headings keep their anchors."""
-    by_span: dict[str, list[HtmlElement]] = {}
-    for span, element in _spanned(root):
-        start = span.partition(":")[0]
-        by_span.setdefault(span, []).append(element)
-        by_span.setdefault(start, []).append(element)
+    by_span: dict[str, list[HtmlElement]] = defaultdict(list)
+    for element in root.xpath(f".//*[@{SPAN} and not(@{SPAN} = ../@{SPAN})]"):
+        span = element.get(SPAN)
+        by_span[span].append(element)
+        by_span[span.partition(":")[0]].append(element)
     taken = set(root.xpath(".//@id"))
     for block in blocks:
-        exact, begun = by_span.get(f"{block.start}:{block.end}"), by_span.get(str(block.start))
-        free = (one for one in (exact or begun or ()) if not one.get(_ID))
-        if (found := next(free, None)) is not None:
-            shown = _with_terms(found) if found.tag == "dd" else found
+        found = by_span.get(f"{block.start}:{block.end}") or by_span[str(block.start)]
+        free = next((one for one in found if not one.get(_ID)), None)
+        if free is not None:
+            shown = _with_terms(free) if free.tag == "dd" else free
             shown.set(_ID, block.paragraph_id)
             if not shown.get("id") and block.paragraph_id not in taken:
                 shown.set("id", block.paragraph_id)
@@ -80,14 +81,6 @@ def _with_terms(definition: HtmlElement) -> HtmlElement:
     members[0].addprevious(entry)
     entry.extend(members)
     return entry
-
-
-def _spanned(root: HtmlElement) -> Iterator[tuple[str, HtmlElement]]:
-    """Yield the elements that have a span, without those inside one of the same span."""
-    for element in root.iterdescendants():
-        span, parent = element.get(SPAN), element.getparent()
-        if span and (parent is None or parent.get(SPAN) != span):
-            yield span, element
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +107,14 @@ class _Page:
         return title + nh3.clean(html, tags=_TAGS, attributes=_ATTRIBUTES, link_rel="noopener")
 
     def _show(self, element: HtmlElement) -> None:
-        tag, classes = str(element.tag), set(_value(element, "class").split())
+        tag = str(element.tag)
         if tag == FORMULA:
             _show_formula(element)
-        elif tag in _ADMONITIONS or "admonition" in classes:
+        elif tag in _ADMONITIONS:
             element.tag = "aside"
-            named = {"admonition", *({tag} & _ADMONITIONS), *classes}
-            element.set("class", " ".join(sorted(named)))
-        elif "admonition-title" in classes:
-            element.set("class", "label")
+            element.set("class", f"admonition {tag}")
         elif tag == "tabitem":
             _show_tab(element)
-        elif tag == "pre":
-            _show_listing(element)
         elif tag == "p":
             _show_caption(element)
         elif tag in ("td", "th") and (style := _value(element, "style")):
@@ -180,20 +168,6 @@ def _show_tab(element: HtmlElement) -> None:
     element.insert(0, label)
     element.tag = "div"
     element.set("class", "tab")
-
-
-def _show_listing(pre: HtmlElement) -> None:
-    """Put a listing into a figure."""
-    parent, code = pre.getparent(), pre.find("code")
-    if parent is None or code is None:
-        return
-    code.set("class", _value(pre, "class"))
-    pre.attrib.pop("class", None)
-    pre.set("tabindex", "0")
-    figure = pre.makeelement("figure", {"class": "code"})
-    figure.tail, pre.tail = pre.tail, None
-    parent.replace(pre, figure)
-    figure.append(pre)
 
 
 def _show_caption(paragraph: HtmlElement) -> None:

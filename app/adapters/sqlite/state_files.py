@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from app.adapters.sqlite.connection import reading
 from app.domain.errors import InputError, StorageError
@@ -35,7 +35,7 @@ class SqliteStateFiles:
             message = f"{source}: cannot be copied: {error}"
             raise StorageError(message) from error
 
-    def put(self, name: str, source: BinaryIO) -> bool:
+    def put(self, name: str, source: IO[bytes]) -> bool:
         """Write a file in one step; False, without a change, if it exists.
 
         InputError for another name; StorageError.
@@ -64,7 +64,7 @@ class SqliteStateFiles:
         return True
 
 
-def _write_durably(path: Path, source: BinaryIO) -> None:
+def _write_durably(path: Path, source: IO[bytes]) -> None:
     with path.open("wb") as file:
         shutil.copyfileobj(source, file)
         file.flush()

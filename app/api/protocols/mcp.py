@@ -28,7 +28,6 @@ from starlette.types import Message, Receive, Scope, Send
 from app.api.asking import while_connected
 from app.api.problems import error_event, invalid_fields, report, request_id, status_of
 from app.api.protocols.book_tools import INSTRUCTIONS, BookTools
-from app.bootstrap.application import Application
 from app.services.recording import current, recording
 
 _log = logging.getLogger(__name__)
@@ -42,15 +41,15 @@ _READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 class ToolServer(MCPServer[Any]):
     """The tools for agents. Their errors are returned as results, for the model to read."""
 
-    def __init__(self, owned: Application | None = None) -> None:
-        """`owned` answers the user who started the process; None: requests over HTTP."""
+    def __init__(self, local: Request | None = None) -> None:
+        """`local` stands for the request of each call in a process without HTTP."""
         super().__init__(
             "textbook-rag",
             version=metadata.version("textbook-rag"),
             instructions=INSTRUCTIONS,
             subscriptions=False,
         )
-        tools = BookTools(owned)
+        tools = BookTools(local)
         for call in (tools.search_book, tools.ask_book, tools.read_paragraph, tools.list_chapters):
             self.tool(description=getdoc(call), annotations=_READING)(call)
         for tool in self._tool_manager.list_tools():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.forms import asked_kinds, compared, identifiers
+from app.domain.answering.forms import asked_kinds, identifiers
 from app.domain.document import BlockKind
 from app.domain.languages import (
     COMMON_WORDS,
@@ -38,8 +38,6 @@ class QuestionFeatures:
     """Term -> weight by its rarity in the book; the weights add up to 1."""
     definition: frozenset[int] = frozenset()
     """The terms of X in "what is X?", else empty."""
-    compared: tuple[frozenset[int], ...] = ()
-    """The terms of X and of Y in "X or Y?", else empty."""
     identifiers: frozenset[int] = frozenset()
     """The terms of names of a program in the question: `createStore`, `lora_alpha`."""
     asked_kinds: frozenset[BlockKind] = frozenset()
@@ -95,7 +93,6 @@ def analyse(
         language=language,
         weights=_weights(upper_bounds, own, content),
         definition=terms(name_asked(searched.words, terms, language)),
-        compared=tuple(filter(None, map(terms, compared(searched.text, language)))),
         identifiers=terms(" ".join(identifiers(question))),
         asked_kinds=asked_kinds(said),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from html import escape
 
 from markdown_it import MarkdownIt
@@ -14,13 +14,14 @@ from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 
 from app.adapters.reading.markdown.unresolved import inline_html
+from app.adapters.reading.source_files import front_matter
 
 _FENCE = re.compile(r"\s*\{(?P<name>[A-Za-z][\w:.+-]*)\}(?P<argument>.*)", re.DOTALL)
 _CONTAINER = re.compile(
     r"\s*(?:\{\s*)?\.?(?P<name>[A-Za-z][\w:.+-]*)?(?:[^{}\[\]\n]*\})?(?P<argument>.*)", re.DOTALL
 )
 _ATTRIBUTES = re.compile(r"\{[^{}]*\}\Z")
-_OPTION = re.compile(r"^:(?P<key>[\w-]+):[ \t]*(?P<value>.*)$")
+_OPTION = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)\n?")
 _NAMES = {
     "code": "code code-block code-cell sourcecode highlight prompt",
     "formula": "math",
@@ -41,7 +42,7 @@ _NAMES = {
 """What becomes of directives; those of other names are admonitions."""
 _ROLES = {name: role for role, names in _NAMES.items() for name in names.split()} | {"": "frame"}
 _FRAMES = {
-    "admonition": ('<div class="admonition {classes}"{id}>{head}', "</div>"),
+    "admonition": ('<aside class="admonition {classes}"{id}>{head}', "</aside>"),
     "blockquote": ("<blockquote{id}>", "</blockquote>"),
     "details": ("<details{id}><summary>{title}</summary>", "</details>"),
     "figure": ('<figure{id}><img src="{argument}" alt="{alt}"><figcaption>',
@@ -64,21 +65,6 @@ _INDENTED = re.compile(
 _INDENT = 4
 
 
-@dataclass(slots=True)
-class Directive:
-    """A directive's parts; `line` is the line of the page on which its body begins, from 0."""
-
-    name: str
-    argument: str
-    body: str
-    line: int
-    options: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def role(self) -> str:
-        return _ROLES.get(self.name, "admonition")
-
-
 def directives_plugin(md: MarkdownIt) -> None:
     """Read directives, also those that MkDocs writes with `!!!`, `???` and `===`."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
@@ -96,12 +82,42 @@ def _replaced(tokens: list[Token], state: StateCore, depth: int) -> list[Token]:
     for token in tokens:
         pattern = {"fence": _FENCE, "colon_fence": _CONTAINER}.get(token.type)
         found = pattern.match(token.info) if pattern and depth <= _DEPTH else None
-        if found is None:
-            result.append(token)
-        else:
-            one = _directive((found["name"] or "").lower(), _title(found["argument"]), token)
-            result += _tokens(one, token, state, depth)
+        result += _tokens(found, token, state, depth) if found else [token]
     return result
+
+
+def _tokens(found: re.Match[str], token: Token, state: StateCore, depth: int) -> list[Token]:
+    """Return what a directive becomes: a listing, a formula, or an element with its content."""
+    name = (found["name"] or "").lower()
+    role = _ROLES.get(name, "admonition")
+    argument = _title(found["argument"])
+    options, body, line = _options(token, state.env["file"])
+    if role == "unknown":
+        state.env["unknown"].append(f"{{{name}}} {argument}")
+    if role in ("unknown", "left out"):
+        return []
+    if role in ("code", "formula"):
+        token.type, token.info = ("fence", argument) if role == "code" else ("math_block", "")
+        token.tag, token.content = "", body.lstrip("\n")
+        return [token]
+    if role == "glossary":  # terms and indented definitions
+        body = _DEFINITION.sub(r"\g<term>\n: ", body)
+    inside = _nested(body, line, state, depth)
+    if role == "glossary":
+        return inside
+    title = inline_html(state.md, argument, state.env) if role not in ("tab", "figure") else ""
+    shown = title if "solution" not in name else ""  # it names the exercise
+    ident = options.get("name") or options.get("label")
+    opening, closing = _FRAMES["admonition" if role == "frame" and title else role]
+    opening = opening.format(
+        id=f' id="{escape(ident)}"' if ident else "",
+        classes=escape(f"{name} {options.get('class', '')}".strip()),
+        argument=escape(argument),
+        alt=escape(options.get("alt", "")),
+        title=title,
+        head=f'<p class="admonition-title label">{shown}</p>' if shown else "",
+    )
+    return [_html(opening, token.map), *inside, _html(closing, None)]
 
 
 def _title(argument: str) -> str:
@@ -110,72 +126,32 @@ def _title(argument: str) -> str:
     return text[1:-1] if text[:1] == "[" and text.endswith("]") else text
 
 
-def _directive(name: str, argument: str, token: Token) -> Directive:
-    """Read the options, which begin the body as `:key: value` lines or between `---`."""
-    lines = token.content.split("\n")
-    options: dict[str, str] = {}
-    at = 0
-    if lines[:1] == ["---"]:
-        end = next((n for n, line in enumerate(lines[1:], 1) if line.strip() == "---"), 0)
-        pairs = (line.partition(":") for line in lines[1:end])
-        options = {key.strip(): value.strip() for key, colon, value in pairs if colon}
-        at = end + 1 if end else 0
-    while at < len(lines) and (found := _OPTION.match(lines[at])):
+def _options(token: Token, file: str) -> tuple[Mapping[str, str], str, int]:
+    """Return the options of a directive, its body, and the page's line on which that begins.
+
+    The options begin it as `:key: value` lines or between `---`.
+    """
+    text = token.content
+    front, at = front_matter(text, file)
+    options = {key: str(value) for key, value in front.items()}
+    while found := _OPTION.match(text, at):
         options[found["key"]] = found["value"].strip()
-        at += 1
-    first = token.map[0] + 1 + at if token.map else 0
-    return Directive(name, argument, "\n".join(lines[at:]), first, options)
+        at = found.end()
+    first = token.map[0] + 1 if token.map else 0
+    return options, text[at:], first + text.count("\n", 0, at)
 
 
-def _tokens(one: Directive, token: Token, state: StateCore, depth: int) -> list[Token]:
-    if one.role == "unknown":
-        state.env["unknown"].append(f"{{{one.name}}} {one.argument}")
-    if one.role in ("unknown", "left out"):
-        return []
-    if one.role == "code":
-        token.type, token.info, token.content = "fence", one.argument, one.body.lstrip("\n")
-        return [token]
-    if one.role == "formula":
-        token.type, token.tag, token.info, token.content = "math_block", "", "", one.body
-        return [token]
-    if one.role == "glossary":  # terms and indented definitions
-        one.body = _DEFINITION.sub(r"\g<term>\n: ", one.body)
-        return _nested(one, state, depth)
-    opening, closing = _frame(one, state)
-    return [_html(opening, token), *_nested(one, state, depth), _html(closing)]
-
-
-def _nested(one: Directive, state: StateCore, depth: int) -> list[Token]:
+def _nested(body: str, line: int, state: StateCore, depth: int) -> list[Token]:
     tokens: list[Token] = []
-    state.md.block.parse(one.body, state.md, state.env, tokens)
+    state.md.block.parse(body, state.md, state.env, tokens)
     for token in tokens:
         if token.map is not None:
-            token.map = [token.map[0] + one.line, token.map[1] + one.line]
+            token.map = [token.map[0] + line, token.map[1] + line]
     return _replaced(tokens, state, depth + 1)
 
 
-def _html(content: str, of: Token | None = None) -> Token:
-    token = Token("html_block", "", 0, content=content)
-    token.map = of.map if of is not None else None
-    return token
-
-
-def _frame(one: Directive, state: StateCore) -> tuple[str, str]:
-    """Return the start and the end of the element that a directive becomes."""
-    is_inline = one.argument and one.role not in ("tab", "figure")
-    title = inline_html(state.md, one.argument, state.env) if is_inline else ""
-    shown = title if "solution" not in one.name else ""  # it names the exercise
-    role = "admonition" if one.role == "frame" and title else one.role
-    opening, closing = _FRAMES[role]
-    name = one.options.get("name") or one.options.get("label") or ""
-    return opening.format(
-        id=f' id="{escape(name)}"' if name else "",
-        classes=escape(f"{one.name} {one.options.get('class', '')}".strip()),
-        argument=escape(one.argument),
-        alt=escape(one.options.get("alt", "")),
-        title=title,
-        head=f'<p class="admonition-title">{shown}</p>' if shown else "",
-    ), closing
+def _html(content: str, place: list[int] | None) -> Token:
+    return Token("html_block", "", 0, content=content, map=place)
 
 
 def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -42,13 +42,14 @@ def expand(text: str, file: str, files: SourceFiles) -> Expanded:
     for number, line in enumerate(text.split("\n")):
         found = _DIRECTIVE.search(line) if "{{" in line else None
         inserted = _included(found, file, files) if found else None
+        new = [line]
         if found and inserted is not None:
+            new = f"{line[: found.start()]}{inserted}{line[found.end() :]}".split("\n")
             size += len(inserted)
-            line = f"{line[: found.start()]}{inserted}{line[found.end() :]}"
         if size > BUDGET.included:
             message = f"includes over {BUDGET.included:,} characters: include less"
             raise FileRefused(message, file, number + 1)
-        lines += (new := line.split("\n"))
+        lines += new
         origins += [number] * len(new)
     return Expanded("\n".join(lines), origins)
 

@@ -179,7 +179,8 @@ def _fence(tokens: Sequence[Token], index: int, _options: object, env: EnvType) 
     title = _TITLE.search(info)
     shown = f"<p{attributes}>{escape(title[1] or title[2])}:</p>\n" if title else ""
     kind = f' class="language-{escape(language)}"' if language else ""
-    return f"{shown}<pre{attributes}{kind}><code>{escape(code)}</code></pre>\n"
+    listing = f'<pre{attributes} tabindex="0"><code{kind}>{escape(code)}</code></pre>'
+    return f'{shown}<figure class="code">{listing}</figure>\n'
 
 
 def _formula(display: bool) -> Callable[..., str]:

@@ -17,12 +17,16 @@ from app.domain.document import Site
 
 UNRESOLVED = "unresolved"
 """Type of the token of what is left out of a line; a heading's id may need it."""
-_SILENT = re.compile(r"\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\}", re.DOTALL)
+_SILENT = r"(?P<silent>\{/\*.*?\*/\}|\{:[^{}\n]{0,400}\})"
 """Within a line: comments of MDX, attribute lists of kramdown."""
-_UNKNOWN = re.compile(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
-_UNKNOWN_MDX = re.compile(rf"{_UNKNOWN.pattern}|\{{(?!#)[^{{}}\n]{{0,400}}\}}")
-"""With the expressions of MDX."""
-_BLANK = re.compile(r"\{\s*(['\"`])\s*\1\s*\}")
+_UNKNOWN = r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}"
+_IN_LINE = re.compile(rf"{_SILENT}|(?P<unknown>{_UNKNOWN})", re.DOTALL)
+_IN_MDX = re.compile(
+    rf"{_SILENT}|(?P<blank>\{{\s*(['\"`])\s*\3\s*\}})"
+    rf"|(?P<unknown>{_UNKNOWN}|\{{(?!#)[^{{}}\n]{{0,400}}\}})",
+    re.DOTALL,
+)
+"""With the expressions of MDX; one that is a blank is often written at the end of a line."""
 _ID = re.compile(r"\{:[^{}]*#([^\s{}]+)")
 _SILENT_LINE = re.compile(
     r"(?:\{[#:/@](?:if|else|each|key|await|html)\b.*\}|\*\[[^\]\n]+\]:.*|\[TOC\]|\[\[toc\]\]|\^"
@@ -79,22 +83,17 @@ def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
-    source, at = state.src, state.pos
-    if source[at] != "{":
+    if state.src[state.pos] != "{":
         return False
-    is_mdx = state.env["site"] is Site.DOCUSAURUS
-    unknown = None
-    found = _SILENT.match(source, at)
-    if found is None and is_mdx and (found := _BLANK.match(source, at)) and not silent:
-        state.pending += " "
-    if found is None:
-        unknown = found = (_UNKNOWN_MDX if is_mdx else _UNKNOWN).match(source, at)
+    pattern = _IN_MDX if state.env["site"] is Site.DOCUSAURUS else _IN_LINE
+    found = pattern.match(state.src, state.pos)
     if found is None:
         return False
     if not silent:
+        state.pending += " " if found.lastgroup == "blank" else ""
         token = state.push(UNRESOLVED, "", 0)
-        token.content, token.meta = found.group(), {"unknown": unknown is not None}
-        state.env["unknown"] += [found.group()] if unknown else []
+        token.content, token.meta = found[0], {"unknown": bool(found["unknown"])}
+        state.env["unknown"] += [found[0]] if found["unknown"] else []
     state.pos = found.end()
     return True
 

@@ -1,4 +1,4 @@
-"""Recognises learning objectives: "By the end of this section, you will be able to: ..."."""
+"""Paragraphs beside the subject, which answer nothing: learning objectives, "see also"."""
 
 from __future__ import annotations
 
@@ -19,18 +19,30 @@ _OBJECTIVES = re.compile(
     r"|obiettivi di apprendimento|sarai in grado di|objetivos de aprendizagem|será capaz de)\b",
     re.IGNORECASE,
 )
+_LEADS_ON = re.compile(
+    r"\W*(?:see also|see more|next steps?|what'?s next|further (?:information|reading|resources)"
+    r"|related (?:pages|articles|topics)|learn more|more (?:information|resources)|external links"
+    r"|siehe auch|weiterführende links|véase también|lecturas adicionales|voir aussi"
+    r"|ver também|vedi anche)\W*",
+    re.IGNORECASE,
+)
+"""Headings of lists of links."""
+
+
+def only_leads_on(passage: Passage) -> bool:
+    """Whether the paragraph is a list or line of links below a heading such as "See also"."""
+    below = any(map(_LEADS_ON.fullmatch, passage.heading_path[-1:]))
+    return below and (passage.kind is BlockKind.LIST or "." not in passage.text)
 
 
 def states_objectives(passage: Passage, before: Passage | None) -> bool:
-    """Whether the paragraph says what the reader will learn, which answers no question about it.
+    """Whether the paragraph says what the reader will learn.
 
     `before` is the paragraph before it, which may announce a list.
     """
-    if any(map(names_objectives, passage.heading_path[-1:])):
+    if any(map(names_objectives, passage.heading_path[-1:])) or _announces(passage):
         return True
-    if passage.kind is BlockKind.LIST and before is not None and _announces(before):
-        return True
-    return _announces(passage)
+    return passage.kind is BlockKind.LIST and before is not None and _announces(before)
 
 
 def names_objectives(heading: str) -> bool:
