@@ -33,7 +33,7 @@ from app.domain.prompts import (
     visible,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.generators import GenerationRequest
+from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls
 
 logger = logging.getLogger(__name__)

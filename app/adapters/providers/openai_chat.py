@@ -47,7 +47,7 @@ from app.domain.prompts import (
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.services.generators import GenerationRequest
+from app.services.ports import GenerationRequest
 from app.services.prompt_speed import PromptSpeed
 from app.services.provider_calls import ProviderCalls
 
