@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from app.adapters.qdrant.payload import from_payload, to_payload
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import PATTERN, BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
+from app.domain.document import BlockKind, Figure, Span
 from app.domain.errors import (
     BookNotFound,
     IndexBusy,
@@ -51,6 +52,7 @@ from tests.index_stores import (
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
+T = TypeVar("T")
 ONE = SearchFilter(books=(BookId("book"),))
 
 
@@ -283,45 +285,26 @@ async def test_a_listing_in_two_chunks_is_read_as_one(index: BookStore, tmp_path
 
 # Every text a UTF-8 file can hold: no lone surrogates.
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-texts = st.lists(text, max_size=3).map(tuple)
 number = st.integers(0, 2**53)
-spans = st.lists(st.tuples(number, number), max_size=3).map(tuple)
-passages = st.builds(
-    Passage,
-    text,
-    st.sampled_from(BlockKind),
-    text,
-    number,
-    number,
-    text,
-    texts,
-    texts,
-    text,
-    number,
-    number,
-    number,
-)
-chunks = st.builds(
-    Chunk,
-    chunk_id=st.uuids().map(str),
-    book=st.from_regex(PATTERN, fullmatch=True).filter(is_book_id).map(BookId),
-    book_version=text,
-    chunk_index=number,
-    file=text,
-    position=number,
-    text_content=text,
-    token_count=number,
-    overlap_start=number,
-    overlap_end=number,
-    paragraph_ids=texts,
-    content_type=text,
-    chapter=text,
-    section=text,
-    heading_path=texts,
-    spans=spans,
-    deep_link_url=text,
-    language=text,
-    passages=st.lists(passages, max_size=3).map(tuple),
+OF_TYPE: dict[object, st.SearchStrategy[Any]] = {
+    str: text,
+    int: number,
+    BlockKind: st.sampled_from(BlockKind),
+    BookId: st.from_regex(PATTERN, fullmatch=True).filter(is_book_id).map(BookId),
+    tuple[str, ...]: st.lists(text, max_size=3).map(tuple),
+    tuple[Span, ...]: st.lists(st.tuples(number, number), max_size=3).map(tuple),
+}
+
+
+def every_field(kind: type[T], **given: st.SearchStrategy[Any]) -> st.SearchStrategy[T]:
+    types = get_type_hints(kind).items()
+    made = {name: OF_TYPE[of_type] for name, of_type in types if name not in given}
+    return st.builds(kind, **made, **given)
+
+
+passages = every_field(Passage, figure=st.none() | every_field(Figure))
+chunks = every_field(
+    Chunk, chunk_id=st.uuids().map(str), passages=st.lists(passages, max_size=3).map(tuple)
 )
 
 
