@@ -24,7 +24,7 @@ from app.domain.errors import (
     StorageError,
 )
 from app.domain.indexed_book import IndexPoint
-from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector
+from app.domain.retrieval.query import Candidates, SparseVector
 from app.services.paragraphs import CiteParagraph, ReadParagraph, find_paragraph
 from app.services.ports import BookStore
 from tests.index_points import (
@@ -48,12 +48,13 @@ from tests.index_stores import (
     fails,
     found,
     in_memory,
+    only,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
 T = TypeVar("T")
-ONE = SearchFilter(books=(BookId("book"),))
+ONE = only("book")
 
 
 @pytest.mark.parametrize(("named", "reason"), [(URL, NOT_RUN), (CLUSTER, NO_CLUSTER)])
@@ -224,7 +225,7 @@ async def test_a_removed_book_is_gone_and_may_come_back(index: BookStore) -> Non
     assert await found(index) == {chunk_id("other", 1)}
     await fails(BookNotFound, index.matching(ONE))
     await publish(index, "book", points("book", [5]))
-    assert await found(index, SearchFilter(books=(BookId("book"),))) == {chunk_id("book", 5)}
+    assert await found(index, only("book")) == {chunk_id("book", 5)}
 
 
 async def test_what_was_published_has_no_faults_and_needs_no_repair(index: BookStore) -> None:
