@@ -146,8 +146,8 @@ def test_a_file_that_is_cut_while_it_is_mapped_is_let_go_of(home: Path) -> None:
     files = ["page_0.dat", "tracker.dat", "status.dat", "chunk_0.mmap"]
     body = f"""
         async def find(book):
-            alone = only(book)
-            return len((await index.search(vector(*[1.0] * DIMENSION), None, 9, only)).dense)
+            alone = SearchFilter(books=(book,))
+            return len((await index.search(vector(*[1.0] * DIMENSION), None, 9, alone)).dense)
         for book, file in enumerate({files}):
             book = f"book{{book}}"
             await publish(index, book, points(book, [1]))
