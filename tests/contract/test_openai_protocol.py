@@ -135,8 +135,8 @@ HOUSEKEEPING = [
 ]
 
 
-def test_a_front_ends_own_prompts_are_no_questions(owls: Path) -> None:
-    with serving(offline_settings(owls, question_log_days=90)) as address:
+def test_a_front_ends_own_prompts_are_no_questions(state: Path) -> None:
+    with serving(offline_settings(state, question_log_days=90)) as address:
         books = vendor(address)
         for prompt, reply in HOUSEKEEPING:
             conversation: list[MessageParam] = [
@@ -150,7 +150,7 @@ def test_a_front_ends_own_prompts_are_no_questions(owls: Path) -> None:
             assert "".join(one.choices[0].delta.content or "" for one in chunks) == reply
         assert "answers_total{" not in httpx.get(f"{address}/metrics").text
         ask(books)
-    with sqlite3.connect(owls / "questions.sqlite") as log:
+    with sqlite3.connect(state / "questions.sqlite") as log:
         assert list(log.execute("SELECT question FROM answers")) == [(QUESTION,)]
 
 
