@@ -25,9 +25,9 @@ from app.domain.answer import (
     Statement,
     Usage,
 )
+from app.domain.characters import printable
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
-from app.domain.printable import printable
 from app.domain.retrieval.query import Hit
 
 ParagraphId = Annotated[str, Field(examples=["p-8v4x1q0mhz"])]
