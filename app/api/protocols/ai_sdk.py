@@ -17,12 +17,8 @@ from app.api.events import MEDIA_TYPE, data_frame, json_frame
 from app.api.keys import BEARER
 from app.api.limits import answer_place
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import (
-    MAX_MESSAGES,
-    ReadingContext,
-    chat_request,
-)
-from app.api.requests import EXAMPLE, BookName
+from app.api.protocols.conversation import MAX_MESSAGES, chat_request
+from app.api.requests import EXAMPLE, BookName, ReadingContext
 from app.api.responses import CitationBody, answer_json
 from app.api.routes import Rag, problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
