@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.events import EventFormat, EventStreamResponse
 from app.api.keys import books_for
-from app.api.limits import capacity_of, client_place
+from app.api.limits import search_place
 from app.api.problems import error_event, report
 from app.api.pseudonyms import reader_of
 from app.api.requests import ChatRequest
@@ -150,15 +150,14 @@ async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) 
 
     Overloaded if the search gets none.
     """
-    turn = client_place(capacity_of(request).searches, request)
-    async with time_limit(ANSWER_SECONDS, "the answer"), turn:
+    async with time_limit(ANSWER_SECONDS, "the answer"), search_place(request):
         return await anext(events)
 
 
 async def searched(query: SearchQuery, request: Request, page_url: str = "") -> RetrievalResult:
     """Search when the client has its turn. Overloaded, and the errors of the use case."""
     rag: Application = request.app.state.application
-    async with client_place(capacity_of(request).searches, request):
+    async with search_place(request):
         return await rag.retrieve.search(query, page_url)
 
 
