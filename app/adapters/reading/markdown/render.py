@@ -115,7 +115,7 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         .disable(["gfm_autolink_www", "gfm_autolink_protocol", "gfm_autolink_email"])
     )
     md.inline.terminator_re = _MARKUP
-    md.use(tags_plugin).use(unresolved_plugin)
+    md.use(tags_plugin).use(unresolved_plugin, site)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
     md.use(texmath_plugin, delimiters="brackets")
     if site is not Site.MDBOOK:
