@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import cohere
 import httpx
 
-from app.adapters.providers.cohere_client import CohereClient, open_client
+from app.adapters.providers.cohere_client import CohereClient, on_client, open_client
 from app.adapters.providers.cohere_embedder import ATTEMPT_SECONDS, QUESTION_SECONDS, CohereEmbedder
 from app.domain.cost import RateLimits
 from app.services.rate_limiter import RateLimiter
@@ -64,7 +63,7 @@ class World:
         count_tokens: Callable[[str], int] = count_words,
     ) -> CohereEmbedder:
         return CohereEmbedder(
-            self.client.sdk,
+            self.client,
             free_calls(limiter=limiter or unlimited()),
             count_tokens,
             model=model,
@@ -79,13 +78,12 @@ class World:
 async def connected(
     double: CohereDouble, clock: VirtualClock | None = None, key: str | None = None
 ) -> AsyncIterator[World]:
-    if clock is None:
-        async with open_client(key or double.key, double.url) as client:
+    async with open_client(key or double.key, double.url) as client:
+        if clock is None:
             yield World(client)
-        return
-    double.clock = clock.now
-    transport = httpx.AsyncClient(transport=clock.transport())
-    async with cohere.AsyncClientV2(
-        api_key=double.key, base_url=double.url, httpx_client=transport
-    ) as client:
-        yield World(CohereClient(client, transport))
+            return
+        double.clock = clock.now
+        headers = client.provider.client.headers
+        async with httpx.AsyncClient(transport=clock.transport(), headers=headers) as http:
+            provider = replace(client.provider, client=http)
+            yield World(on_client(provider, double.key, double.url))

@@ -16,7 +16,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import cohere.client_v2  # noqa: F401 - else every child would import it
-import httpcore  # noqa: F401
 
 from app.adapters.providers import cohere_embedder as embedder
 from app.bootstrap.application import application

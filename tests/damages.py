@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from app.adapters.qdrant.disk import copy_sparse
 from app.adapters.qdrant.edge import EdgeIndex
-from app.adapters.qdrant.sparse_files import copy_sparse
 from tests.attacking import table
 from tests.conftest import ROOT
 from tests.index_points import points, publish

@@ -102,7 +102,7 @@ class _Handler(Handler):
     def post(self) -> None:
         body = json.loads(self.body())
         self.double.requests.append({"path": self.path, **body})
-        self.double.headers.append(dict(self.headers))
+        self.double.headers.append({k.lower(): v for k, v in self.headers.items()})
         if self.double.stall:
             self.double.left.wait(30)
         self.send_response(self.double.status)

@@ -66,7 +66,7 @@ class _CountingTransport(httpx.AsyncHTTPTransport):
         self._clock._requests += 1
         try:
             response = await super().handle_async_request(request)
-            await response.aread()
-            return response
+            body = httpx.ByteStream(await response.aread())
+            return httpx.Response(response.status_code, headers=response.headers, stream=body)
         finally:
             self._clock._requests -= 1

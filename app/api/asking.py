@@ -28,10 +28,11 @@ from app.domain.answering.request import AskRequest, Selection
 from app.domain.book_id import BookId
 from app.domain.errors import ShuttingDown
 from app.domain.languages import language_of_question
-from app.domain.retrieval.query import SearchFilter, Turn
+from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
 from app.domain.terms import words
 from app.services.answer_question import whole_answer
 from app.services.resilience import in_time, time_limit
+from app.services.retrieve import RetrievalResult
 from app.settings import Settings
 
 ANSWER_SECONDS = 180.0
@@ -154,6 +155,13 @@ async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) 
     """
     async with client_place(capacity_of(request).searches, request):
         return await anext(events)
+
+
+async def searched(query: SearchQuery, request: Request, page_url: str = "") -> RetrievalResult:
+    """Search when the client has its turn. Overloaded, and the errors of the use case."""
+    rag: Application = request.app.state.application
+    async with client_place(capacity_of(request).searches, request):
+        return await rag.retrieve.search(query, page_url)
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:

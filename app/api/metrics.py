@@ -91,8 +91,8 @@ class Metrics:
         """Count a request that has ended."""
         self._requests.labels(route, str(status)).inc()
         self._request_seconds.labels(route).observe(record.ms / 1e3)
-        for name, span in record.spans.items():
-            self._stage_seconds.labels(name).observe(span.seconds)
+        for name, seconds in record.seconds.items():
+            self._stage_seconds.labels(name).observe(seconds)
         if record.first_text_ms is not None:
             self._first_text.observe(record.first_text_ms / 1e3)
         for one in dict.fromkeys(record.failures):

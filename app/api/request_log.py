@@ -74,7 +74,7 @@ def _log_request(method: str, route: str, status: int, record: Recording) -> Non
     }
     if failed:
         fields |= {"code": failed.code, "reason": failed.reason, "provider_status": failed.status}
-    if record.answer is None and record.spans:
+    if record.answer is None and record.seconds:
         fields |= record.fields()
     if failed and failed.code not in _CHEAP_REFUSALS:
         _log.warning("http.request_failed", extra=fields)

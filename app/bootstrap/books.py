@@ -30,11 +30,10 @@ from app.domain.chunking.config import (
 )
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Book, Document, Site, Span
+from app.domain.document import Book, Site, Span
 from app.domain.evaluation.chunking_report import Report, chunking_report
 from app.domain.identity import keep_ids
-from app.domain.page_links import page_links
-from app.domain.script_scale import script_scale
+from app.domain.scripts import script_scale
 from app.services.gc_control import paused_gc
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
@@ -183,7 +182,7 @@ def chunk_book(
     )
     for document in book.documents:
         with paused_gc():
-            yield from stream_chunks(document, book, config, _linking(tools, document))
+            yield from stream_chunks(document, book, config, tools)
         advance(1)
 
 
@@ -216,12 +215,6 @@ def _split_recursively(
     from app.adapters.langchain_splitters import recursive_splitter  # noqa: PLC0415
 
     return recursive_splitter(count_tokens)(text, config)
-
-
-def _linking(tools: ChunkingTools, document: Document) -> ChunkingTools:
-    ids = (block.paragraph_id for block in document.blocks)
-    links = dict(zip(ids, page_links(document), strict=True))
-    return replace(tools, link=lambda block: links[block.paragraph_id])
 
 
 def chunk_report(book: Book, chunks: Sequence[Chunk], request: IngestRequest) -> Report:

@@ -139,7 +139,7 @@ async def _cohere_embedder(providers: Providers) -> CohereEmbedder:
         for one in (models[0], models[-1])
     )
     return CohereEmbedder(
-        client.sdk,
+        client,
         documents,
         token_counter(),
         model=models[0],
@@ -161,7 +161,7 @@ async def pick_reranker(providers: Providers) -> Reranker | None:
 
     model = settings.cohere_rerank_model
     calls = providers.calls("reranker", "Cohere's rerank", model)
-    return CohereReranker(client.sdk, calls, token_counter(), model)
+    return CohereReranker(client, calls, token_counter(), model)
 
 
 def fastembed_model(setting: str, default: str) -> str:
@@ -209,7 +209,7 @@ async def pick_language_model(providers: Providers) -> LanguageModel | None:
         client, model = await providers.cohere(), settings.cohere_chat_model
         from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
 
-        return CohereGenerator(client.http, *providers.chat("Cohere's chat", model), model)
+        return CohereGenerator(client.provider, *providers.chat("Cohere's chat", model), model)
     found = await home_server(settings) if settings.generator == "auto" else None
     if found is None:
         return None

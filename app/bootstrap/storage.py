@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.adapters.qdrant.backup_file import reading_backup, writing_backup
-from app.adapters.qdrant.disk_space import disk_fault
+from app.adapters.qdrant.disk import disk_fault
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.sqlite.state_files import SqliteStateFiles
 from app.domain.errors import StorageError
-from app.services.backup import BackUp, Restore
 from app.services.ports import BookStore
 from app.settings import Settings
 
@@ -41,28 +38,10 @@ def ledger_store(settings: Settings) -> SqliteLedgers:
 
 
 @asynccontextmanager
-async def backing_up(settings: Settings, path: Path) -> AsyncIterator[BackUp]:
-    """Open a new backup and all that it saves, without an embedder."""
-    with writing_backup(path) as backup:
-        async with open_index(settings) as index:
-            files = SqliteStateFiles(settings.home)
-            yield BackUp(backup, index, ledger_store(settings), files)
-
-
-@asynccontextmanager
-async def restoring(settings: Settings, path: Path) -> AsyncIterator[Restore]:
-    """Check and open a backup, and open all that it restores, without an embedder."""
-    with reading_backup(path) as backup:
-        async with open_index(settings) as index:
-            files = SqliteStateFiles(settings.home)
-            yield Restore(backup, index, ledger_store(settings), files)
-
-
-@asynccontextmanager
 async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore]:
     # The import takes 1 s, so it is delayed until a server is used.
     from app.adapters.qdrant.server import ServerIndex  # noqa: PLC0415
-    from app.adapters.qdrant.server_collections import ServerOptions  # noqa: PLC0415
+    from app.adapters.qdrant.server_store import ServerOptions  # noqa: PLC0415
 
     options = ServerOptions(settings.qdrant_replicas, settings.qdrant_quantization)
     async with _client(settings, url) as client:

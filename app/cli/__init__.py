@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from app.cli.printing import remark
+from app.cli.output import remark
 from app.domain.errors import NO_MEMORY, RagError
 from app.services.safe_paths import shown_name
 

@@ -11,15 +11,13 @@ from typing import Annotated
 import typer
 from typer import Argument
 
-from app.bootstrap.storage import backing_up, restoring
+from app.bootstrap.backups import backing_up, restoring
 from app.cli.options import SomeBooks, Yes
-from app.cli.output import duration, remark_each
-from app.cli.printing import remark
+from app.cli.output import duration, remark, remark_each
 from app.cli.progress import phases
 from app.cli.running import command, group
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.services.backup import BackedUp, Restored
 from app.settings import Settings
 
 commands = group()
@@ -35,21 +33,15 @@ async def backup(
         message = f"{file}: exists already; choose another name, or delete it first"
         raise InputError(message)
     started = time.perf_counter()
-    async with backing_up(settings, file) as use_case:
-        done = await use_case.run(phases())
-    _print_backed_up(file, done, time.perf_counter() - started)
-    remark_each("damaged", done.faults)
-    return 1 if done.faults else 0
-
-
-def _print_backed_up(path: Path, done: BackedUp, seconds: float) -> None:
-    chunks, size = sum(one.chunks for one in done.books), path.stat().st_size
-    print(
-        f"{path}: {len(done.books):,} books, {chunks:,} chunks, {size / 1e6:,.1f} MB, "
-        f"{duration(seconds)}"
-    )
-    if done.state:
-        print(f"  with {', '.join(done.state)}")
+    async with backing_up(settings, file) as (backup, stores):
+        faults = await stores.back_up(backup, phases())
+    chunks, size = sum(one.chunks for one in backup.books), file.stat().st_size
+    took = duration(time.perf_counter() - started)
+    print(f"{file}: {len(backup.books):,} books, {chunks:,} chunks, {size / 1e6:,.1f} MB, {took}")
+    if backup.state:
+        print(f"  with {', '.join(backup.state)}")
+    remark_each("damaged", faults)
+    return 1 if faults else 0
 
 
 @command(commands)
@@ -63,15 +55,22 @@ async def restore(
 
     Without a terminal it needs --yes to replace one. Exit code 1 if you decline.
     """
-    async with restoring(settings, file) as use_case:
-        chosen = list(dict.fromkeys(books or use_case.backup.books))
-        replaced = await use_case.replaced(chosen)
+    async with restoring(settings, file) as (backup, stores):
+        chosen = list(dict.fromkeys(books or backup.books))
+        replaced = await stores.replaced(backup, chosen)
         if replaced and not yes and not _may_replace(replaced):
             remark("nothing restored")
             return 1
-        state = () if books else use_case.backup.state
-        done = await use_case.run(chosen, state, phases())
-    _print_restored(done, settings)
+        for one in await stores.restore(backup, chosen, phases()):
+            print(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
+        if not books:
+            restored = stores.restore_state(backup)
+            for name in backup.state:
+                path = settings.home / name
+                if name in restored:
+                    print(f"{path}: restored")
+                else:
+                    remark(f"{path}: kept; to restore the backup's copy, delete it first")
     return 0
 
 
@@ -82,12 +81,3 @@ def _may_replace(books: Sequence[BookId]) -> bool:
         message = f"already in the index: {names}; add --yes to replace them from the backup"
         raise InputError(message)
     return typer.confirm(f"Replace {names} and their paragraph ids from the backup?", err=True)
-
-
-def _print_restored(done: Restored, settings: Settings) -> None:
-    for one in done.books:
-        print(f"{one.book}: {one.chunks:,} chunks, generation {one.generation}")
-    for name in done.state:
-        print(f"{settings.home / name}: restored")
-    for name in done.kept:
-        remark(f"{settings.home / name}: kept; to restore the backup's copy, delete it first")

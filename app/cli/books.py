@@ -15,14 +15,12 @@ from app.bootstrap.book_pages import book_pages
 from app.bootstrap.local_state import verifying
 from app.bootstrap.storage import open_index
 from app.cli.options import IndexedBook, Json, SomeBooks, Yes
-from app.cli.output import print_json
-from app.cli.printing import remark, searched_place
-from app.cli.running import command, group
+from app.cli.output import print_json, remark
+from app.cli.running import command, group, searched_place
 from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, BookNotFound
 from app.domain.indexed_book import BookManifest
 from app.services.ports import VectorIndex
-from app.services.verify import Verified
 from app.settings import Settings
 
 _NAMED_FAULTS = 5
@@ -78,15 +76,17 @@ async def remove(settings: Settings, book: IndexedBook, yes: Yes = False) -> int
 
     The ids of its paragraphs are kept for its next ingest.
     """
-    question = f"Remove {book} from the index? Its paragraph ids are kept."
-    if sys.stdin.isatty() and not yes and not typer.confirm(question, err=True):
-        remark("nothing removed")
-        return 1
     async with open_index(settings) as index, naming_the_books(index, book):
-        for one in await with_editions(index, book):
+        editions = await with_editions(index, book)
+        names = ", ".join(editions)
+        question = f"Remove {names} from the index? The paragraph ids are kept."
+        if sys.stdin.isatty() and not yes and not typer.confirm(question, err=True):
+            remark("nothing removed")
+            return 1
+        for one in editions:
             await index.remove(one)
             book_pages(settings).remove(one)
-    print(f"removed {book}")
+    print(f"removed {names}")
     return 0
 
 
@@ -118,8 +118,10 @@ async def verify(
     for one in found:
         if json:
             print_json({**asdict(one), "sound": one.sound})
-        else:
-            _print_verified(one)
+            continue
+        print(f"{f'{one.book} {one.part}'.strip()}: {'damaged' if one.faults else 'sound'}")
+        for line in filter(None, (*one.faults[:_NAMED_FAULTS], one.repaired)):
+            print(f"  {line}")
     damaged = [one for one in found if not one.sound]
     if any(one.part == "index" for one in damaged) and not json:
         remark(
@@ -127,11 +129,3 @@ async def verify(
             "verify --repair` goes back to the previous generation"
         )
     return 1 if damaged else 0
-
-
-def _print_verified(one: Verified) -> None:
-    name = f"{one.book} {one.part}".strip()
-    print(f"{name}: {'damaged' if one.faults else 'sound'}")
-    for line in (*one.faults[:_NAMED_FAULTS], one.repaired):
-        if line:
-            print(f"  {line}")

@@ -10,7 +10,7 @@ from pydantic import BaseModel, FiniteFloat, NonNegativeFloat, ValidationError
 
 from app.cli.output import markdown_table
 from app.domain.errors import InputError
-from app.domain.evaluation.measurement import Share, share
+from app.domain.evaluation.measurement import share
 from app.domain.evaluation.paired_bootstrap import Difference, paired_bootstrap
 from app.services.safe_paths import read_text
 
@@ -25,19 +25,12 @@ class _Row(BaseModel):
     id: str
     measures: Mapping[str, FiniteFloat | tuple[FiniteFloat, NonNegativeFloat]]
 
-    def share(self, metric: str) -> Share | None:
-        return share(self.measures[metric]) if metric in self.measures else None
-
 
 class Measurement(BaseModel):
     """What `--compare` reads of an output of `eval --json`."""
 
     run: _Run
     questions: list[_Row]
-
-    @property
-    def metrics(self) -> Mapping[str, None]:
-        return dict.fromkeys(name for row in self.questions for name in row.measures)
 
 
 def read_measurement(path: Path) -> Measurement:
@@ -68,20 +61,21 @@ def require_same(
 
 
 def differences_of(a: Measurement, measured: Mapping[str, object]) -> Mapping[str, Difference]:
-    """Return the difference of each metric of both; `measured` is what `eval --json` prints."""
-    b = Measurement.model_validate(measured)
-    return {name: _difference(a, b, name) for name in a.metrics if name in b.metrics}
+    """Return the difference of each metric of both; `measured` is what `eval --json` prints.
 
-
-def _difference(a: Measurement, b: Measurement, metric: str) -> Difference:
-    """Compare the questions that the metric applies to in one or both."""
-    after = {row.id: row for row in b.questions}
-    pairs = [(row.share(metric), after[row.id].share(metric)) for row in a.questions]
-    measured = [pair for pair in pairs if any(pair)]
-    return paired_bootstrap(
-        [before or (0.0, 0.0) for before, _ in measured],
-        [now or (0.0, 0.0) for _, now in measured],
-    )
+    A metric is compared over the questions that it applies to in one or both.
+    """
+    before = {row.id: row.measures for row in a.questions}
+    now = {row.id: row.measures for row in Measurement.model_validate(measured).questions}
+    names = dict.fromkeys(name for measures in before.values() for name in measures)
+    known = {name for measures in now.values() for name in measures}
+    differences = {}
+    for name in filter(known.__contains__, names):
+        ids = [one for one in before if name in before[one] or name in now[one]]
+        differences[name] = paired_bootstrap(
+            *([share(rows[one].get(name, (0.0, 0.0))) for one in ids] for rows in (before, now))
+        )
+    return differences
 
 
 def difference_json(one: Difference) -> Mapping[str, float | bool]:

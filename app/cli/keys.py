@@ -10,8 +10,7 @@ from typer import Argument, Option
 
 from app.bootstrap.local_state import site_keys
 from app.cli.options import Books, Json
-from app.cli.output import print_json
-from app.cli.printing import remark
+from app.cli.output import print_json, remark
 from app.cli.running import command, group
 from app.domain.errors import InputError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key

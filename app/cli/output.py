@@ -1,14 +1,37 @@
-"""Output of the commands: results on stdout, messages on stderr."""
+"""Output of the commands: results on stdout, messages on stderr.
+
+Nothing printed controls a terminal, whoever wrote it.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
 
-from app.cli.printing import remark
+from app.domain.characters import printable
 
 _LISTED = 20
 """Maximum lines of one kind: a book may have thousands of warnings."""
+
+
+class PrintableOutput:
+    """Another stream, to which only printable text is written."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the stream
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        return self._stream.write(printable(text))
+
+
+def remark(text: str) -> None:
+    """Print a line on stderr."""
+    print(printable(text), file=sys.stderr)
 
 
 def print_json(value: Mapping[str, object] | Sequence[object]) -> None:

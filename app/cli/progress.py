@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-from app.cli.output import duration
-from app.cli.printing import remark
+from app.cli.output import duration, remark
 from app.domain.errors import RagError
 from app.services.phases import Phase, Phases
 
-_EVERY_SECONDS = 10.0
-_JSON_EVERY_SECONDS = 1.0
-
 
 def phases(*, as_json: bool = False) -> Phases:
-    """Return the phases of a long run, told as lines or, if stderr is no terminal, as JSON."""
-    if as_json and not sys.stderr.isatty():
-        return Phases(Periodic(_tell_json, _JSON_EVERY_SECONDS))
-    return Phases(Periodic(_tell))
+    """Return the phases of a long run, told as lines or, if stderr is no terminal, as JSON.
+
+    The beginning and the end of each are told, and how far it is every few seconds.
+    """
+    as_json = as_json and not sys.stderr.isatty()
+    tell, every = (_tell_json, 1.0) if as_json else (_tell, 10.0)
+    told = 0.0
+
+    def report(phase: Phase) -> None:
+        nonlocal told
+        if not phase.seconds or phase.ended or phase.seconds - told >= every:
+            told = phase.seconds
+            tell(phase)
+
+    return Phases(report)
 
 
 @contextmanager
@@ -33,20 +39,6 @@ def errors_as_json() -> Iterator[None]:
         if not sys.stderr.isatty():
             _remark_json({"error": error.code, "message": str(error)})
         raise
-
-
-@dataclass(slots=True)
-class Periodic:
-    """Passes on the beginning and the end of phases, and how far they are every few seconds."""
-
-    show: Callable[[Phase], None]
-    every: float = _EVERY_SECONDS
-    shown: float = 0.0
-
-    def __call__(self, phase: Phase) -> None:
-        if not phase.seconds or phase.ended or phase.seconds - self.shown >= self.every:
-            self.shown = phase.seconds
-            self.show(phase)
 
 
 def _tell(phase: Phase) -> None:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 import typer
 
 from app.bootstrap.logs import logging_to
-from app.cli.printing import PrintableOutput, remark, searched_place
+from app.cli.output import PrintableOutput, remark
+from app.domain.characters import is_well_formed
 from app.domain.errors import NO_BOOKS, ConfigError, InputError, RagError
-from app.domain.surrogates import is_well_formed
 from app.services.safe_paths import shown_name
 from app.settings import Settings, read_settings, unknown_variables
 
@@ -82,6 +82,13 @@ async def _with_place(running: Coroutine[None, None, int | None], settings: Sett
         if NO_BOOKS in str(error):
             error.add_note(searched_place(settings))
         raise
+
+
+def searched_place(settings: Settings) -> str:
+    """Say where a command looked for books."""
+    if settings.qdrant_url:
+        return "looked on the server at QDRANT_URL"
+    return f"looked in {settings.home.resolve()} (RAG_HOME)"
 
 
 def _require_text(values: Iterable[object]) -> None:

@@ -17,7 +17,7 @@ from app.bootstrap.books import sample_request
 from app.bootstrap.local_state import site_keys
 from app.bootstrap.storage import storage_warnings
 from app.cli.options import Port
-from app.cli.printing import remark
+from app.cli.output import remark
 from app.cli.progress import phases
 from app.cli.running import command, group, open_application
 from app.domain.errors import ConfigError
@@ -89,10 +89,17 @@ async def mcp(settings: Settings) -> None:
     if find_spec("mcp") is None:
         message = "mcp needs an extra: pip install 'textbook-rag[mcp]'"
         raise ConfigError(message)
-    from app.api.protocols.mcp import ToolServer  # noqa: PLC0415
+    from fastapi import Request  # noqa: PLC0415 - see _serve_in_workers
 
-    async with open_application(settings) as rag:
-        await ToolServer(rag).run_stdio_async()
+    from app.api.protocols.mcp import ToolServer  # noqa: PLC0415
+    from app.main import create_app  # noqa: PLC0415
+
+    # Its user is no reader: no question is logged, none is too much.
+    changes = {"question_log_days": 0, "questions_per_minute": 0}
+    web = create_app(settings.model_copy(update=changes))
+    async with web.router.lifespan_context(web):
+        local = Request({"type": "http", "app": web, "headers": []})
+        await ToolServer(local).run_stdio_async()
 
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:

@@ -116,7 +116,7 @@ def _whole_page(passages: Sequence[Passage], top: int = 2) -> Iterator[str]:
         if at == 0 and passage.url:
             yield f"Source: {_without_fragment(passage.url)}"
         if passage.kind is not BlockKind.HEADING:
-            yield "".join(passage_markdown(passage))
+            yield passage_markdown(passage)
 
 
 def _without_fragment(url: str) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import SplitSentences
-from app.domain.retrieval.query import Vector
 from app.services.consultation import Consultation
+from app.services.similarity import SimilarityEncoder
 
 
 class ParagraphScorer(Protocol):
@@ -30,20 +29,12 @@ class ParagraphScorer(Protocol):
         ...
 
 
-class Similarity(Protocol):
-    async def similarities(
-        self, asked: Vector, texts: Sequence[str], language: str
-    ) -> Mapping[str, float]:
-        """Return text -> cosine with the question, -1 to 1; `asked` is the question's vector."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ExtractAnswer:
     """The use case."""
 
     split_sentences: SplitSentences
-    similarity: Similarity
+    similarity: SimilarityEncoder
     paragraphs: Sequence[ParagraphScorer] = ()
     """The first one that reads the languages scores the paragraphs."""
 
@@ -56,13 +47,13 @@ class ExtractAnswer:
         languages = analysis.asked_in, language
         model = next((one for one in self.paragraphs if one.reads(*languages)), None)
         translated = model is not None and analysis.asked_in != language
-        given = ExtractionInput(
+        relevance = Relevance(
             analysis.features, context, self.split_sentences, translated=translated
         )
-        compared = Relevance(given).compared_texts()
+        compared = relevance.compared_texts()
         cosines = await self.similarity.similarities(analysis.vector, compared, language)
         scored = await _scored(read, model) if model else {}
-        return extract(Relevance(given, scored, cosines), read=read.selected)
+        return extract(replace(relevance, readings=scored, cosines=cosines), read=read.selected)
 
 
 async def _scored(read: Consultation, model: ParagraphScorer) -> dict[int, float]:

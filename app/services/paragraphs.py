@@ -125,7 +125,7 @@ class ReadParagraph:
         passage = whole_passage((one for one in chunks if one.book == book), paragraph_id)
         if book is None or passage is None:
             return None
-        text = "".join(passage_markdown(passage))
+        text = passage_markdown(passage)
         return ParagraphText(paragraph_id, book, passage.url, passage.heading_path, text)
 
 

@@ -44,22 +44,13 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Span:
-    """A stage that may have run several times; times are of `perf_counter`, in seconds."""
-
-    began: float
-    ended: float
-    seconds: float
-    """Sum of its runs."""
-
-
-@dataclass(slots=True)
 class Recording:
     """The record of one request; complete after the answer's last event or error."""
 
     request_id: str = ""
     began: float = field(default_factory=perf_counter)
-    spans: dict[str, Span] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """By stage, in the order in which they began. Stages do not overlap."""
     first_text_ms: float | None = None
     """Time until the first text of the answer."""
     answer: Answer | None = None
@@ -74,10 +65,8 @@ class Recording:
 
     @property
     def stages(self) -> dict[str, float]:
-        """Milliseconds by stage, in the order in which they began. Stages do not overlap, so their
-        sum is at most `ms`.
-        """
-        return {name: round(span.seconds * 1e3, 2) for name, span in self.spans.items()}
+        """Milliseconds by stage; their sum is at most `ms`."""
+        return {name: round(seconds * 1e3, 2) for name, seconds in self.seconds.items()}
 
     @property
     def ms(self) -> float:
@@ -145,11 +134,8 @@ def stage(name: str) -> Iterator[None]:
     try:
         yield
     finally:
-        ended = perf_counter()
         record.in_stage = False
-        span = record.spans.setdefault(name, Span(began, ended, 0.0))
-        span.ended = ended
-        span.seconds += ended - began
+        record.seconds[name] = record.seconds.get(name, 0.0) + perf_counter() - began
 
 
 def failed_step(step: str, code: str, reason: str) -> None:

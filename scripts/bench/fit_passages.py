@@ -28,7 +28,6 @@ from students import BOOKS
 from app.adapters.question_file import has_facts, read_questions
 from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
-from app.domain.answering.extraction_input import ExtractionInput
 from app.domain.answering.extractive import extract
 from app.domain.answering.relevance import Features, Relevance, ScoredParagraph
 from app.domain.book_id import BookId
@@ -36,7 +35,7 @@ from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.paired_bootstrap import paired_bootstrap
 from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
 from app.domain.retrieval.query import ContextPassage
-from app.domain.word_count import word_count
+from app.domain.scripts import word_count
 from app.services.evaluate import ask_request
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -87,7 +86,7 @@ class Case:
         scored = [(one, at) for at, one in enumerate(self.relevance.paragraphs()) if one.units]
         self.paragraphs = [_matrix(one) for one, _ in scored]
         self.gold = np.array(
-            [is_gold(self.question, self.relevance.given.context[at]) for _, at in scored],
+            [is_gold(self.question, self.relevance.context[at]) for _, at in scored],
             dtype=np.float64,
         )
 
@@ -102,7 +101,7 @@ class Case:
         if facts := self.question.key_facts:
             return has_facts(text, facts), word_count(text)
         ids = {paragraph for one in answer.passages for paragraph in one.paragraph_ids}
-        quoted = (one for one in self.relevance.given.context if one.passage.paragraph_id in ids)
+        quoted = (one for one in self.relevance.context if one.passage.paragraph_id in ids)
         return any(is_gold(self.question, one) for one in quoted), word_count(text)
 
 
@@ -142,11 +141,11 @@ async def _cases(
         if read is None:
             continue
         analysis = read.analysis
-        given = ExtractionInput(analysis.features, read.context, split_sentences)
+        relevance = Relevance(analysis.features, read.context, split_sentences)
         cosines = await consult.scorer.similarity.similarities(
-            analysis.vector, Relevance(given).compared_texts(), analysis.features.language
+            analysis.vector, relevance.compared_texts(), analysis.features.language
         )
-        relevance = Relevance(given, cosines=cosines)
+        relevance = replace(relevance, cosines=cosines)
         found.append(Case(name, str(book or question.book), question, relevance))
     print(f"{name}: {len(found)} questions", flush=True)
     return found

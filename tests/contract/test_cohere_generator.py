@@ -1,4 +1,4 @@
-"""Cohere chat through the real SDK: text, citations, one end or an error."""
+"""Cohere chat: text, citations, one end or an error."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ CONTEXT = (
 
 def generator(world: World, **options: object) -> CohereGenerator:
     return CohereGenerator(
-        world.client.http,
+        world.client.provider,
         free_calls(),
         free_calls(),
         "command-a-03-2025",

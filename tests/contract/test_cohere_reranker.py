@@ -40,8 +40,7 @@ async def world(double: CohereDouble) -> AsyncIterator[World]:
 
 
 def reranker(world: World, seconds: float = 3.0, model: str = "rerank-v3.5") -> CohereReranker:
-    sdk = world.client.sdk
-    return CohereReranker(sdk, free_calls(), count_words, model, seconds)
+    return CohereReranker(world.client, free_calls(), count_words, model, seconds)
 
 
 async def test_the_best_come_first_with_scores_from_0_to_1(

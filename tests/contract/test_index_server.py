@@ -16,7 +16,7 @@ from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import public_address, server_client
-from app.adapters.qdrant.server_collections import ServerOptions
+from app.adapters.qdrant.server_store import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, ConfigError, RagError, StorageError
 from app.domain.retrieval.query import SearchFilter, SparseVector
@@ -100,8 +100,7 @@ async def test_what_is_missing_is_created_with_an_index_for_each_field_that_is_f
     assert indexes["textbook~books"].keys() == {"book", "revision"}
     types = indexes["textbook~1024"]
     assert types.pop("book").is_tenant
-    fields = {"generation", "file", "chapter", "page", "kinds", "paragraph_ids", "position"}
-    assert types.keys() == fields
+    assert types.keys() == {"generation", "tags", "position"}
     assert not any(one.enable_hnsw for one in types.values())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.edge_writer import EdgeWriter
-from app.adapters.qdrant.sealed_text import read_sealed, write_sealed
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind, Book
@@ -160,13 +158,10 @@ async def test_a_dry_run_says_what_the_run_then_does(bench: Bench, home: Path, b
 
 
 async def test_an_index_of_another_program_version_is_replaced(
-    bench: Bench, home: Path, book: Path
+    bench: Bench, home: Path, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await bench.ingest(book)
-    manifest = home / "index" / BOOK / "000001" / "manifest"
-    data = json.loads(read_sealed(manifest))
-    data["manifest"]["layout"] = 0
-    write_sealed(manifest, json.dumps(data))
+    monkeypatch.setattr("app.adapters.qdrant.payload.LAYOUT", 0)
     async with open_bench(home) as later:
         report = await later.ingest(book)
         assert (report.generation, report.embedded) == (2, 0)

@@ -1,4 +1,4 @@
-"""Ingest with Cohere: the real SDK against the local double, on a clock that costs no time."""
+"""Ingest with Cohere against the local double, on a clock that costs no time."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ import pytest
 
 from app.adapters.sentences import split_sentences
 from app.domain.answer import CitationFound, TextDelta
-from app.domain.answering.attribution import Attributor
 from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.generated_text.events import GeneratedText
@@ -49,7 +48,7 @@ def verifier(*, translated: bool = False) -> Verifier:
     ],
 )
 def test_sentence_goes_to_the_paragraph_that_says_it(sentence: str, paragraph_id: str) -> None:
-    quote = Attributor(verifier()).attribute(sentence)
+    quote = verifier().attribute(sentence)
     assert quote is not None
     assert quote.context.passage.paragraph_id == paragraph_id
 
@@ -70,13 +69,11 @@ def test_sentence_goes_to_the_paragraph_that_says_it(sentence: str, paragraph_id
          "two terms", "one word", "empty"],
 )  # fmt: skip
 def test_sentence_that_no_paragraph_says_stays_uncited(sentence: str) -> None:
-    assert Attributor(verifier()).attribute(sentence) is None
+    assert verifier().attribute(sentence) is None
 
 
 def test_a_translation_shares_no_terms_with_the_book_and_is_not_attributed() -> None:
-    said = Attributor(verifier(translated=True)).attribute(
-        "Leaves are the main site of photosynthesis."
-    )
+    said = verifier(translated=True).attribute("Leaves are the main site of photosynthesis.")
     assert said is None
 
 

@@ -199,7 +199,7 @@ def test_an_outline_has_the_first_full_sentence_of_each_section() -> None:
         ("Ears", "Owls hear mice. So do cats."),
     )
     answer = summarised(context)
-    assert answer.text == "Owls › Wings\n\nOwls fly.\n\nOwls › Ears\n\nOwls hear mice."
+    assert answer.text == "Owls › Wings\n\nOwls fly. …\n\nOwls › Ears\n\nOwls hear mice. …"
     assert [answer.text[start:end] for (start, end), _ in answer.claims] == [
         "Owls fly.",
         "Owls hear mice.",

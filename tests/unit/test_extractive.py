@@ -10,25 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
-from app.domain.answering.extraction_input import ExtractionInput
-from app.domain.answering.extractive import ExtractiveAnswer
-from app.domain.answering.passage_text import quoted_text
-from app.domain.answering.passages import SHORT_WORDS
+from app.domain.answering.extractive import ExtractiveAnswer, whole
 from app.domain.answering.question_analysis import name_asked
 from app.domain.answering.relevance import Relevance
-from app.domain.answering.units import (
-    MAX_UNIT_WORDS,
-    Unit,
-    has_blanks,
-    is_quotable,
-    list_items,
-    units,
-)
+from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.scripts import word_count
 from app.domain.search_text import search_text
 from app.domain.terms import words
-from app.domain.word_count import word_count
 from tests.answer_fakes import (
     analysed,
     context_of,
@@ -68,8 +58,8 @@ def best(question: str, *passages: Passage) -> str:
     """Return the sentence that answers best, of passages that are found alike."""
     context = [replace(one, score=1.0) for one in context_of(*in_order(*passages))]
     analysis = analysed(question, dict.fromkeys(terms(question), 1.0))
-    given = ExtractionInput(analysis.features, context, split_sentences)
-    scored = [one for found in Relevance(given).paragraphs() for one in found.units]
+    relevance = Relevance(analysis.features, context, split_sentences)
+    scored = [one for found in relevance.paragraphs() for one in found.units]
     return max(scored, key=lambda one: one.score).unit.text
 
 
@@ -79,7 +69,7 @@ def test_definition_comes_from_the_place_that_marks_the_term() -> None:
 
 
 def test_a_long_entry_of_the_glossary_is_quoted_by_its_sentences_without_its_listing() -> None:
-    listing = "type Oven = (dough: Dough) =>\n  Bread"
+    listing = "```\ntype Oven = (dough: Dough) =>\n  Bread\n```"
     first = "An oven (also called a stove) is a broad term for what bakes."
     further = "Some are of clay and stand outside. " * 20
     entry = passage(
@@ -103,13 +93,6 @@ def test_of_paragraphs_that_emphasise_a_term_the_first_one_defines_it() -> None:
     assert best("What is the mitochondrion?", first, used) == "".join(
         marked(extracted("What is the mitochondrion?", first))
     )
-
-
-def test_a_long_entry_that_has_no_sentence_stays_whole() -> None:
-    entry = passage(
-        "oven : " + "clay " * 70 + "brick", "p-oven", BlockKind.GLOSSARY_ENTRY, terms=("oven",)
-    )
-    assert extracted("What is an oven?", entry).text == entry.text
 
 
 @pytest.mark.parametrize(
@@ -149,27 +132,6 @@ def test_a_short_entry_is_as_good_as_a_long_one() -> None:
     near = passage("It guards the ovule, the part that makes seeds of plants.", "p-near")
     short = entry("ovule", "female gametophyte", "p-entry")
     assert best("What is an ovule?", near, short) == short.text
-
-
-@pytest.mark.parametrize(
-    ("chosen", "text"),
-    [
-        ([1], "- Sort."),
-        ([0, 2], "- Split.\n- Write."),
-        ([1, 2], "2. Sort.\n3. Write."),
-        ([0, 1, 2], "1. Split.\n2. Sort.\n3. Write."),
-    ],
-)
-def test_items_keep_their_numbers_where_they_follow_one_another(
-    chosen: list[int], text: str
-) -> None:
-    """Markdown counts the items of a list itself, from one."""
-    steps = passage("1. Split.\n2. Sort.\n3. Write.", "p-steps", BlockKind.LIST)
-    context = context_of(*in_order(steps))
-    found = list(units(context, split_sentences, "en"))
-    quoted, claims = quoted_text([found[at] for at in chosen], context)
-    assert quoted == text
-    assert [quoted[start:end] for (start, end), _ in claims] == [found[at].text for at in chosen]
 
 
 def test_glossary_entry_is_quoted_whole_for_a_definition() -> None:
@@ -216,56 +178,6 @@ def test_code_that_is_asked_for_is_whole_and_fenced_with_its_language(
     assert f"```{code.language}\n{code.text}\n```" in found.text
 
 
-@pytest.mark.parametrize(
-    ("code", "language", "blanks"),
-    [
-        ("action =\nprint(action)", "python", True),
-        ("for x in y:\n    action =   # draw one\n\nprint(action)", "py", True),
-        ("state, reward =", "python", True),
-        ("print(____)", "python", True),
-        ("def f():\n    # YOUR CODE HERE", "python", True),
-        ('fn owl() -> u8 {\n    todo!("Implement this")\n}', "rust", True),
-        ("let todo = hunt(mouse);", "rust", False),
-        ("let x =\n    compute();", "rust", False),
-        ("type A =\n  | 'b'", "ts", False),
-        ("CFLAGS =\nall:", "makefile", False),
-        ("Layer\n_________________________\nDense", "python", False),
-        ("def __init__(self, __x):\n    self.___y = '____'", "python", False),
-        ("x = 1\ny == 2", "python", False),
-    ],
-)
-def test_code_with_blanks_to_fill_in_is_no_example(code: str, language: str, blanks: bool) -> None:
-    assert has_blanks(code, language) == blanks
-    shown = passage(code, "p-code", BlockKind.CODE, language=language)
-    assert is_quotable(shown) != blanks
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "names_works"),
-    [
-        ("Altmann, R. (1890). Die Elementarorganismen.", BlockKind.PARAGRAPH, True),
-        ("- Sutton, R. S., 2018.\n- Barto, A. G., 1983.", BlockKind.LIST, True),
-        (
-            "- Altmann, R. saw it in 1890.\n- It makes ATP.\n- It is a cell's.",
-            BlockKind.LIST,
-            False,
-        ),
-        ("In 1890 Altmann, R. saw the mitochondrion.", BlockKind.PARAGRAPH, False),
-        ("The cell, 4th edition, pp. 12.", BlockKind.REFERENCE, True),
-        ("Read the chapter on cells before this one.", BlockKind.REFERENCE, False),
-    ],
-)
-def test_entries_of_a_bibliography_are_no_answer(
-    text: str, kind: BlockKind, names_works: bool
-) -> None:
-    assert is_quotable(passage(text, "p-entry", kind)) != names_works
-
-
-def test_a_link_to_a_work_is_no_answer() -> None:
-    linked = replace(passage("The cell", "p-entry", BlockKind.REFERENCE), start=0, end=60)
-    assert not is_quotable(linked)
-
-
 def test_fence_is_longer_than_any_in_the_code() -> None:
     code = passage("print('```` tokenize')", "p-code", BlockKind.CODE)
     assert "`````\nprint" in extracted("Show the code to tokenize", code).text
@@ -290,9 +202,8 @@ def test_table_is_whole_and_made_to_show_as_a_table() -> None:
 )
 def test_a_table_is_one_in_markdown_whatever_stands_above_or_in_it(table: str, shown: str) -> None:
     context = context_of(*in_order(passage(table, "p-table", BlockKind.TABLE)))
-    unit = Unit(0, 0, len(table), BlockKind.TABLE, table)
-    text, ((span, _),) = quoted_text([unit], context)
-    assert text == shown == text[slice(*span)]
+    found = whole(context, ["p-table"])
+    assert found.text == shown == found.text[slice(*found.claims[0][0])]
 
 
 def test_of_a_long_table_the_header_and_the_rows_that_answer_are_shown() -> None:
@@ -400,12 +311,6 @@ def test_answer_holds_nothing_but_the_books_words(
     assert set(words(found.text)) <= {word for one in listed for word in words(one.text)}
 
 
-def test_listing_that_is_only_named_is_not_quoted() -> None:
-    code = passage("{{#include ../listings/match.rs}}", "p-code", BlockKind.CODE)
-    told = passage("A match has arms.", "p-match")
-    assert extracted("Show me an example of a match", code, told).text == told.text
-
-
 @pytest.mark.parametrize("liked", [0, 1])
 def test_of_paragraphs_with_the_same_words_the_one_most_like_the_question_comes_first(
     liked: int,
@@ -434,7 +339,7 @@ def test_a_listing_comes_first_if_code_is_asked_for(question: str, first: str) -
 
 
 def test_a_listing_without_the_words_of_the_question_is_found_by_its_lead_in() -> None:
-    long = "It is made once, and every part of the page reads it. " * SHORT_WORDS
+    long = "It is made once, and every part of the page reads it. " * 60
     lead_in = passage(f"A store keeps the state of the app. {long}", "p-lead")
     found = extracted("code for a store", lead_in, LISTING)
     assert found.passages[0].paragraph_ids == ("p-lead", "p-listing")

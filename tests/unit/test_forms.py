@@ -1,12 +1,11 @@
-"""Which questions ask for code, for a list, for a comparison."""
+"""Which questions ask for code or for a list."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.domain.answering.forms import asked_kinds, compared, identifiers
+from app.domain.answering.forms import asked_kinds, identifiers
 from app.domain.document import BlockKind
-from app.domain.languages import guess_language
 from app.domain.terms import words
 
 
@@ -55,26 +54,6 @@ def test_code_is_the_subject_or_not_mentioned(question: str) -> None:
 )
 def test_a_list_or_table_is_asked_for(question: str, listed: bool) -> None:
     assert (BlockKind.LIST in asked_kinds(words(question))) == listed
-
-
-@pytest.mark.parametrize(
-    ("question", "things"),
-    [
-        ("RAID or LVM, which one should I use?", ["RAID", "LVM"]),
-        (
-            "what is the difference between a symbolic link and a hard link?",
-            ["symbolic link", "hard link"],
-        ),
-        ("Depends vs Recommends vs. Suggests in a package", ["Depends", "Recommends", "Suggests"]),
-        ("kerberos compared to ldap", ["kerberos", "ldap"]),
-        ("ABORT or FAIL conflict resolution", ["ABORT", "FAIL"]),
-        ("Was ist der Unterschied zwischen Eulen und Falken?", ["Eulen", "Falken"]),
-        ("How do owls and mice live?", []),
-        ("What is a reducer?", []),
-    ],
-)
-def test_compared_things_are_the_words_beside_the_joint(question: str, things: list[str]) -> None:
-    assert compared(question, guess_language(question)) == things
 
 
 @pytest.mark.parametrize(

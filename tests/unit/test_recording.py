@@ -33,4 +33,4 @@ def test_nothing_is_recorded_outside_a_request() -> None:
     with stage("search"):
         billed(Units(1), 0.1)
         looked_up("vectors", hit=True)
-    assert not current().spans
+    assert not current().seconds

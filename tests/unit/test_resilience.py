@@ -21,7 +21,7 @@ from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
 from tests.answer_fakes import generation_request
 from tests.openai_double import completion, event
-from tests.provider_fakes import free_calls
+from tests.provider_fakes import free_calls, model_server
 
 DEAD = errors.ProviderUnavailable("no connection")
 LONG = 20.0
@@ -217,9 +217,9 @@ class Script(httpx.AsyncByteStream):
         self, breaker: CircuitBreaker, seconds: float = LONG
     ) -> AsyncGenerator[GeneratorEvent, None]:
         serve = httpx.MockTransport(lambda _: httpx.Response(200, stream=self))
-        client = httpx.AsyncClient(transport=serve, base_url="http://model.example")
+        server = model_server(httpx.AsyncClient(transport=serve, base_url="http://model.example"))
         calls = free_calls(breaker)
-        model = OpenAIGenerator(client, calls, calls, "llama", seconds, chunk_seconds=LONG)
+        model = OpenAIGenerator(server, calls, calls, "llama", seconds, chunk_seconds=LONG)
         return model.generate(generation_request("Why?"))
 
 

@@ -1,4 +1,1 @@
-"""Providers called over HTTP: Cohere's embeddings, rankings and chat; servers of OpenAI's protocol.
-
-`import cohere` is lazy, but the first use of its client takes half a second: `open_client` does it.
-"""
+"""Providers called over HTTP: Cohere's models, and servers of OpenAI's protocol."""

@@ -29,7 +29,7 @@ from app.domain.prompts import (
     rewritten,
 )
 from app.domain.retrieval.query import Turn
-from app.services.generators import GenerationRequest
+from app.services.ports import GenerationRequest
 from app.services.provider_calls import Call, ProviderCalls, tokens_about
 
 MAX_REWRITE_CHARACTERS = 2_000
@@ -71,7 +71,6 @@ class StreamReader(Protocol):
 class Chat:
     """An endpoint that streams answers."""
 
-    client: httpx.AsyncClient
     provider: Provider
     path: str
 
@@ -107,7 +106,8 @@ class Chat:
             async def begin() -> httpx.Response:
                 with reader.errors():
                     async with asyncio.timeout(reader.seconds):
-                        return await self._opened(stack, body)
+                        response = self.provider.response("answer", self.path, body)
+                        return await stack.enter_async_context(response)
 
             response = await call.run(begin)
             events = await stack.enter_async_context(
@@ -129,15 +129,6 @@ class Chat:
         # breaker would treat as a cancelled call.
         for item in (*rest, end):
             yield item
-
-    async def _opened(self, stack: AsyncExitStack, body: Mapping[str, object]) -> httpx.Response:
-        """Return a response of which the body is not read yet."""
-        request = self.client.build_request("POST", self.path, json=body)
-        response = await self.client.send(request, stream=True)
-        stack.push_async_callback(response.aclose)
-        if response.status_code >= 400:
-            raise await self.provider.refused("answer", response)
-        return response
 
     async def rewritten(
         self,

@@ -7,17 +7,15 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-import httpx
-
 from app.adapters.providers.chat import (
     MAX_REWRITE_CHARACTERS,
     Chat,
     answer_estimate,
     end_of,
 )
-from app.adapters.providers.cohere_client import COHERE, transport_errors
-from app.adapters.providers.http import Event, field_of, text_of, usage_of
+from app.adapters.providers.http import Event, Provider, field_of, text_of, usage_of
 from app.domain.answer import Usage
+from app.domain.characters import well_formed
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.generated_text.events import (
     GeneratedCitation,
@@ -35,8 +33,7 @@ from app.domain.prompts import (
     visible,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.domain.surrogates import well_formed
-from app.services.generators import GenerationRequest
+from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls
 
 logger = logging.getLogger(__name__)
@@ -46,7 +43,7 @@ logger = logging.getLogger(__name__)
 class CohereGenerator:
     """Implements the ports `Generator` and `QuestionRewriter`."""
 
-    client: httpx.AsyncClient
+    provider: Provider
     answering: ProviderCalls
     rewriting: ProviderCalls
     model: str
@@ -66,7 +63,7 @@ class CohereGenerator:
             # Command A supports the citation modes FAST and OFF only.
             citation_options={"mode": "FAST"},
         )
-        reader = ChatReader(documents, ModelText(), self.event_seconds)
+        reader = ChatReader(self.provider, documents, ModelText(), self.event_seconds)
         estimate = answer_estimate(request)
         return self._chat.answer(self.answering, estimate, self.first_seconds, body, reader)
 
@@ -77,12 +74,12 @@ class CohereGenerator:
         messages = rewrite_messages(question, history)
         body = self._chat.body(self.model, messages, MAX_QUESTION_TOKENS)
         text = ModelText(MAX_REWRITE_CHARACTERS)
-        reader = ChatReader(Documents(()), text, self.event_seconds)
+        reader = ChatReader(self.provider, Documents(()), text, self.event_seconds)
         return await self._chat.rewritten(self.rewriting, question, history, body, reader)
 
     @property
     def _chat(self) -> Chat:
-        return Chat(self.client, COHERE, "v2/chat")
+        return Chat(self.provider, "v2/chat")
 
 
 class Documents:
@@ -106,8 +103,11 @@ class Documents:
 class ChatReader:
     """Reads Cohere's events: text, citations with offsets, one end. Implements `StreamReader`."""
 
-    def __init__(self, documents: Documents, text: ModelText, seconds: float) -> None:
+    def __init__(
+        self, provider: Provider, documents: Documents, text: ModelText, seconds: float
+    ) -> None:
         self.ended = False
+        self._provider = provider
         self.seconds = seconds
         self._documents = documents
         self._received = text
@@ -118,7 +118,7 @@ class ChatReader:
         self._reason = ""
 
     def errors(self) -> AbstractContextManager[None]:
-        return transport_errors("answer")
+        return self._provider.errors("answer")
 
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         kind = event.get("type")
@@ -178,7 +178,7 @@ class ChatReader:
 
     def close(self) -> Iterator[GeneratorEvent]:
         yield from self._received.close()
-        yield end_of(COHERE, self._received, self._usage, self._reason)
+        yield end_of(self._provider, self._received, self._usage, self._reason)
 
 
 def _offset(value: object, name: str) -> int | None:

@@ -1,74 +1,73 @@
-"""Opens the SDK's client and the HTTP client below it, and translates their errors."""
+"""Cohere's SDK on the client that all providers have, and its errors as ours."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import aiohttp
 import httpx
 
-from app.adapters.providers.http import CONNECTIONS, MAX_BYTES, Provider, beginning, too_long
-from app.domain.errors import ProviderRateLimited, ProviderUnavailable
+from app.adapters.providers.http import MAX_BYTES, Provider, beginning, connect, too_long
+from app.domain.errors import ProviderUnavailable
 
 if TYPE_CHECKING:
     from cohere import AsyncClientV2
     from cohere.core import RequestOptions
 
-COHERE = Provider("Cohere", key_setting="CO_API_KEY", url_setting="RAG_COHERE_BASE_URL")
+COHERE = ("Cohere", "CO_API_KEY", "RAG_COHERE_BASE_URL")
 NO_RETRIES: RequestOptions = {"max_retries": 0}
 """Options of every call: `Call.run` repeats it. The SDK's retries do not repeat a call after a
 dropped connection or without an answer in time, and let a reader wait for up to a minute."""
-_CLIENT_NAME = "textbook-rag"
-_SECONDS = 30.0
-"""Time limit of a wait for data, where a call sets no other."""
-_PER_MONTH = re.compile(r"/\s*month|per month|monthly", re.I)
-_MONTHLY_WAIT = 86_400.0
-"""Retry-After of a used-up month, in seconds: no call waits that long."""
 
 
-class CohereClient(NamedTuple):
-    """`sdk` for embeddings and rankings; `http` for chat streams, with the same connections.
-
-    The SDK leaves out the events of a stream that it cannot read, and logs their text.
-    """
-
+@dataclass(frozen=True, slots=True)
+class CohereClient:
     sdk: AsyncClientV2
-    http: httpx.AsyncClient
+    """For embeddings and rankings."""
+    provider: Provider
+    """For chat: of a stream, the SDK leaves out events that it cannot read, and logs their text."""
+
+    @contextmanager
+    def errors(self, action: str) -> Iterator[None]:
+        """Translate errors of the SDK and the transport."""
+        from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
+
+        with self.provider.errors(action):
+            try:
+                yield
+            except ApiError as error:
+                of = error.status_code or 0, error.headers or {}, error.body
+                raise self.provider.refusal(action, *of) from error
+            except ParsingError as error:
+                message = f"Cohere could not {action}: its answer is invalid"
+                raise ProviderUnavailable(message) from error
 
 
 @asynccontextmanager
 async def open_client(api_key: str, base_url: str) -> AsyncIterator[CohereClient]:
-    """Open the clients; their connections close with the context.
+    """Open the client; its connections close with the context.
 
     `base_url` has no path. It is always passed on: without it the SDK would use CO_API_URL.
     ConfigError if the key is not printable ASCII.
     """
-    headers = COHERE.headers(api_key) | {"X-Client-Name": _CLIENT_NAME}
-    # The import blocks for up to 0.7 s.
-    cohere = await asyncio.to_thread(importlib.import_module, "cohere")
-    # Cheaper than httpx's own transport when many calls are open (specs/decisions/0001).
-    transport: httpx.AsyncClient = cohere.DefaultAioHttpClient(
-        base_url=base_url,
-        headers=headers,
-        timeout=_SECONDS,
-        follow_redirects=True,
-        limits=CONNECTIONS,
-        event_hooks={"response": [_bound]},
+    async with connect(*COHERE, base_url, api_key) as provider:
+        # The import blocks for up to 0.7 s.
+        await asyncio.to_thread(importlib.import_module, "cohere")
+        yield on_client(provider, api_key, base_url)
+
+
+def on_client(provider: Provider, api_key: str, base_url: str) -> CohereClient:
+    from cohere import AsyncClientV2  # noqa: PLC0415
+
+    provider.client.event_hooks = {"response": [_bound]}
+    sdk = AsyncClientV2(
+        api_key.strip(), base_url=base_url.rstrip("/"), httpx_client=provider.client
     )
-    client: AsyncClientV2 = cohere.AsyncClientV2(
-        api_key=api_key.strip(),
-        base_url=base_url.rstrip("/"),
-        timeout=_SECONDS,
-        client_name=_CLIENT_NAME,
-        httpx_client=transport,
-    )
-    async with transport, client:
-        yield CohereClient(client, transport)
+    return CohereClient(sdk, provider)
 
 
 async def _bound(response: httpx.Response) -> None:
@@ -93,37 +92,8 @@ class _Bounded(httpx.AsyncByteStream):
         async for chunk in self._body:
             read += len(chunk)
             if read > MAX_BYTES:
-                raise too_long(COHERE.name)
+                raise too_long(COHERE[0])
             yield chunk
 
     async def aclose(self) -> None:
         await self._body.aclose()
-
-
-@contextmanager
-def transport_errors(action: str) -> Iterator[None]:
-    """Translate errors of the transport. `action` completes "Cohere could not ..."."""
-    with COHERE.errors(action):
-        try:
-            yield
-        except aiohttp.ClientError as error:
-            message = f"Cohere could not {action}: the connection broke ({type(error).__name__})"
-            raise ProviderUnavailable(message) from error
-
-
-@contextmanager
-def sdk_errors(action: str) -> Iterator[None]:
-    """Translate errors of the SDK and the transport."""
-    from cohere.core import ApiError, ParsingError  # noqa: PLC0415 - the client has loaded it
-
-    with transport_errors(action):
-        try:
-            yield
-        except ApiError as error:
-            refused = COHERE.refusal(action, error.status_code or 0, error.headers, error.body)
-            if isinstance(refused, ProviderRateLimited) and _PER_MONTH.search(refused.said):
-                refused.retry_after = _MONTHLY_WAIT
-            raise refused from error
-        except ParsingError as error:
-            message = f"Cohere could not {action}: its answer is invalid"
-            raise ProviderUnavailable(message) from error

@@ -8,14 +8,13 @@ import math
 import re
 from array import array
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cachetools import LRUCache
 
-from app.adapters.providers.cohere_client import NO_RETRIES, sdk_errors
+from app.adapters.providers.cohere_client import NO_RETRIES, CohereClient
 from app.adapters.providers.http import tokens_of
 from app.domain.cost import EmbedderLimits, RateLimits, Units, pack
 from app.domain.errors import ConfigError, ProviderError
@@ -25,7 +24,7 @@ from app.services.provider_failures import require_vector
 from app.services.recording import looked_up
 
 if TYPE_CHECKING:
-    from cohere import AsyncClientV2, EmbedByTypeResponse
+    from cohere import EmbedByTypeResponse
 
 logger = logging.getLogger(__name__)
 
@@ -60,29 +59,17 @@ _NAME_CHARACTERS = 60
 InputType = Literal["search_document", "search_query"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Model:
-    dimension: int = 1_024
-    """The one that all models offer but the light ones."""
-    selectable: bool = True
-    """Whether the dimension is a parameter of the call."""
-    max_tokens: int = 128_000
-    """Of one text. The end of a longer one is not embedded, so only BM25 finds it."""
-
-
-_V3 = _Model(selectable=False, max_tokens=512)
-
-
-def _facts(model: str) -> _Model:
-    """Facts about a model by its name."""
+def _fixed_dimension(model: str) -> int | None:
+    """Return the dimension of a model up to version 3; later ones offer several."""
     version = re.search(r"-v(\d+)", model)
     if version is None or int(version[1]) > 3:
-        return _Model()
-    return replace(_V3, dimension=384) if "light" in model else _V3
+        return None
+    return 384 if "light" in model else 1_024
 
 
 def dimension_of(model: str) -> int:
-    return _facts(model).dimension
+    """Return the dimension to use: 1,024, which all models offer but the light ones."""
+    return _fixed_dimension(model) or 1_024
 
 
 def vector_space(model: str) -> str:
@@ -100,7 +87,7 @@ class CohereEmbedder:
 
     def __init__(
         self,
-        client: AsyncClientV2,
+        client: CohereClient,
         calls: ProviderCalls,
         count_tokens: Callable[[str], int],
         *,
@@ -113,7 +100,8 @@ class CohereEmbedder:
         batch_tokens: int = _BATCH_TOKENS,
     ) -> None:
         """`asking` and `question_model` are those for questions; by default, as for documents."""
-        self._facts = _facts(model)
+        fixed = _fixed_dimension(model)
+        self._max_tokens = 512 if fixed else 128_000
         self._models = {"search_document": model, "search_query": question_model or model}
         self.space, other = map(vector_space, self._models.values())
         if other != self.space:
@@ -124,7 +112,15 @@ class CohereEmbedder:
             raise ConfigError(message)
         self.model = model
         self.dimension = dimension
-        self.limits = self._limits(calls, batch_tokens)
+        rates = calls.limiter.limits if calls.limiter else RateLimits()
+        most = MAX_TEXTS
+        if inputs := rates.inputs_per_minute:
+            # 21 batches of 95 use more of 2,000 inputs a minute than 20 batches of 96.
+            most = max(1, inputs // math.ceil(inputs / MAX_TEXTS))
+        if rates.tokens_per_minute is not None:
+            share = int(rates.tokens_per_minute / _MARGIN / _BATCHES_A_MINUTE)
+            batch_tokens = min(batch_tokens, share)
+        self.limits = EmbedderLimits(most, batch_tokens, self._max_tokens, rates)
         self.billed_tokens = 0
         """Input tokens that Cohere has billed since this object was created."""
         self._questions: LRUCache[str, Vector] = LRUCache(CACHED_QUESTIONS)
@@ -132,23 +128,12 @@ class CohereEmbedder:
         self._count_tokens = count_tokens
         self._question_seconds = question_seconds
         self._attempt_seconds = attempt_seconds
+        self._client = client
         self._send = partial(
-            client.embed, embedding_types=["float"], truncate="END", request_options=NO_RETRIES
+            client.sdk.embed, embedding_types=["float"], truncate="END", request_options=NO_RETRIES
         )
-        if self._facts.selectable:
+        if not fixed:
             self._send = partial(self._send, output_dimension=dimension)
-
-    def _limits(self, calls: ProviderCalls, batch_tokens: int) -> EmbedderLimits:
-        rates = calls.limiter.limits if calls.limiter else RateLimits()
-        if rates.tokens_per_minute is not None:
-            share = int(rates.tokens_per_minute / _MARGIN / _BATCHES_A_MINUTE)
-            batch_tokens = min(batch_tokens, share)
-        return EmbedderLimits(
-            texts_per_call=_even_share(MAX_TEXTS, rates.inputs_per_minute),
-            tokens_per_call=batch_tokens,
-            tokens_per_text=self._facts.max_tokens,
-            rates=rates,
-        )
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         vectors: dict[int, Vector] = {}
@@ -208,9 +193,9 @@ class CohereEmbedder:
     def _counts(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each text; log a warning if some are truncated."""
         counts = [self._count_tokens(text) for text in texts]
-        cut = sum(count > self._facts.max_tokens for count in counts)
+        cut = sum(count > self._max_tokens for count in counts)
         if cut:
-            fields = {"model": self.model, "texts": cut, "tokens": self._facts.max_tokens}
+            fields = {"model": self.model, "texts": cut, "tokens": self._max_tokens}
             logger.warning("cohere.texts_cut", extra=fields)
         return counts
 
@@ -221,7 +206,7 @@ class CohereEmbedder:
     async def _attempt(
         self, call: Call, texts: Sequence[str], input_type: InputType
     ) -> list[Vector]:
-        with sdk_errors("embed"):
+        with self._client.errors("embed"):
             async with asyncio.timeout(self._attempt_seconds):
                 response = await self._send(
                     model=self._models[input_type], texts=list(texts), input_type=input_type
@@ -244,16 +229,6 @@ def _vectors(response: EmbedByTypeResponse, expected: int) -> list[Vector]:
         raise ProviderError(message)
     # A null becomes NaN; the caller checks the vectors and names the text.
     return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
-
-
-def _even_share(most: int, per_minute: int | None) -> int:
-    """Return the batch size up to `most` with which the fewest inputs of a minute stay unused.
-
-    Of 2,000 inputs a minute, 20 batches of 96 use 1,920, and 21 batches of 95 use 1,995.
-    """
-    if per_minute is None:
-        return most
-    return max(1, per_minute // math.ceil(per_minute / most))
 
 
 def _billed_tokens(response: EmbedByTypeResponse) -> int | None:

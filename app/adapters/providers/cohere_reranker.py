@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from app.adapters.providers.cohere_client import NO_RETRIES, sdk_errors
+from app.adapters.providers.cohere_client import NO_RETRIES, CohereClient
 from app.adapters.providers.http import tokens_of
 from app.domain.cost import Units
 from app.domain.errors import ProviderError
@@ -16,7 +16,7 @@ from app.domain.prompts import visible
 from app.services.provider_calls import ProviderCalls
 
 if TYPE_CHECKING:
-    from cohere import AsyncClientV2, V2RerankResponse
+    from cohere import V2RerankResponse
 
 _TEXTS_PER_SEARCH = 100
 """Maximum documents billed as one search (https://cohere.com/pricing)."""
@@ -26,7 +26,7 @@ _TEXTS_PER_SEARCH = 100
 class CohereReranker:
     """Implements the `Reranker` port."""
 
-    client: AsyncClientV2
+    client: CohereClient
     calls: ProviderCalls
     count_tokens: Callable[[str], int]
     model: str
@@ -56,8 +56,8 @@ class CohereReranker:
             return []
 
         async def send() -> list[tuple[int, float]]:
-            with sdk_errors("rerank"):
-                response = await self.client.rerank(
+            with self.client.errors("rerank"):
+                response = await self.client.sdk.rerank(
                     model=self.model,
                     query=visible(question),
                     documents=list(texts),

@@ -1,4 +1,4 @@
-"""HTTP to a provider: bounded reading of its responses, its errors as ours, odd values.
+"""HTTP to a provider: one client, bounded reading of its responses, its errors as ours, odd values.
 
 What a provider sends is data of any shape and size. `field_of`, `text_of` and `tokens_of` read a
 value or say that it is unknown; what is no event at all is ProviderUnavailable.
@@ -9,16 +9,20 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping
-from contextlib import contextmanager
+import re
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeAlias
 
+import aiohttp
 import httpx
+from httpx_aiohttp import HttpxAiohttpClient
 
 from app.domain.answer import Usage
+from app.domain.characters import well_formed
 from app.domain.errors import (
     ConfigError,
     ProviderAuthError,
@@ -27,7 +31,6 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.surrogates import well_formed
 
 MAX_BYTES = 32 * 2**20
 """Limit on the body of a response: 96 vectors of 2,048 numbers have about 4 MB."""
@@ -39,9 +42,14 @@ MAX_LINES = 100_000
 about 10,000 events."""
 # Each answer uses a connection while it is generated. With httpx's default limit of 100, the 101st
 # reader, and every search meanwhile, would wait for a free connection and fail.
-CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
+_CONNECTIONS = httpx.Limits(max_connections=2_000, max_keepalive_connections=100)
+_SECONDS = 30.0
+"""Time limit to connect and to send. Callers limit the wait for data."""
 _MAX_TOKENS = 10**9
 _MESSAGE_CHARACTERS = 300
+_PER_MONTH = re.compile(r"/\s*month|per month|monthly", re.I)
+_MONTHLY_WAIT = 86_400.0
+"""Retry-After of a used-up month, in seconds: no call waits that long."""
 
 # 408 and 409 are temporary; 499 is Cohere's "request cancelled".
 _TRANSIENT = frozenset({408, 409, 499})
@@ -53,22 +61,26 @@ Event: TypeAlias = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider as its errors name it."""
+    """A client of a provider, and how its errors name it."""
 
+    client: httpx.AsyncClient
     name: str
     key_setting: str
     url_setting: str
 
-    def headers(self, key: str | None) -> dict[str, str]:
-        """Return the headers of every request. ConfigError if the key is not printable ASCII."""
-        # Compressed responses are not asked for and not read: a few kB may become any size.
-        headers = {"Accept-Encoding": "identity"}
-        if key is None:
-            return headers
-        if not key.strip().isascii() or not key.strip().isprintable() or not key.strip():
-            message = f"the key of {self.name} has invalid characters: set {self.key_setting} again"
-            raise ConfigError(message)
-        return headers | {"Authorization": f"Bearer {key.strip()}"}
+    @asynccontextmanager
+    async def response(
+        self, action: str, path: str, body: Mapping[str, object] | None = None
+    ) -> AsyncIterator[httpx.Response]:
+        """POST the body, or GET without one; the response is not read yet.
+
+        ProviderError for a status of 300 or more.
+        """
+        method = "GET" if body is None else "POST"
+        async with self.client.stream(method, path, json=body) as response:
+            if response.status_code >= 300:
+                raise await self._refused(action, response)
+            yield response
 
     @contextmanager
     def errors(self, action: str) -> Iterator[None]:
@@ -78,7 +90,7 @@ class Provider:
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             message = f"{self.url_setting} is not an http(s) URL"
             raise ConfigError(message) from error
-        except (TimeoutError, httpx.HTTPError) as error:
+        except (TimeoutError, httpx.HTTPError, aiohttp.ClientError) as error:
             # The error's text is left out: it may contain the request's headers with the API key.
             message = f"{self.name} could not {action}: {self._transport_failure(error)}"
             raise ProviderUnavailable(message) from error
@@ -93,11 +105,8 @@ class Provider:
             return f"no connection (check the network and {self.url_setting})"
         return f"the connection broke ({type(error).__name__}; {self.url_setting})"
 
-    async def refused(self, action: str, response: httpx.Response) -> ProviderError:
-        """Return the error for a response without an answer, of whose body the beginning is read.
-
-        Its JSON field `message` or `detail`, else its text, is the provider's message.
-        """
+    async def _refused(self, action: str, response: httpx.Response) -> ProviderError:
+        """Return the error for a response without an answer, reading the beginning of its body."""
         text = (await beginning(response.aiter_raw())).decode("utf-8", errors="replace")
         try:
             body = json.loads(text)
@@ -106,26 +115,54 @@ class Provider:
         return self.refusal(action, response.status_code, response.headers, body)
 
     def refusal(
-        self, action: str, status: int, headers: Mapping[str, str] | None, body: object
+        self, action: str, status: int, headers: Mapping[str, str], body: object
     ) -> ProviderError:
-        """Return the error for a response with this status; `body` is its JSON or text."""
-        said = _message_of(body)
+        """Return the error for a response with this status.
+
+        The field `message` or `detail` of the body's JSON, else its text, is what the provider
+        said.
+        """
+        said, wait = _message_of(body), retry_after(headers)
         if status in {401, 403}:
             message = f"{self.name} refused the key: set {self.key_setting} to a valid one"
             return ProviderAuthError(message, status=status)
         if status == 402:
             message = f"{self.name} refused to {action}: the account's spending limit"
             return ProviderAuthError(message, status=status, said=said)
-        wait = retry_after(headers)
         if status == 429:
             message = f"{self.name} allows no more calls now"
+            wait = _MONTHLY_WAIT if _PER_MONTH.search(said) else wait
             return ProviderRateLimited(message, wait, status=status, said=said)
-        if status in _TRANSIENT or status >= 500 or status < 400:
-            # A status below 400 may come with a body that is not JSON: a proxy's page.
+        if status in _TRANSIENT or status >= 500 or status < 300:
+            # A status below 300 may come with a body that is not JSON: a proxy's page.
             message = f"{self.name} could not {action} (HTTP {status})"
             return ProviderUnavailable(message, wait, status=status)
         message = f"{self.name} refused to {action} (HTTP {status})"
         return ProviderRejected(message, status=status, said=said)
+
+
+@asynccontextmanager
+async def connect(
+    name: str, key_setting: str, url_setting: str, base_url: str, key: str | None
+) -> AsyncIterator[Provider]:
+    """Open a client; its connections close with the context.
+
+    ConfigError if the key is not printable ASCII.
+    """
+    # Compressed responses are not asked for and not read: a few kB may become any size.
+    headers = {"Accept-Encoding": "identity", "User-Agent": "textbook-rag"}
+    if key is not None:
+        key = key.strip()
+        if not (key and key.isascii() and key.isprintable()):
+            message = f"the key of {name} has invalid characters: set {key_setting} again"
+            raise ConfigError(message)
+        headers["Authorization"] = f"Bearer {key}"
+    timeout = httpx.Timeout(_SECONDS, read=None)
+    # With many calls open, aiohttp's transport takes a fifth of the CPU time of httpx's own.
+    async with HttpxAiohttpClient(
+        base_url=base_url, headers=headers, timeout=timeout, limits=_CONNECTIONS
+    ) as client:
+        yield Provider(client, name, key_setting, url_setting)
 
 
 def _message_of(body: object) -> str:
@@ -136,7 +173,7 @@ def _message_of(body: object) -> str:
     return short if short.isprintable() else ""
 
 
-def retry_after(headers: Mapping[str, str] | None) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds from a Retry-After header, a number or a date (RFC 9110, 10.2.3); else None."""
     value = httpx.Headers(headers).get("retry-after", "").strip()
     try:
@@ -175,12 +212,12 @@ async def events_of(response: httpx.Response, provider: str) -> AsyncGenerator[E
 
 async def beginning(chunks: AsyncIterable[bytes], limit: int = MAX_ERROR_BYTES) -> bytes:
     """Return at most the first `limit` bytes; the rest is not read."""
-    read = b""
+    read = bytearray()
     async for chunk in chunks:
         read += chunk[: limit - len(read)]
         if len(read) == limit:
             break
-    return read
+    return bytes(read)
 
 
 def _json_object(data: bytes, provider: str) -> Event:

@@ -10,11 +10,9 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
-
-import httpx
 
 from app.adapters.providers.chat import (
     MAX_REWRITE_CHARACTERS,
@@ -23,17 +21,18 @@ from app.adapters.providers.chat import (
     end_of,
 )
 from app.adapters.providers.http import (
-    CONNECTIONS,
     MAX_LINE_BYTES,
     Event,
     Provider,
     beginning,
+    connect,
     field_of,
     text_of,
     tokens_of,
     usage_of,
 )
 from app.domain.answer import Usage
+from app.domain.characters import well_formed
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.generated_text.events import GeneratorEvent
 from app.domain.generated_text.model_text import ModelText
@@ -48,16 +47,13 @@ from app.domain.prompts import (
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.domain.surrogates import well_formed
-from app.services.generators import GenerationRequest
+from app.services.ports import GenerationRequest
 from app.services.prompt_speed import PromptSpeed
 from app.services.provider_calls import ProviderCalls
 
 logger = logging.getLogger(__name__)
 
-SERVER = Provider(
-    "the model server", key_setting="RAG_OPENAI_API_KEY", url_setting="RAG_OPENAI_BASE_URL"
-)
+_LIST = "list its models"
 _CHECK_SECONDS = 2.0
 _FIRST_SECONDS = 120.0
 """Time limit for the first token: a model may have to be loaded, and a slow server to read."""
@@ -71,31 +67,21 @@ _OWN_NAME = "textbook-rag"
 """Owner of the models that this program lists: its books."""
 
 
-@asynccontextmanager
-async def open_server(base_url: str, api_key: str | None) -> AsyncIterator[httpx.AsyncClient]:
-    """Open a client for the server at `base_url`, which ends with the API version: ".../v1".
-
-    ConfigError if the key is not printable ASCII.
-    """
-    async with httpx.AsyncClient(
-        base_url=base_url,
-        headers=SERVER.headers(api_key),
-        timeout=httpx.Timeout(_CHUNK_SECONDS, read=None),  # callers bound each wait for data
-        limits=CONNECTIONS,
-    ) as client:
-        yield client
+def open_server(base_url: str, api_key: str | None) -> AbstractAsyncContextManager[Provider]:
+    """Open a client for the server at `base_url`, which ends with the API version: ".../v1"."""
+    settings = "RAG_OPENAI_API_KEY", "RAG_OPENAI_BASE_URL"
+    return connect("the model server", *settings, base_url, api_key)
 
 
-async def listed_models(client: httpx.AsyncClient) -> list[str]:
+async def listed_models(server: Provider) -> list[str]:
     """Return the names of the server's models; a server of this program has none, only books.
 
     ProviderError if the server does not send the list, ConfigError if its address is invalid.
     """
-    with SERVER.errors("list its models"):
-        async with asyncio.timeout(_CHECK_SECONDS), client.stream("GET", "models") as response:
-            if response.status_code >= 400:
-                raise await SERVER.refused("list its models", response)
-            sent = json.loads(await beginning(response.aiter_raw(), MAX_LINE_BYTES))
+    with server.errors(_LIST):
+        async with asyncio.timeout(_CHECK_SECONDS):
+            async with server.response(_LIST, "models") as response:
+                sent = json.loads(await beginning(response.aiter_raw(), MAX_LINE_BYTES))
         return [one["id"] for one in sent["data"] if one.get("owned_by") != _OWN_NAME]
 
 
@@ -109,7 +95,7 @@ class _Habit:
 class OpenAIGenerator:
     """Implements the ports `Generator` and `QuestionRewriter`."""
 
-    client: httpx.AsyncClient
+    provider: Provider
     answering: ProviderCalls
     rewriting: ProviderCalls
     model: str
@@ -138,7 +124,7 @@ class OpenAIGenerator:
 
         ProviderError if the server does not send the list, ConfigError if its address is invalid.
         """
-        models = await listed_models(self.client)
+        models = await listed_models(self.provider)
         if self.model not in models:
             # Some servers accept any model name: llama.cpp serves its one model for all of them.
             names = ", ".join(models[:5]) or "none"
@@ -156,7 +142,7 @@ class OpenAIGenerator:
 
     @property
     def _chat(self) -> Chat:
-        return Chat(self.client, SERVER, "chat/completions")
+        return Chat(self.provider, "chat/completions")
 
     def _body(self, messages: Sequence[ChatMessage], max_tokens: int) -> dict[str, object]:
         options = {"include_usage": True}
@@ -212,7 +198,7 @@ class _Reader:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        with SERVER.errors("answer"):
+        with self._model.provider.errors("answer"):
             try:
                 yield
             except TimeoutError as error:
@@ -257,7 +243,7 @@ class _Reader:
             read = round(self._prompt_tokens * self._uncached)
             self._model.speed.measured(read, self._waited)
         yield from self._text.close()
-        yield end_of(SERVER, self._text, self._usage, self._reason)
+        yield end_of(self._model.provider, self._text, self._usage, self._reason)
         self._model.received(self._text)
 
 

@@ -6,22 +6,18 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from app.adapters.qdrant.edge_folder import BookFolder, Current
-from app.adapters.qdrant.edge_generation import Generation
-from app.adapters.qdrant.edge_idf import IdfConversion
-from app.adapters.qdrant.edge_lock import lock_book
-from app.adapters.qdrant.edge_open_books import RECHECK_SECONDS, OpenBooks
+from app.adapters.qdrant.edge_books import RECHECK_SECONDS, OpenBooks
+from app.adapters.qdrant.edge_folder import BookFolder
+from app.adapters.qdrant.edge_generation import Frequencies, Generation
 from app.adapters.qdrant.edge_shard import (
     PAGE,
     SEGMENT,
     best_scores,
-    document_frequencies,
-    ids_in_reading_order,
-    retrieve_points,
     search_shard,
     storage_errors,
 )
@@ -78,29 +74,28 @@ class EdgeIndex:
     ) -> Candidates:
         if sparse is not None and not sparse.indices:
             sparse = None
-        conversion = self._idf_conversion(sparse.indices if sparse else (), filter.books)
+        pooled = self._pooled(filter.books, sparse.indices if sparse else ())
 
         def ask(one: Generation) -> Candidates:
             manifest = one.manifest
             if dense is not None:
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-            weighted = sparse and conversion.weighted(manifest.book, sparse)
-            return search_shard(one.shard, manifest.book, dense, weighted, limit, filter)
+            weighted = sparse and pooled and _weighted(sparse, one, pooled)
+            return search_shard(one.shard, manifest.book, dense, weighted or sparse, limit, filter)
 
         return Candidates.best(list(self._each(filter.books, ask)), limit)
 
     @in_thread
     def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
-        conversion = self._idf_conversion(terms, books)
-        best = [0.0] * len(terms)
+        pooled = self._pooled(books, terms)
+        ones = SparseVector(tuple(terms), (1.0,) * len(terms))
 
         def ask(one: Generation) -> list[float]:
-            factors = conversion.factors(one.manifest.book, terms)
-            return list(map(float.__mul__, best_scores(one.shard, terms), factors))
+            weighted = _weighted(ones, one, pooled) if pooled else ones
+            return list(map(float.__mul__, best_scores(one.shard, terms), weighted.values))
 
-        for found in self._each(books, ask):
-            best = list(map(max, best, found))
-        return best
+        each = self._each(books, ask)
+        return list(map(max, zip([0.0] * len(terms), *each, strict=True)))
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         found: list[Chunk] = []
@@ -126,13 +121,14 @@ class EdgeIndex:
     @in_thread
     def rollback(self, book: BookId) -> BookManifest:
         with self._changing(book) as folder:
-            current = folder.current()
-            if not current.previous:
+            current, previous = folder.current()
+            if not previous:
                 message = f"book {folder.book!r} has no previous generation to go back to"
                 raise InputError(message)
-            manifest = folder.check(current.previous)
-            folder.switch(Current(current.previous, current.generation))
-            return manifest
+            stored = folder.stored(previous)
+            stored.check()
+            folder.switch(previous, current)
+            return stored.manifest
 
     @in_thread
     def faults(self, book: BookId, *, previous: bool = False, full: bool = False) -> list[str]:  # noqa: ARG002
@@ -140,9 +136,8 @@ class EdgeIndex:
         folder = self._folder(book)
 
         def check() -> None:
-            current = folder.current()
-            if number := current.previous if previous else current.generation:
-                folder.check(number)
+            if number := folder.current()[previous]:
+                folder.stored(number).check()
 
         try:
             with storage_errors(folder.path):
@@ -161,7 +156,7 @@ class EdgeIndex:
                     "ingest BOOK_DIR --force`, which takes the vectors from the cache"
                 )
                 raise StorageError(message)
-            folder.switch(Current(*sound[:2]))
+            folder.switch(*sound[:2])
             return folder.stored(sound[0]).manifest
 
     @contextmanager
@@ -170,7 +165,7 @@ class EdgeIndex:
         folder = self._folder(book)
         with storage_errors(folder.path):
             folder.require_published()
-            with lock_book(folder.path, folder.book):
+            with folder.lock():
                 folder.require_published()
                 yield folder
         self._books.look_again(folder.book)
@@ -252,45 +247,34 @@ class EdgeIndex:
             self._books.failed(generation, error)
             raise
 
-    def _idf_conversion(self, terms: Sequence[int], books: Sequence[BookId]) -> IdfConversion:
-        """Document frequencies of several books together; empty for one book or no terms."""
+    def _pooled(self, books: Sequence[BookId], terms: Sequence[int]) -> Frequencies | None:
+        """Return the document frequencies of several books; None for one book or no terms."""
         if not terms or len(set(books) if books else self._folders()) < 2:
-            return IdfConversion({})
-        counted = self._each(
-            books, lambda one: (one.manifest.book, document_frequencies(one.shard, terms))
-        )
-        return IdfConversion(dict(counted))
+            return None
+        return Frequencies.pooled(list(self._each(books, lambda one: one.frequencies)), terms)
 
     @in_thread
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         folder = self._folder(book)
         found = self._ask(folder, lambda one: one.retrieve(chunk_ids))
         missing = [chunk_id for chunk_id in chunk_ids if chunk_id not in found]
-        if missing:
-            found |= _from_previous(folder, missing)
+        if missing and (previous := Generation.previous(folder)):
+            # For questions that searched before the switch.
+            with suppress(StorageError), previous.errors():
+                found |= previous.retrieve(missing)
         return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
 
 
-def _from_previous(folder: BookFolder, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-    """Return the chunks that are in the previous generation, for questions before the switch."""
-    with suppress(BookNotFound, StorageError), storage_errors(folder.path):
-        if number := folder.current().previous:
-            return Generation.load(folder, number).retrieve(chunk_ids)
-    return {}
+def _weighted(sparse: SparseVector, one: Generation, pooled: Frequencies) -> SparseVector:
+    """Weight terms so that the engine's scores are those of the pooled document frequencies.
+
+    The engine counts them in its shard, and a shard has one book.
+    """
+    factors = (pooled.idf(term) / one.frequencies.idf(term) for term in sparse.indices)
+    return replace(sparse, values=tuple(map(float.__mul__, sparse.values, factors)))
 
 
 async def _pages(generation: Generation) -> AsyncIterator[list[IndexPoint]]:
-    ids = await asyncio.to_thread(_ids, generation)
+    ids = await asyncio.to_thread(generation.ids_in_reading_order)
     for start in range(0, len(ids), PAGE):
-        yield await asyncio.to_thread(_points, generation, ids[start : start + PAGE])
-
-
-def _ids(generation: Generation) -> list[str]:
-    with generation.errors() as shard:
-        return ids_in_reading_order(shard)
-
-
-def _points(generation: Generation, ids: Sequence[str]) -> list[IndexPoint]:
-    with generation.errors() as shard:
-        found = retrieve_points(shard, ids)
-    return [found[chunk_id] for chunk_id in ids if chunk_id in found]
+        yield await asyncio.to_thread(generation.points, ids[start : start + PAGE])

@@ -1,39 +1,40 @@
 """The folder of one book in the embedded index.
 
 RAG_HOME/index/<book>/
-    current             numbers of the current and the previous generation
-    lock                held by the writer
-    000007/             a published generation, never changed again
-        manifest        with the size of each file in shard/ and one hash of their content
-        shard/          the engine's files
-    000008.building/    a generation that is being written or removed, or that a crash left behind
+    current       numbers of the generations that are kept: the current one, then the previous one
+    lock          held by the writer
+    000007/       a generation, never changed once it is in `current`
+        manifest  with the size of each other file and one hash of their content
+        shard/    the engine's files
+        terms     document frequencies
 
-The first line of `current` and `manifest` is the hash of the rest, which is JSON.
+Any other folder is being written or removed, or a crash left it behind. The first line of `current`
+and `manifest` is the SHA-256 of the rest, which is JSON.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, Any, TypeVar
 
-from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
-from app.adapters.qdrant.sealed_text import read_sealed, sync_folder, write_sealed
-from app.adapters.qdrant.sparse_files import digest
+from app.adapters.qdrant.disk import digest
+from app.adapters.qdrant.payload import manifest_from_json, manifest_to_json
 from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound, IndexUnreadable, StorageError
+from app.domain.errors import BookNotFound, IndexBusy, IndexUnreadable, StorageError
 from app.domain.indexed_book import BookManifest
 
 _Found = TypeVar("_Found")
 
-SHARD = "shard"
-
-_MANIFEST = "manifest"
-_BUILDING = ".building"
+_CURRENT, _MANIFEST, _REMOVED = "current", "manifest", ".removed"
 
 _ATTEMPTS = 3
 
@@ -45,38 +46,55 @@ Stamp = tuple[int, int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Current:
-    """Content of `current`: generation numbers; `previous` is 0 if there is none."""
-
-    generation: int
-    previous: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class StoredGeneration:
-    """The manifest of a generation, with the size of each file and one hash of their content."""
-
     folder: Path
     manifest: BookManifest
     sizes: Mapping[str, int]
     """Bytes, by path relative to `folder`."""
     digest: str
 
-    def wrong_sizes(self) -> list[Path]:
-        """The files that are missing, or whose size has changed."""
-        paths = {self.folder / name: size for name, size in self.sizes.items()}
-        return [path for path, size in paths.items() if _size(path) != size]
+    @classmethod
+    def read(cls, folder: Path) -> StoredGeneration:
+        """IndexUnreadable if the manifest is missing, damaged or of another book."""
+        path = folder / _MANIFEST
+        try:
+            data = _read_sealed(path)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            message = f"{path}: {error.strerror}; ingest the book again"
+            raise IndexUnreadable(message) from error
+        manifest = manifest_from_json(data["manifest"], str(path))
+        if manifest.book != folder.parent.name:
+            message = f"{path}: the manifest of another book"
+            raise IndexUnreadable(message)
+        return cls(folder, manifest, data["sizes"], data["digest"])
+
+    @staticmethod
+    def write(folder: Path, manifest: BookManifest) -> None:
+        """Complete a generation all of whose other files are written."""
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        data = {
+            "manifest": manifest_to_json(manifest),
+            "sizes": {path.relative_to(folder).as_posix(): _size(path) for path in paths},
+            "digest": digest(paths),
+        }
+        _write_sealed(folder / _MANIFEST, data)
+        _sync_folder(folder)
 
     def stamp(self) -> Stamp:
         """None if the generation was removed."""
         return _stamp(self.folder / _MANIFEST)
+
+    def wrong_sizes(self) -> list[Path]:
+        """The files that are missing, or whose size has changed."""
+        paths = {self.folder / name: size for name, size in self.sizes.items()}
+        return [path for path, size in paths.items() if _size(path) != size]
 
     def check(self) -> None:
         """Read every byte. IndexUnreadable, naming files, unless all is as it was published."""
         wrong = self.wrong_sizes()
         if not wrong and digest(self.folder / name for name in self.sizes) == self.digest:
             return
-        named = [str(path.relative_to(self.folder)) for path in wrong[:_NAMED_FILES]] or [SHARD]
+        named = [str(path.relative_to(self.folder)) for path in wrong[:_NAMED_FILES]] or ["shard"]
         more = f" and {len(wrong) - _NAMED_FILES} more" if len(wrong) > _NAMED_FILES else ""
         message = f"{self.folder}: not as it was published: {', '.join(named)}{more}"
         raise IndexUnreadable(message)
@@ -92,17 +110,20 @@ class BookFolder:
 
     def stamp(self) -> Stamp:
         """A value that changes when `current` is switched; None if the book is not published."""
-        return _stamp(self.path / "current")
+        return _stamp(self.path / _CURRENT)
 
     def require_published(self) -> None:
         """BookNotFound if the book is not published."""
         if self.stamp() is None:
             raise BookNotFound.of(self.book)
 
-    def current(self) -> Current:
-        """BookNotFound if the book is not published, IndexUnreadable if the file is damaged."""
+    def current(self) -> tuple[int, int]:
+        """Return the numbers of the current and the previous generation; 0 if there is no previous.
+
+        BookNotFound if the book is not published, IndexUnreadable if the file is damaged.
+        """
         try:
-            return Current(**json.loads(read_sealed(self.path / "current")))
+            current, previous = _read_sealed(self.path / _CURRENT)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise BookNotFound.of(self.book) from error
         except IndexUnreadable as error:
@@ -110,6 +131,7 @@ class BookFolder:
                 f"{error}; run `textbook-rag verify {self.book} --repair`, or ingest the book again"
             )
             raise IndexUnreadable(message) from error
+        return current, previous
 
     def settled(self, read: Callable[[], _Found]) -> _Found:
         """Return `read()`. After an error, read again if `current` was switched meanwhile.
@@ -125,37 +147,17 @@ class BookFolder:
                     raise
         return read()
 
-    def building(self, number: int) -> Path:
-        return self.path / f"{number:06d}{_BUILDING}"
-
-    def complete(self) -> list[int]:
-        """Return the numbers of all complete generations, descending."""
-        names = [path.name for path in self.path.iterdir()]
-        numbers = [int(name) for name in names if name.isascii() and name.isdigit()]
-        return sorted(numbers, reverse=True)
+    def generation(self, number: int) -> Path:
+        return self.path / f"{number:06d}"
 
     def stored(self, number: int) -> StoredGeneration:
-        """Read a manifest. IndexUnreadable if it is missing, damaged or of another book."""
-        path = self._generation(number) / _MANIFEST
-        try:
-            data = json.loads(read_sealed(path))
-        except (FileNotFoundError, NotADirectoryError) as error:
-            message = f"{path}: {error.strerror}; ingest the book again"
-            raise IndexUnreadable(message) from error
-        manifest = manifest_from_json(data["manifest"], str(path))
-        if manifest.book != self.book:
-            message = f"{path}: the manifest of another book"
-            raise IndexUnreadable(message)
-        return StoredGeneration(path.parent, manifest, data["sizes"], data["digest"])
+        """Read a manifest. IndexUnreadable."""
+        return StoredGeneration.read(self.generation(number))
 
-    def check(self, number: int) -> BookManifest:
-        """Return the manifest of a generation whose files are as they were published.
-
-        IndexUnreadable names the first files that are not.
-        """
-        stored = self.stored(number)
-        stored.check()
-        return stored.manifest
+    def numbers(self) -> list[int]:
+        """Return the numbers of all generations, also unfinished ones, descending."""
+        names = [path.name for path in self.path.iterdir()]
+        return sorted(int(name) for name in names if name.isascii() and name.isdigit())[::-1]
 
     def sound(self) -> list[int]:
         """Return the undamaged generations, the current one first.
@@ -165,58 +167,98 @@ class BookFolder:
         found = []
         for number in self._kept():
             with suppress(IndexUnreadable, OSError):
-                self.check(number)
+                self.stored(number).check()
                 found.append(number)
         return found
 
-    def finish(self, number: int, manifest: BookManifest) -> None:
-        """Write the manifest and rename the building folder. No reader uses it yet."""
-        building = self.building(number)
-        paths = sorted(path for path in (building / SHARD).rglob("*") if path.is_file())
-        data = {
-            "manifest": manifest_to_json(manifest),
-            "sizes": {path.relative_to(building).as_posix(): _size(path) for path in paths},
-            "digest": digest(paths),
-        }
-        write_sealed(building / _MANIFEST, json.dumps(data, ensure_ascii=False))
-        sync_folder(building)
-        building.rename(self._generation(number))
-        sync_folder(self.path)
-
-    def switch(self, current: Current) -> None:
+    def switch(self, current: int, previous: int = 0) -> None:
         """Switch readers to another generation, atomically."""
-        new = self.path / "current.new"
-        write_sealed(new, json.dumps(asdict(current)))
-        new.replace(self.path / "current")
-        sync_folder(self.path)
+        new = self.path / f"{_CURRENT}.new"
+        _write_sealed(new, [current, previous])
+        _sync_folder(self.path)
+        new.replace(self.path / _CURRENT)
+        _sync_folder(self.path)
 
     def unpublish(self) -> None:
-        (self.path / "current").unlink(missing_ok=True)
-        sync_folder(self.path)
+        (self.path / _CURRENT).unlink(missing_ok=True)
+        _sync_folder(self.path)
 
     def prune(self) -> None:
         """Remove leftovers of a crash and every generation except the current and the previous one.
 
-        While `current` is damaged, all generations are kept. A folder is renamed before it is
-        deleted: a process that closes the shard writes a file under the old name.
+        While `current` is damaged, all complete generations are kept. A folder is renamed before it
+        is deleted: a process that closes the shard writes a file under the old name.
         """
-        kept = set(map(self._generation, self._kept()))
+        kept = set(map(self.generation, self._kept()))
         for path in sorted(self.path.iterdir()):
             if path.is_dir() and path not in kept:
-                ended = path.suffix == _BUILDING
-                shutil.rmtree(path if ended else path.rename(f"{path}{_BUILDING}"))
+                is_renamed = path.suffix == _REMOVED
+                shutil.rmtree(path if is_renamed else path.rename(f"{path}{_REMOVED}"))
 
-    def _generation(self, number: int) -> Path:
-        return self.path / f"{number:06d}"
+    def lock(self) -> IO[str]:
+        """Lock the book, without waiting, until the file is closed or this process ends.
+
+        The file is never deleted: it names the holder's process and start time, and so does
+        IndexBusy.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        file = (self.path / "lock").open("a+", encoding="utf-8", errors="replace")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError) as error:
+            with file:
+                file.seek(0)
+                holder = file.read(200).strip() or "just started"
+            message = (
+                f"book {self.book!r} is being written by another run ({holder}): wait for it to "
+                "end, or stop it"
+            )
+            raise IndexBusy(message) from error
+        started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        file.truncate(0)
+        file.write(f"process {os.getpid()}, started {started}\n")
+        file.flush()
+        return file
 
     def _kept(self) -> list[int]:
         try:
-            current = self.current()
+            return [number for number in self.current() if number]
         except BookNotFound:
             return []
         except IndexUnreadable:
-            return self.complete()
-        return list(filter(None, (current.generation, current.previous)))
+            numbers = self.numbers()
+            return [one for one in numbers if (self.generation(one) / _MANIFEST).exists()]
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a file; its name is durable only when its folder is synced."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_sealed(path: Path, data: object) -> None:
+    text = json.dumps(data, ensure_ascii=False).encode()
+    write_durably(path, hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
+
+
+def _read_sealed(path: Path) -> Any:  # noqa: ANN401 - JSON
+    """IndexUnreadable unless `_write_sealed` wrote the file; OSError."""
+    seal, _, text = path.read_bytes().partition(b"\n")
+    if seal != hashlib.sha256(text).hexdigest().encode():
+        message = f"{path}: damaged"
+        raise IndexUnreadable(message)
+    return json.loads(text)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make new names in this folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _stamp(path: Path) -> Stamp:
@@ -228,7 +270,5 @@ def _stamp(path: Path) -> Stamp:
 
 
 def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except (FileNotFoundError, NotADirectoryError):
-        return -1
+    stamp = _stamp(path)
+    return stamp[2] if stamp else -1

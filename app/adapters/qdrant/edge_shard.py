@@ -7,21 +7,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
 
 import qdrant_edge as edge
 
-from app.adapters.qdrant.edge_idf import Frequencies, document_frequency
 from app.adapters.qdrant.payload import (
     DENSE,
-    INTEGER_FIELDS,
-    KEYWORD_FIELDS,
     ORDER_FIELDS,
+    POSITION_FIELD,
     SPARSE,
+    TAGS_FIELD,
+    conditions,
     from_payload,
     in_reading_order,
     index_point,
-    keyword_conditions,
     to_payload,
 )
 from app.domain.book_id import BookId
@@ -73,10 +71,8 @@ def create_shard(path: Path, dimension: int) -> edge.EdgeShard:
     shard = edge.EdgeShard.create(str(path), _config(dimension))
     keyword = edge.KeywordIndexParams(memory=edge.Memory.Cold)
     integer = edge.IntegerIndexParams(lookup=False, range=True, memory=edge.Memory.Cold)
-    for field in KEYWORD_FIELDS:
-        shard.update(edge.UpdateOperation.create_field_index(field, keyword))
-    for field in INTEGER_FIELDS:
-        shard.update(edge.UpdateOperation.create_field_index(field, integer))
+    shard.update(edge.UpdateOperation.create_field_index(TAGS_FIELD, keyword))
+    shard.update(edge.UpdateOperation.create_field_index(POSITION_FIELD, integer))
     return shard
 
 
@@ -156,50 +152,23 @@ def search_shard(
 
 def best_scores(shard: edge.EdgeShard, terms: Sequence[int]) -> list[float]:
     """Return the highest BM25 score of any point for each single term; 0 if no point has it."""
-    return [points[0].score if points else 0.0 for points in _best_of_each(shard, terms, False)]
-
-
-def document_frequencies(shard: edge.EdgeShard, terms: Sequence[int]) -> Frequencies:
-    """Return the number of documents, and the document frequency of each term.
-
-    The engine does not expose the frequencies. They are computed from the best score of a term,
-    which is its weight in the document times its inverse document frequency.
-    """
-    documents = shard.count(
-        edge.CountRequest(filter=edge.Filter(must=[edge.HasVectorCondition(SPARSE)]), exact=True)
-    )
-    found = dict.fromkeys(terms, 0)
-    for term, points in zip(terms, _best_of_each(shard, terms, [SPARSE]), strict=True):
-        if points:
-            vector = cast("dict[str, edge.SparseVector]", points[0].vector)[SPARSE]
-            weight = vector.values[vector.indices.index(term)]
-            found[term] = document_frequency(documents, points[0].score / weight)
-    return Frequencies(documents, found)
-
-
-def _best_of_each(
-    shard: edge.EdgeShard, terms: Sequence[int], vectors: bool | list[str]
-) -> list[list[edge.ScoredPoint]]:
     requests = [
         edge.QueryRequest(
-            query=edge.Query.Nearest(edge.SparseVector([term], [1.0]), using=SPARSE),
-            limit=1,
-            with_payload=False,
-            with_vector=vectors,
+            query=edge.Query.Nearest(edge.SparseVector([term], [1.0]), using=SPARSE), limit=1
         )
         for term in terms
     ]
-    return shard.query_batch(edge.QueryBatchRequest(requests))
+    found = shard.query_batch(edge.QueryBatchRequest(requests))
+    return [points[0].score if points else 0.0 for points in found]
 
 
 def edge_filter(filter: SearchFilter) -> edge.Filter | None:
     must: list[edge.FieldCondition] = [
-        edge.FieldCondition(name, match=edge.MatchAny(values))
-        for name, values in keyword_conditions(filter)
+        edge.FieldCondition(TAGS_FIELD, match=edge.MatchAny(tags)) for tags in conditions(filter)
     ]
     if filter.max_position is not None:
         upto = edge.RangeFloat(lte=filter.max_position)
-        must.append(edge.FieldCondition("position", range=upto))
+        must.append(edge.FieldCondition(POSITION_FIELD, range=upto))
     return edge.Filter(must=list(must)) if must else None
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 import qdrant_edge as edge
 
-from app.adapters.qdrant.disk_space import require_space
-from app.adapters.qdrant.edge_folder import SHARD, BookFolder, Current
-from app.adapters.qdrant.edge_lock import lock_book
+from app.adapters.qdrant.disk import require_space, size_on_disk
+from app.adapters.qdrant.edge_folder import BookFolder, StoredGeneration
+from app.adapters.qdrant.edge_generation import SHARD, Frequencies
 from app.adapters.qdrant.edge_shard import (
     count,
     create_shard,
@@ -22,7 +23,6 @@ from app.adapters.qdrant.edge_shard import (
     upsert,
 )
 from app.adapters.qdrant.payload import check_count, check_dimension
-from app.adapters.qdrant.sparse_files import size_on_disk
 from app.domain.errors import StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
 from app.services.threads import in_thread
@@ -34,7 +34,7 @@ _EMPTY_SHARD = 4 * 2**20
 
 
 class EdgeWriter:
-    """Builds `NNNNNN.building`, checks it, renames it and switches `current` to it.
+    """Builds the folder of a generation, checks it and switches `current` to it.
 
     Every step runs in a thread, one at a time. If a step fails, the generation is abandoned.
     """
@@ -60,16 +60,17 @@ class EdgeWriter:
         self._step = threading.Lock()
         self._shard: edge.EdgeShard | None = None
         self._open_chunks = self._open_bytes = 0
+        self._documents, self._containing = 0, Counter[int]()
         with storage_errors(folder.path):
-            self._lock = lock_book(folder.path, folder.book)
+            self._lock = folder.lock()
         with self._running():
             # Higher than that of a generation that is removed next: other processes may know it.
-            self._number = max([number, *(one + 1 for one in folder.complete())])
+            self._number = max([number, *(one + 1 for one in folder.numbers())])
             folder.prune()
-            self._building = folder.building(self._number)
-            self._path = self._building / SHARD
-            self._building.mkdir()
-            require_space(self._building, _EMPTY_SHARD)
+            self._generation = folder.generation(self._number)
+            self._path = self._generation / SHARD
+            self._generation.mkdir()
+            require_space(self._generation, _EMPTY_SHARD)
             self._shard = create_shard(self._path, dimension)
 
     @in_thread
@@ -79,8 +80,11 @@ class EdgeWriter:
                 check_dimension(self._book, "of this run", self._dimension, len(point.dense))
             self._open_chunks += len(points)
             self._open_bytes += sum(map(_size, points))
-            require_space(self._building, _EMPTY_SHARD + self._open_bytes)
+            require_space(self._generation, _EMPTY_SHARD + self._open_bytes)
             upsert(shard, points)
+            for point in points:
+                self._documents += bool(point.sparse.indices)
+                self._containing.update(point.sparse.indices)
             if self._open_chunks >= self._segment:
                 self._shard = seal(shard, self._path)
                 self._open_chunks = self._open_bytes = 0
@@ -92,12 +96,12 @@ class EdgeWriter:
             shard.close()
             self._shard = None
             check_count(self._book, self._count_written(), manifest.chunks)
-            published = replace(
-                manifest, generation=self._number, size_bytes=size_on_disk(self._building)
-            )
+            Frequencies(self._documents, self._containing).write(self._generation)
+            size = size_on_disk(self._generation)
+            published = replace(manifest, generation=self._number, size_bytes=size)
             before = self._folder.sound()
-            self._folder.finish(self._number, published)
-            self._folder.switch(Current(self._number, *before[:1]))
+            StoredGeneration.write(self._generation, published)
+            self._folder.switch(self._number, *before[:1])
             self._on_switch()
             self._end()
             return published

@@ -1,100 +1,100 @@
-"""What the embedded index and the server share: the payload of a point, and conditions on it.
+"""What the embedded index and the server share: the JSON form of chunks and manifests.
 
-A payload is the JSON form of a `Chunk`.
+The payload of a point is that of its chunk.
 """
 
 from __future__ import annotations
 
-import json
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from operator import itemgetter
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind, Figure
 from app.domain.errors import IndexMismatch, IndexUnreadable, InputError, StorageError
-from app.domain.indexed_book import IndexPoint
+from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter, SparseVector
+
+LAYOUT = 6
+"""Version of folders, payload and vectors. A book with another one must be ingested again."""
 
 DENSE = "dense"
 SPARSE = "bm25"
 
 TENANT_FIELD = "book"
-KEYWORD_FIELDS = ("file", "page", "chapter", "kinds", "paragraph_ids")
-INTEGER_FIELDS = ("position",)
+TAGS_FIELD = "tags"
+"""All that a filter compares, as `<name>:<value>`, in one payload index: the embedded engine takes
+5 MB of memory for each index of an open book."""
+POSITION_FIELD = "position"
 
-ORDER_FIELDS = ("position", "file", "chunk_index")
+ORDER_FIELDS = (POSITION_FIELD, "file", "chunk_index")
 
-_OPTIONAL_FIELDS = ("pooled_within", "chapter_number")
-"""Left out of a payload if they are empty."""
-_CHUNK_FIELDS = tuple(one.name for one in fields(Chunk) if one.name not in _OPTIONAL_FIELDS)
-_PASSAGE_FIELDS = tuple(one.name for one in fields(Passage) if one.name != "figure")
+_FIELDS = tuple(one.name for one in fields(Chunk))
+_PASSAGES = TypeAdapter(tuple[Passage, ...])
 
 
 def to_payload(chunk: Chunk) -> dict[str, object]:
     """Return the chunk's fields under their own names, and some derived ones."""
-    payload = {name: getattr(chunk, name) for name in _CHUNK_FIELDS}
-    payload |= {
+    tags = _tags(
+        file=[chunk.file],
+        page=[page_key(chunk.deep_link_url)],
+        chapter=[chunk.chapter],
+        kind=sorted({passage.kind.value for passage in chunk.passages}),
+        paragraph=chunk.paragraph_ids,
+    )
+    payload = {name: getattr(chunk, name) for name in _FIELDS}
+    return payload | {
         "paragraph_ids": list(chunk.paragraph_ids),
         "heading_path": list(chunk.heading_path),
         "spans": [list(span) for span in chunk.spans],
         # As text: the embedded engine stores nested values slowly (3 microseconds a string), so
         # text halves the time of a write.
-        "passages": json.dumps(
-            [_passage_payload(one) for one in chunk.passages],
-            ensure_ascii=False,
-        ),
-        # Derived: the first for other programs that read the store, the others for filters.
+        "passages": _PASSAGES.dump_json(chunk.passages, exclude_defaults=True).decode(),
+        TAGS_FIELD: list(tags),
+        # For other programs that read the store.
         "paragraph_id": chunk.paragraph_id,
-        "page": page_key(chunk.deep_link_url),
-        "kinds": sorted({passage.kind.value for passage in chunk.passages}),
-    }
-    optional = {
         "version": chunk.book.version,
         "locale": chunk.book.locale,
-        **{name: getattr(chunk, name) for name in _OPTIONAL_FIELDS},
     }
-    return payload | {name: value for name, value in optional.items() if value}
 
 
 def from_payload(payload: Mapping[str, Any] | None) -> Chunk:
     """Rebuild the chunk. IndexUnreadable unless `to_payload` made the payload."""
     payload = payload or {}
     try:
-        values = {name: payload[name] for name in _CHUNK_FIELDS}
+        values = {name: payload[name] for name in _FIELDS}
         values |= {
             "book": BookId(payload["book"]),
             "paragraph_ids": tuple(payload["paragraph_ids"]),
             "heading_path": tuple(payload["heading_path"]),
             "spans": tuple((start, end) for start, end in payload["spans"]),
-            "passages": tuple(map(_passage, json.loads(payload["passages"]))),
+            "passages": _PASSAGES.validate_json(payload["passages"]),
         }
-        values |= {name: payload[name] for name in _OPTIONAL_FIELDS if name in payload}
         return Chunk(**values)
     except (KeyError, TypeError, ValueError, InputError) as error:
         message = f"the index holds a chunk of another layout ({error!r}): ingest the book again"
         raise IndexUnreadable(message) from error
 
 
-def _passage_payload(passage: Passage) -> dict[str, object]:
-    payload = {name: getattr(passage, name) for name in _PASSAGE_FIELDS}
-    return payload | ({"figure": asdict(passage.figure)} if passage.figure else {})
+def _tags(**values: Iterable[str]) -> Iterator[str]:
+    return (f"{name}:{value}" for name, some in values.items() for value in some)
 
 
-def _passage(payload: Mapping[str, Any]) -> Passage:
-    figure = payload.get("figure")
-    values = {name: payload[name] for name in _PASSAGE_FIELDS}
-    values |= {
-        "kind": BlockKind(payload["kind"]),
-        "heading_path": tuple(payload["heading_path"]),
-        "terms": tuple(payload["terms"]),
-        "figure": Figure(**figure) if figure else None,
-    }
-    return Passage(**values)
+def conditions(filter: SearchFilter) -> list[list[str]]:
+    """Return lists of tags: a chunk has a tag of each; books and the position are not included."""
+    found = (
+        _tags(file=filter.files),
+        _tags(page=filter.pages),
+        _tags(chapter=filter.chapters),
+        _tags(kind=(kind.value for kind in filter.kinds)),
+        _tags(paragraph=filter.paragraph_ids),
+    )
+    return [tags for tags in map(list, found) if tags]
 
 
 def index_point(payload: Mapping[str, Any] | None, vectors: Any) -> IndexPoint:  # noqa: ANN401
@@ -136,13 +136,18 @@ def check_count(book: BookId, found: int, expected: int) -> None:
         raise StorageError(message)
 
 
-def keyword_conditions(filter: SearchFilter) -> list[tuple[str, list[str]]]:
-    """Return (payload field, allowed values); books are not included, they select the shard."""
-    fields = (
-        ("file", filter.files),
-        ("page", filter.pages),
-        ("chapter", filter.chapters),
-        ("kinds", tuple(kind.value for kind in filter.kinds)),
-        ("paragraph_ids", filter.paragraph_ids),
-    )
-    return [(name, list(values)) for name, values in fields if values]
+def manifest_to_json(manifest: BookManifest) -> dict[str, object]:
+    return {"layout": LAYOUT, **asdict(manifest)}
+
+
+def manifest_from_json(data: object, where: str) -> BookManifest:
+    """Read a manifest. IndexUnreadable, naming `where`, if it is not a manifest of this layout."""
+    if not isinstance(data, dict) or data.get("layout") != LAYOUT:
+        message = f"{where}: not an index of layout {LAYOUT}; ingest the book again"
+        raise IndexUnreadable(message)
+    values = {name: value for name, value in data.items() if name != "layout"}
+    try:
+        return BookManifest(**values | {"book": BookId(values["book"])})
+    except (InputError, TypeError, KeyError) as error:
+        message = f"{where}: damaged manifest ({error}); ingest the book again"
+        raise IndexUnreadable(message) from error

@@ -13,7 +13,7 @@ from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 from app.adapters.reading.definitions import glossary_drafts, reference_drafts
 from app.adapters.reading.drafts import NO_SPAN, Draft, compose
 from app.adapters.reading.inline import inline
-from app.adapters.reading.listings import code_language, code_text, code_title
+from app.adapters.reading.listings import code_language, code_text
 from app.adapters.reading.lists import read_list
 from app.adapters.reading.sections import titled_kind
 from app.adapters.reading.tables import read_table
@@ -111,27 +111,23 @@ class _Blocks:
         found = inline(run, self._tree)
         if not found.text:
             return []
-        kind, figure = BlockKind.PARAGRAPH, None
-        if not found.runs.strip(_NO_TEXT):
-            kind = BlockKind.MATH if found.text.startswith("$$") else kind
-            if found.image is not None:
-                kind, figure = BlockKind.FIGURE, found.image
+        if found.runs.strip(_NO_TEXT):
+            found.figure = None
+        elif found.figure is not None or found.text.startswith("$$"):
+            found.kind = BlockKind.FIGURE if found.figure else BlockKind.MATH
         inner = [one for one in run if not isinstance(one, str)]
         is_part = element in self._holders and len(run) < len(element)
         ids = ("" if is_part else own_id(element), *map(own_id, inner))
+        found.element_id = next(filter(None, ids), "")
         # A formula that stands among blocks is an element of its own.
         alone = len(inner) == 1 and not any(isinstance(one, str) and one.strip() for one in run)
-        span = source_span(inner[0] if alone and element in self._holders else element)
-        return [
-            Draft(kind, found.text, found.runs, span, terms=found.terms,
-                  element_id=next(filter(None, ids), ""), figure=figure)
-        ]  # fmt: skip
+        found.span = source_span(inner[0] if alone and element in self._holders else element)
+        return [found]
 
     def _heading(self, element: HtmlElement) -> list[Draft]:
-        found = inline(element, self._tree)
         number = element.get("aria-level") or str(element.tag)[1:]
         level = int(number) if number in _LEVELS else 2
-        anchor = _heading_id(element)
+        found, anchor = inline(element, self._tree), _heading_id(element)
         text = " ".join(found.text.split())
         return [
             Draft(
@@ -141,7 +137,7 @@ class _Blocks:
 
     def _code(self, element: HtmlElement) -> list[Draft]:
         pres = list(element.iter("pre"))
-        drafts = _lead_in(code_title(element, self._tree))
+        drafts = _lead_in(self._take_title(element, "code_title"))
         for pre in pres:
             text, runs = code_text(pre)
             language = code_language(pre, element)
@@ -152,7 +148,8 @@ class _Blocks:
         return drafts if pres else self.of(element)
 
     def _container(self, kind: BlockKind, element: HtmlElement) -> list[Draft]:
-        title = self._take_title(element)
+        title = self._take_title(element, "admonition_title")
+        title = title or element.get("title") or ""
         if kind is BlockKind.ADMONITION:
             kind = titled_kind(title)
         drafts = self.of(element)
@@ -164,17 +161,18 @@ class _Blocks:
         own.element_id = own_id(element) or own.element_id
         return [own, *(one for one in drafts if one.kind is apart)]
 
-    def _take_title(self, element: HtmlElement) -> str:
-        """Return the title of an admonition or of details, and remove its element."""
+    def _take_title(self, element: HtmlElement, role: str) -> str:
+        """Return the text of a title of this role, and remove its element.
+
+        One inside a container that is nested in the element is the title of that.
+        """
+        own = (element, self._around(element, _CONTAINERS))
         for one in element.iterdescendants():
-            if (
-                self._tree.has("admonition_title", one)
-                and self._around(one, _CONTAINERS) is element
-            ):
+            if self._tree.has(role, one) and self._around(one, _CONTAINERS) in own:
                 title = self._label(one)
                 one.drop_tree()
                 return title
-        return element.get("title") or ""
+        return ""
 
     def _around(self, element: HtmlElement, roles: Collection[str]) -> HtmlElement | None:
         """Return the innermost element around this one that has one of these roles."""
@@ -190,10 +188,15 @@ class _Blocks:
         """Return the blocks of each tab, with its label before them."""
         before = element.getprevious()
         lists = [before] if before is not None and self._tree.has("tab_list", before) else []
-        inside = [one for part in (*lists, element) for one in part.iter()]
-        own = [one for one in inside if self._around(one, ["tab_set"]) in (element, None)]
-        labels = [one for one in own if self._tree.has("tab_label", one)]
-        panels = [one for one in own if self._tree.has("tab_panel", one)]
+        labels, panels = (
+            [
+                one
+                for part in (*lists, element)
+                for one in part.iter()
+                if self._tree.has(role, one) and self._around(one, ["tab_set"]) in (element, None)
+            ]
+            for role in ("tab_label", "tab_panel")
+        )
         names = [self._label(one) for one in labels]
         names = names or [one.get("label") or one.get("title") or "" for one in panels]
         found = []
@@ -233,8 +236,7 @@ class _Blocks:
         return (reference_drafts if is_reference else glossary_drafts)(inside)
 
     def _caption(self, element: HtmlElement) -> list[Draft]:
-        found = inline(element, self._tree)
-        return [Draft(BlockKind.PARAGRAPH, found.text, found.runs, terms=found.terms, caption=True)]
+        return [replace(inline(element, self._tree), figure=None, caption=True)]
 
     def _figure(self, element: HtmlElement) -> list[Draft]:
         """Return a figure with its caption first; a table or listing with its caption before it."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
-from app.adapters.reading.images import captioned
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Part, Span
@@ -101,7 +100,7 @@ def _blocks(
 ) -> Iterator[Block]:
     sections = _Sections(title)
     at, span = 0, (0, 0)
-    for number, draft in enumerate(drafts):
+    for draft in drafts:
         sections.reach(draft)
         own = (at, at + len(draft.text))
         at = own[1] + len(GAP)
@@ -127,7 +126,7 @@ def _blocks(
             author_id=_author_id(draft),
             element_id=draft.element_id if has_elements else "",
             runs=draft.runs,
-            figure=captioned(drafts, number),
+            figure=draft.figure if draft.figure and draft.figure.url else None,
         )
 
 

@@ -1,25 +1,15 @@
-"""The images of a page: their addresses, and captions that stand below them."""
+"""The addresses of a page's images."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import Draft
-from app.domain.document import BlockKind, Figure
 from app.domain.urls import encoded_url
 
 _MAX_CHARS = 2_000
 """A longer address, such as one that holds the image itself, is none."""
-_MAX_CAPTION = 600
-_CAPTION = re.compile(
-    r"(?:fig(?:ure|\.)?|abb(?:ildung|\.)|figura|ilustración|schéma|图|圖|図|चित्र|الشكل|شکل)\s*[\d०-९٠-٩۰-۹]",
-    re.IGNORECASE,
-)
 
 
 def resolve_images(content: HtmlElement, page_url: str, folder_url: str = "") -> None:
@@ -45,18 +35,3 @@ def _resolved(src: str, page_url: str, folder_url: str) -> str:
         known = parts.scheme in ("", "http", "https")
         return encoded_url(parts._replace(scheme=parts.scheme or "https").geturl()) if known else ""
     return encoded_url(url) if url.startswith("/") and not parts.scheme else ""
-
-
-def captioned(drafts: Sequence[Draft], at: int) -> Figure | None:
-    """Return the image of a block, with the paragraph below it that begins "Figure 1" as caption.
-
-    None if the block has no image with an address.
-    """
-    figure = drafts[at].figure
-    if figure is None or not figure.url:
-        return None
-    below = drafts[at + 1] if at + 1 < len(drafts) else drafts[at]
-    is_caption = below.kind is BlockKind.PARAGRAPH and _CAPTION.match(below.text)
-    if figure.caption or not is_caption or len(below.text) > _MAX_CAPTION:
-        return figure
-    return replace(figure, caption=below.text)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
 
 from lxml.html import HtmlElement
 
+from app.adapters.reading.drafts import Draft
 from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.formulas import delimited
 from app.adapters.reading.tree import GAP, Tree
-from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Figure
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, BlockKind, Figure
 
 _BEGIN, _END = "\x01", "\x02"
 """Around text that is shown otherwise than it is in the page: formulas, alternative texts."""
@@ -29,23 +29,11 @@ UNKNOWN = "x-unknown"
 _BLOCKISH = frozenset("p div li td th dd dt section article figure h1 h2 h3 h4 h5 h6 pre".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Inline:
-    """Running text."""
+def inline(nodes: HtmlElement | list[HtmlElement | str], tree: Tree) -> Draft:
+    """Return the running text of an element, or of a run of texts and elements, as a paragraph.
 
-    text: str
-    runs: str
-    """`text` as a text fragment may quote it, see `Block.runs`."""
-    terms: tuple[str, ...] = ()
-    image: Figure | None = None
-    """The first image; its address is "" if it has none."""
-
-    def __bool__(self) -> bool:
-        return bool(self.text)
-
-
-def inline(nodes: HtmlElement | list[HtmlElement | str], tree: Tree) -> Inline:
-    """Return the running text of an element, or of a run of texts and elements."""
+    Its figure is the first image, whose address may be "".
+    """
     reading = _Reading(tree)
     if isinstance(nodes, list):
         for node in nodes:
@@ -147,11 +135,11 @@ class _Reading:
         if text and text.count(" ") < MAX_TERM_WORDS:
             self._terms[text.rstrip(":.")] = None
 
-    def result(self) -> Inline:
+    def result(self) -> Draft:
         raw = " ".join("".join(self._out).split())
-        if raw.isprintable():
-            return Inline(raw, raw, tuple(self._terms), self._image)
-        return Inline(_plain(raw), runs_of(raw), tuple(self._terms), self._image)
+        text, runs = (raw, raw) if raw.isprintable() else (_plain(raw), runs_of(raw))
+        terms = tuple(self._terms)
+        return Draft(BlockKind.PARAGRAPH, text, runs, terms=terms, figure=self._image)
 
 
 def _plain(raw: str) -> str:

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from string import ascii_lowercase
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import Draft
+from app.adapters.reading.drafts import NO_SPAN, Draft, compose
 from app.adapters.reading.tree import source_span
-from app.domain.document import RUN_BOUNDARY, BlockKind, Part
+from app.domain.document import BlockKind, Part
 
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
+_STYLES: dict[str, Sequence[str]] = {"a": ascii_lowercase, "i": _ROMAN}
+"""Numbers of a list by its type, in lower case, as far as lists of a book go."""
 _LONGEST_NUMBER = 6
 """Maximum digits of a list's first number."""
 
 
 def read_list(element: HtmlElement, inside: Callable[[HtmlElement], list[Draft]]) -> Draft:
     """Return a list; each item with what is nested in it is a part."""
+    found: list[Draft] = []
     parts: list[Part] = []
-    runs: list[str] = []
-    terms: dict[str, None] = {}
-    figure = None
     for marker, item in _items(element):
-        drafts = inside(item)
-        if not drafts:
-            continue
-        parts.append(Part(BlockKind.LIST, *source_span(item), _item_text(marker, drafts)))
-        runs += (one.runs for one in drafts)
-        terms.update(dict.fromkeys(term for one in drafts for term in one.terms))
-        figure = figure or next((one.figure for one in drafts if one.figure), None)
-    return Draft(
-        BlockKind.LIST,
-        "\n".join(part.text for part in parts),
-        RUN_BOUNDARY.join(runs),
-        terms=tuple(terms),
-        parts=parts,
-        figure=figure,
-    )
+        if drafts := inside(item):
+            parts.append(Part(BlockKind.LIST, *source_span(item), _item_text(marker, drafts)))
+            found += drafts
+    text = "\n".join(part.text for part in parts)
+    own = compose(BlockKind.LIST, found)
+    return replace(own, text=text, parts=parts, span=NO_SPAN, element_id="")
 
 
 def _item_text(marker: str, drafts: list[Draft]) -> str:
@@ -52,16 +44,10 @@ def _item_text(marker: str, drafts: list[Draft]) -> str:
 
 def _items(element: HtmlElement) -> Iterator[tuple[str, HtmlElement]]:
     """Yield each item with its marker."""
-    ordered = element.tag == "ol"
     number = _number(element.get("start"), 1)
     for item in element:
-        if not isinstance(item.tag, str):
-            continue
-        if not ordered:
-            yield "-", item
-            continue
         number = _number(item.get("value"), number)
-        yield f"{_shown(number, element.get('type') or '1')}.", item
+        yield f"{_shown(number, element.get('type') or '1')}." if element.tag == "ol" else "-", item
         number += 1
 
 
@@ -72,8 +58,6 @@ def _number(text: str | None, default: int) -> int:
 
 
 def _shown(number: int, style: str) -> str:
-    """Return a number as letters or in Roman numerals, as far as lists of a book go."""
-    marks = _ROMAN if style in "iI" else ascii_lowercase
-    if style not in "aAiI" or not 0 < number <= len(marks):
-        return str(number)
-    return marks[number - 1].upper() if style.isupper() else marks[number - 1]
+    marks = _STYLES.get(style.lower(), ())
+    mark = marks[number - 1] if 0 < number <= len(marks) else str(number)
+    return mark.upper() if style.isupper() else mark

@@ -45,13 +45,14 @@ class PageReader:
             try:
                 if isinstance(site, SitePages):
                     read = self._built_page(page)
-                    empty += [page.file] if read is None else []
                 else:
-                    read = self._source_page(site, page)
+                    source = self.files.text(page.file)
+                    read = self.markdown(page, source, site.site, site.base_url)
             except FileRefused as error:
                 self._refused(error, page.file)
             else:
                 yield from [read] if read is not None else []
+                empty += [page.file] if read is None and isinstance(site, SitePages) else []
             advance(1)
         if empty:
             message = f"{counted(empty)} without text if scripts do not run"
@@ -75,22 +76,16 @@ class PageReader:
         html = self.files.data(info.file)
         root = parse(marked(html) if self.mark else html, info.file)
         resolve_images(root, info.url)
-        shown = shown_text(root)
-        document = self._document(info, root, "" if self.mark else None, shown)
+        document = self._document(info, root, "" if self.mark else None, shown_text(root))
         if document is not None:
-            text = "\n\n".join(one.text for one in document.blocks)
-            self.warn_of_injections(text, info.file)
+            self.warn_of_injections(document.source, info.file)
         return document
-
-    def _source_page(self, site: SourceSite, page: PageInfo) -> Document | None:
-        source = self.files.text(page.file)
-        self.warn_of_injections(source, page.file)
-        return self.markdown(page, source, site.site, site.base_url)
 
     def markdown(
         self, info: PageInfo, source: str, site: Site, base_url: str = ""
     ) -> Document | None:
         """Return a page of Markdown below an address; None if it has no blocks."""
+        self.warn_of_injections(source, info.file)
         front, skip = front_matter(source, info.file)
         html, unknown = render(source, site, skip, info.file, self.files)
         self._note_unknown(unknown, source, info.file)
@@ -116,15 +111,12 @@ class PageReader:
             message = f"hidden text is not read: {text[:60]!r}"
             self._warnings.append(SourceWarning(message, info.file, 0))
         content = " ".join(tree.content.itertext())
-        drafts = page_drafts(tree, info.file)
-        if not drafts:
-            return None
-        return replace(build_document(info, drafts, source, shown), content=content)
+        if drafts := page_drafts(tree, info.file):
+            return replace(build_document(info, drafts, source, shown), content=content)
+        return None
 
     def warn_of_injections(self, text: str, file: str) -> None:
-        for line, meaning in prompt_injections(text):
-            message = f"the text {meaning}: it may be meant for a language model"
-            self._warnings.append(SourceWarning(message, file, line))
+        self._warnings += prompt_injections(text, file)
 
     def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
         self._unknown += len(unknown)

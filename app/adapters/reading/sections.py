@@ -5,32 +5,33 @@ glossary entries, references.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from app.adapters.reading.drafts import Draft, compose
 from app.adapters.reading.inline import MAX_TERM_WORDS
-from app.domain.answering.bibliography import names_work
 from app.domain.document import RUN_BOUNDARY, BlockKind
 
 _NUMBER = r"(?:\d[\d.]*[.:)]?\s+)?"
 _LABEL = r"\s*#?\s*[\dA-Z]?[\d.]*\d\w?\b"
-_ROLES = {
-    "exercises": re.compile(
+_SECTIONS = {
+    BlockKind.EXERCISE: re.compile(
         rf"^{_NUMBER}(?:end[- ]of[- ]chapter |chapter |review |practice |self[- ]check )*"
         r"(?:exercises?|problems|review questions|practice(?: problems| questions)?)\W*$", re.I
     ),
-    "glossary": re.compile(
+    BlockKind.GLOSSARY_ENTRY: re.compile(
         rf"^{_NUMBER}(?:glossary(?: of .*|\W*)|(?:key terms|vocabulary)\W*)$", re.I
     ),
-    "references": re.compile(
+    BlockKind.REFERENCE: re.compile(
         rf"^{_NUMBER}(?:references|bibliography|works cited|(?:further|suggested) readings?|"
         r"literature(?: cited)?|sources|citations)\W*$", re.I
     ),
-    "solutions": re.compile(
+    BlockKind.SOLUTION: re.compile(
         rf"^{_NUMBER}(?:(?:exercise )?solutions?|answers?(?: key)?)\b.{{0,40}}$", re.I
     ),
 }  # fmt: skip
+"""Headings of the sections that hold blocks of a kind."""
 _EXERCISE = re.compile(rf"^exercise{_LABEL}", re.I)
 _PROBLEM = re.compile(rf"^(?:problem|challenge|question){_LABEL}", re.I)
 _SOLUTION = re.compile(r"^(?:solution|answer)s?\s*(?:to|for)?\b.*\d", re.I)
@@ -45,8 +46,16 @@ _TITLED_SOLUTION = re.compile(
 _TITLED_EXERCISE = re.compile(
     r"^\W*(?:exercises?|problems?|challenge|task|checkpoint|quiz)\b(?:\W*$|\W*\d)", re.I
 )
+_NAMES_WORK = re.compile(
+    r"\b(?:1[5-9]|20)\d\d\b|https?://|\bdoi\b|\bisbn\b|\barxiv\b|\bpp?\.\s?\d|\bet al\b", re.I
+)
 _NUMBERED = re.compile(r"^(?:(?:exercise|problem|question)\s*)?\d[\d.]*[a-z]?[.:)]\s*\S", re.I)
 _LEADING_TERM = re.compile(r"^(?P<term>[^:–—\n]{1,80}?)\s*(?::|\s[–—-]\s)")
+_MAX_CAPTION = 600
+_CAPTION = re.compile(
+    r"(?:fig(?:ure|\.)?|abb(?:ildung|\.)|figura|ilustración|schéma|图|圖|図|चित्र|الشكل|شکل)\s*[\d०-९٠-٩۰-۹]",
+    re.IGNORECASE,
+)
 _MARKER = re.compile(r"^(?:-|\w{1,6}\.) ")
 _SEPARATE = frozenset(
     {BlockKind.EXERCISE, BlockKind.SOLUTION, BlockKind.ADMONITION, BlockKind.GLOSSARY_ENTRY,
@@ -55,15 +64,15 @@ _SEPARATE = frozenset(
 """Blocks that do not become part of an exercise or entry around them."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Section:
-    level: int = 0
-    role: str = ""
-    """A key of `_ROLES`, for the section and those below it."""
+    heading: str
+    level: int
+    of_exercises: bool
+    holds: BlockKind | None
+    """Kind of the blocks in it and in the sections below it; None if they may be any."""
     item: BlockKind | None = None
     """If set, the section's own content becomes one block of this kind."""
-    term: str = ""
-    of_exercises: bool = False
 
 
 def titled_kind(title: str) -> BlockKind:
@@ -77,20 +86,20 @@ def titled_kind(title: str) -> BlockKind:
 
 def classify(drafts: Sequence[Draft], title: str) -> list[Draft]:
     """Return the blocks with the kinds that their sections' headings give them."""
-    evidence = bool(_OF_EXERCISES.search(title)) or any(map(_is_evidence, drafts))
-    open_sections = [_Section(role=_role_of(title), of_exercises=evidence)]
+    of_exercises = bool(_OF_EXERCISES.search(title)) or any(map(_is_evidence, drafts))
+    above = [_Section(title, 0, of_exercises, _held(title))]
     result: list[Draft] = []
     run: list[Draft] = []
     for draft in _with_captions(drafts):
         if draft.kind is not BlockKind.HEADING:
             run.append(draft)
             continue
-        result += [*_settle(run, open_sections[-1]), draft]
+        result += [*_typed(run, above[-1]), draft]
         run = []
-        while open_sections[1:] and open_sections[-1].level >= draft.level:
-            open_sections.pop()
-        open_sections.append(_section(draft, open_sections[-1]))
-    return result + _settle(run, open_sections[-1])
+        while above[1:] and above[-1].level >= draft.level:
+            above.pop()
+        above.append(_section(draft, above[-1]))
+    return result + _typed(run, above[-1])
 
 
 def _is_evidence(draft: Draft) -> bool:
@@ -100,67 +109,84 @@ def _is_evidence(draft: Draft) -> bool:
     return draft.kind in (BlockKind.EXERCISE, BlockKind.SOLUTION)
 
 
-def _with_captions(drafts: Iterable[Draft]) -> list[Draft]:
-    """Join captions that stand alone to the figure before them."""
+def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
+    """Give figures the captions below them; a caption that the page marks as one joins its figure.
+
+    Other captions are paragraphs that begin with "Figure 1".
+    """
     joined: list[Draft] = []
     for draft in drafts:
-        if draft.caption and joined and joined[-1].kind is BlockKind.FIGURE:
-            figure = compose(BlockKind.FIGURE, [draft, joined.pop()])
-            shown = figure.figure and replace(figure.figure, caption=draft.text)
-            joined.append(replace(figure, figure=shown))
-        else:
-            joined.append(draft)
+        above = joined[-1] if joined else draft
+        image = above.figure and replace(above.figure, caption=draft.text)
+        if draft.caption and above.kind is BlockKind.FIGURE:
+            joined[-1] = replace(compose(BlockKind.FIGURE, [draft, above]), figure=image)
+            continue
+        if above.figure and not above.figure.caption and _is_caption(draft):
+            joined[-1] = replace(above, figure=image)
+        joined.append(draft)
     return joined
 
 
-def _role_of(heading: str) -> str:
-    return next((role for role, pattern in _ROLES.items() if pattern.match(heading)), "")
+def _is_caption(draft: Draft) -> bool:
+    is_short = len(draft.text) <= _MAX_CAPTION
+    return draft.kind is BlockKind.PARAGRAPH and is_short and bool(_CAPTION.match(draft.text))
+
+
+def _held(heading: str) -> BlockKind | None:
+    return next((kind for kind, pattern in _SECTIONS.items() if pattern.match(heading)), None)
 
 
 def _section(heading: Draft, parent: _Section) -> _Section:
-    text, role = heading.text, _role_of(heading.text)
-    section = _Section(heading.level, role or parent.role)
-    section.of_exercises = parent.of_exercises or bool(_OF_EXERCISES.search(text))
+    text, own, item = heading.text, _held(heading.text), None
     if _EXERCISE.match(text) or (parent.of_exercises and _PROBLEM.match(text)):
-        section.item = BlockKind.EXERCISE
+        item = BlockKind.EXERCISE
     elif _SOLUTION.match(text):
-        section.item = BlockKind.SOLUTION
-    elif not role and parent.role == "exercises":
-        section.item = BlockKind.EXERCISE
-    elif not role and parent.role == "glossary" and len(text) > 1 and parent.item is None:
-        section.item, section.term = BlockKind.GLOSSARY_ENTRY, text
-    return section
+        item = BlockKind.SOLUTION
+    elif own is None and (
+        parent.holds is BlockKind.EXERCISE
+        or (parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1)
+    ):
+        item = parent.holds
+    of_exercises = parent.of_exercises or bool(_OF_EXERCISES.search(text))
+    return _Section(text, heading.level, of_exercises, own or parent.holds, item)
 
 
-def _settle(run: list[Draft], section: _Section) -> list[Draft]:
-    """Return the blocks between two headings with the kinds of their section."""
+def _typed(run: Sequence[Draft], section: _Section) -> list[Draft]:
+    """Return the blocks between two headings with the kinds that their section gives them."""
     if section.item is not None:
-        return list(_items(run, section.item, section.term))
-    if section.role == "exercises":
-        return [one for draft in run for one in _as_exercises(draft)]
-    if section.role == "glossary":
-        return [one for draft in run for one in _as_entries(draft)]
-    if section.role == "references" and _names_works(run):
-        return [one for draft in run for one in _as_references(draft)]
-    return run
+        return list(_joined(run, section.item, section.heading))
+    return [one for draft in run for one in _items(draft, section.holds)]
 
 
-def _items(run: list[Draft], kind: BlockKind, term: str) -> Iterator[Draft]:
-    held: list[Draft] = []
-    for draft in [*run, None]:
-        if draft is not None and draft.kind not in _SEPARATE:
-            held.append(draft)
+def _joined(run: Sequence[Draft], kind: BlockKind, heading: str) -> Iterator[Draft]:
+    for is_separate, drafts in groupby(run, key=lambda one: one.kind in _SEPARATE):
+        if is_separate:
+            yield from drafts
             continue
-        if held:
-            item = compose(kind, held)
-            yield replace(item, terms=(term,)) if term else item
-            held = []
-        if draft is not None:
-            yield draft
+        item = compose(kind, list(drafts))
+        yield replace(item, terms=(heading,)) if kind is BlockKind.GLOSSARY_ENTRY else item
 
 
-def split_list(draft: Draft, kind: BlockKind) -> list[Draft]:
-    """Return the items of a list as blocks of their own, without bullets."""
+def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
+    """Return a paragraph, or the items of a list, with a section's kind if they are of it."""
+    is_list = draft.kind is BlockKind.LIST
+    if kind is None or not (is_list or draft.kind is BlockKind.PARAGRAPH):
+        return [draft]
+    items = _split(draft) if is_list else [draft]
+    if kind is BlockKind.GLOSSARY_ENTRY:
+        terms = [_term(one, in_list=is_list) for one in items]
+        pairs = zip(items, terms, strict=True)
+        entries = [replace(one, kind=kind, terms=(term,)) for one, term in pairs]
+        return entries if all(terms) else [draft]
+    is_of_kind = {
+        BlockKind.EXERCISE: is_list or _NUMBERED.match(draft.text),
+        BlockKind.REFERENCE: is_list or bool(_NAMES_WORK.search(draft.text)),
+    }.get(kind)
+    return [replace(one, kind=kind) for one in items] if is_of_kind else [draft]
+
+
+def _split(draft: Draft) -> list[Draft]:
+    """Return the items of a list, without bullets."""
     runs = draft.runs.split(RUN_BOUNDARY)
     single = len(runs) == len(draft.parts)
     items = []
@@ -169,55 +195,19 @@ def split_list(draft: Draft, kind: BlockKind) -> list[Draft]:
         text = part.text[2:].replace("\n  ", "\n") if is_bullet else part.text
         own = runs[number] if single else _MARKER.sub("", text)
         terms = tuple(term for term in draft.terms if text.startswith(term))
-        items.append(Draft(kind, text, own, (part.start, part.end), terms=terms))
+        items.append(Draft(draft.kind, text, own, (part.start, part.end), terms=terms))
     return items
 
 
-def _as_exercises(draft: Draft) -> list[Draft]:
-    if draft.kind is BlockKind.LIST:
-        return split_list(draft, BlockKind.EXERCISE)
-    if draft.kind is BlockKind.PARAGRAPH and _NUMBERED.match(draft.text):
-        return [replace(draft, kind=BlockKind.EXERCISE)]
-    return [draft]
+def _term(entry: Draft, *, in_list: bool) -> str:
+    """Return the term that an entry begins with; "" if it is none.
 
-
-def _names_works(run: Iterable[Draft]) -> bool:
-    """Whether blocks are mostly works, not the prose of a chapter on references, say, in code."""
-    prose = [one for one in run if one.kind in (BlockKind.PARAGRAPH, BlockKind.LIST)]
-    works = [one for one in prose if one.kind is BlockKind.LIST or names_work(one.text, 0)]
-    return 2 * len(works) >= len(prose)
-
-
-def _as_references(draft: Draft) -> list[Draft]:
-    if draft.kind is BlockKind.LIST:
-        return split_list(draft, BlockKind.REFERENCE)
-    is_prose = draft.kind is BlockKind.PARAGRAPH
-    return [replace(draft, kind=BlockKind.REFERENCE) if is_prose else draft]
-
-
-def _as_entries(draft: Draft) -> list[Draft]:
-    """Convert a glossary's paragraph, or a list in which every item is an entry."""
-    if draft.kind is not BlockKind.LIST:
-        return [_as_entry(draft)]
-    items = [_as_entry(one) for one in map(_with_leading_term, split_list(draft, draft.kind))]
-    return items if all(one.kind is BlockKind.GLOSSARY_ENTRY for one in items) else [draft]
-
-
-def _with_leading_term(item: Draft) -> Draft:
-    begins = _LEADING_TERM.match(item.text)
-    item = replace(item, kind=BlockKind.PARAGRAPH)
-    if begins and not item.terms and begins["term"].count(" ") < MAX_TERM_WORDS:
-        return replace(item, terms=(begins["term"],))  # if all items have this form
-    return item
-
-
-def _as_entry(draft: Draft) -> Draft:
-    """Convert a paragraph that begins with a term and a colon or a dash."""
-    if draft.kind is not BlockKind.PARAGRAPH or not draft.terms:
-        return draft
-    term, match = draft.terms[0], _LEADING_TERM.match(draft.text)
-    if match and term in match["term"]:
-        return replace(draft, kind=BlockKind.GLOSSARY_ENTRY, terms=(match["term"].strip(),))
-    if draft.text.startswith(term) and len(draft.text) > len(term) + 2:
-        return replace(draft, kind=BlockKind.GLOSSARY_ENTRY, terms=(term,))
-    return draft
+    It is marked as one or, in a list, short and before a colon or a dash.
+    """
+    marked = next(iter(entry.terms), "")
+    begins = _LEADING_TERM.match(entry.text)
+    if begins and (marked in begins["term"] if marked else in_list):
+        return (
+            begins["term"].strip() if marked or begins["term"].count(" ") < MAX_TERM_WORDS else ""
+        )
+    return marked if entry.text.startswith(marked) and len(entry.text) > len(marked) + 2 else ""

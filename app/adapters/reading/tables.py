@@ -3,88 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from lxml.html import HtmlElement
 
 from app.adapters.reading.drafts import NO_SPAN, Draft
-from app.adapters.reading.inline import Inline, inline
+from app.adapters.reading.inline import inline
 from app.adapters.reading.tree import Tree, source_span
 from app.domain.document import RUN_BOUNDARY, BlockKind, Part
 
 _MAX_SPAN = 60
 """Most rows or columns that a cell may span; a hostile page could name millions."""
+_EMPTY = Draft(BlockKind.PARAGRAPH, "", "")
 
 
 def read_table(table: HtmlElement, tree: Tree) -> Draft:
     """Return a table; its caption, if it has one, is its first row."""
-    caption = next((inline(one, tree) for one in table.iterchildren("caption")), None)
-    parts: list[Part] = []
-    runs: list[str] = []
-    terms: dict[str, None] = {}
-    if caption:
-        parts.append(Part(BlockKind.TABLE, *NO_SPAN, caption.text, header=True))
-        runs.append(caption.runs)
-    carried: dict[int, tuple[int, Inline]] = {}
-    for row in _rows(table):
-        cells = list(_cells(row, carried, tree)) or [Inline("", "")]
-        texts = [_cell_text(cell.text) for cell in cells]
-        text = texts[0] if not any(texts[1:]) and len(row) == 1 else " | ".join(texts)
-        if not text.strip(" |"):
+    shown = [inline(one, tree) for one in table.iterchildren("caption")][:1]
+    parts = [Part(BlockKind.TABLE, *NO_SPAN, one.text, header=True) for one in shown if one.text]
+    carried: dict[int, list[Draft]] = {}
+    for row in table.xpath("./tr | ./thead/tr | ./tbody/tr | ./tfoot/tr"):
+        cells = list(_cells(row, carried, tree))
+        texts = [" ".join(cell.text.split()).replace("|", "\\|") for cell in cells]
+        if not any(texts):
             continue
-        header = all(one.tag == "th" for one in row if isinstance(one.tag, str))
-        header = header and all(part.header for part in parts)
+        text = texts[0] if len(row) == 1 and not any(texts[1:]) else " | ".join(texts)
+        header = all(one.tag != "td" for one in row) and all(part.header for part in parts)
         parts.append(Part(BlockKind.TABLE, *source_span(row), text, header))
-        runs += (cell.runs for cell in cells if cell.runs)
-        terms.update(dict.fromkeys(term for cell in cells for term in cell.terms))
+        shown += cells
     return Draft(
         BlockKind.TABLE,
         "\n".join(part.text for part in parts),
-        RUN_BOUNDARY.join(runs),
-        terms=tuple(terms),
+        RUN_BOUNDARY.join(one.runs for one in shown if one.runs),
+        terms=tuple(dict.fromkeys(term for one in shown for term in one.terms)),
         parts=parts,
     )
 
 
-def _rows(table: HtmlElement) -> Iterator[HtmlElement]:
-    """Yield the table's own rows, not those of tables in its cells."""
-    for child in table:
-        if child.tag == "tr":
-            yield child
-        elif child.tag in ("thead", "tbody", "tfoot"):
-            yield from child.iterchildren("tr")
+def _cells(row: HtmlElement, carried: dict[int, list[Draft]], tree: Tree) -> Iterator[Draft]:
+    """Yield the cells of a row, with those of earlier rows that extend into it.
 
-
-def _cell_text(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def _cells(
-    row: HtmlElement, carried: dict[int, tuple[int, Inline]], tree: Tree
-) -> Iterator[Inline]:
-    """Yield the cells of a row, with those of earlier rows that extend into it."""
+    `carried` has what extends into the next rows, by column.
+    """
     column = 0
-    for cell in (one for one in row if one.tag in ("td", "th")):
-        while column in carried:
-            yield _take(carried, column)
+    for cell in (*row.iterchildren("td", "th"), None):
+        while carried.get(column):
+            yield carried[column].pop()
             column += 1
-        content = inline(cell, tree)
-        rows, columns = _span(cell, "rowspan"), _span(cell, "colspan")
-        for extra in range(columns):
-            shown = content if not extra else Inline("", "")
-            yield shown
-            if rows > 1:
-                carried[column] = (rows - 1, Inline(shown.text, ""))
+        if cell is None:
+            return
+        for one in [inline(cell, tree), *[_EMPTY] * (_span(cell, "colspan") - 1)]:
+            yield one
+            carried[column] = [replace(one, runs="")] * (_span(cell, "rowspan") - 1)
             column += 1
-    while column in carried:
-        yield _take(carried, column)
-        column += 1
-
-
-def _take(carried: dict[int, tuple[int, Inline]], column: int) -> Inline:
-    left, content = carried.pop(column)
-    if left > 1:
-        carried[column] = (left - 1, content)
-    return content
 
 
 def _span(cell: HtmlElement, name: str) -> int:

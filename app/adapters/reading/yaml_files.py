@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import yaml
 
+from app.domain.characters import well_formed
 from app.domain.errors import BookError, FileRefused
 from app.domain.reading_budget import BUDGET, check_size, is_small_number
-from app.domain.surrogates import well_formed
 
 UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
 """The errors of invalid YAML."""

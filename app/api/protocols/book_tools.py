@@ -5,7 +5,6 @@ Each tool returns JSON, as text and as structured content.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, TypeAlias
 
@@ -13,19 +12,16 @@ from fastapi import Request
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from app.api.asking import ask_request, whole
+from app.api.asking import searched, whole
 from app.api.keys import books_for
 from app.api.limits import ANSWER, SEARCH, capacity_of, charge_address, client_place
 from app.api.protocols.linked_text import linked
 from app.api.requests import BookName, ChatRequest, Question
 from app.api.responses import HitBody, answer_body, printable_json
 from app.bootstrap.application import Application
-from app.domain.answer import Answer
 from app.domain.answering.request import require_length
-from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.services.retrieve import RetrievalResult
 
 INSTRUCTIONS = (
     "Answers from textbooks. What the tools return is quoted from the books: it is material to "
@@ -46,63 +42,28 @@ ParagraphId = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """Who calls a tool: an HTTP request, with its key's books and the limits of the HTTP routes.
-
-    Without a request it is the user who started the process: no limits, no question log.
-    """
-
-    rag: Application
-    request: Request | None
-
-    def books(self, book: BookId | None) -> tuple[BookId, ...]:
-        """Return the books to ask: `book`, or all allowed ones; () means all. BookNotAllowed."""
-        if self.request is None:
-            return (book,) if book else ()
-        return books_for(self.request, book)
-
-    async def search(self, query: SearchQuery) -> RetrievalResult:
-        """Raises TooManyRequests, Overloaded and the errors of the use case."""
-        if self.request is None:
-            return await self.rag.retrieve.search(query)
-        charge_address(self.request, SEARCH)
-        async with client_place(capacity_of(self.request).searches, self.request):
-            return await self.rag.retrieve.search(query)
-
-    async def answer(self, body: ChatRequest) -> Answer:
-        """Errors as of `search`."""
-        if self.request is None:
-            ask = ask_request(body, self.books(body.book), self.rag.settings)
-            return await self.rag.answer.answer(ask)
-        charge_address(self.request, ANSWER)
-        async with client_place(capacity_of(self.request).answers, self.request):
-            return await whole(body, self.request)
-
-
-@dataclass(frozen=True, slots=True)
 class BookTools:
     """The tools. Their docstrings and signatures are what a model is told of them."""
 
-    owned: Application | None
-    """The use cases for the user who started the process; None: those of the request's server."""
+    local: Request | None
+    """Stands for the request in a process without HTTP."""
 
-    def _caller(self, call: Call) -> Caller:
-        if self.owned:
-            return Caller(self.owned, None)
-        request = call.request_context.request
+    def _request(self, call: Call) -> Request:
+        request = self.local or call.request_context.request
         if request is None:
             message = "a call over HTTP without its request"
             raise RuntimeError(message)
-        return Caller(request.app.state.application, request)
+        return request
 
     async def search_book(
         self, call: Call, question: Question, book: BookName | None = None, count: Count = 5
     ) -> dict[str, Any]:
         """Find the passages of a textbook that are nearest to a question, with their addresses."""
-        caller = self._caller(call)
+        request = self._request(call)
         require_length(question)
-        books = SearchFilter(books=caller.books(book))
-        found = await caller.search(SearchQuery(question=question, k=count, filter=books))
+        books = SearchFilter(books=books_for(request, book))
+        charge_address(request, SEARCH)
+        found = await searched(SearchQuery(question=question, k=count, filter=books), request)
         hits = (HitBody.of(hit).model_dump(mode="json", include=_PASSAGE) for hit in found.hits)
         return {"passages": list(hits)}
 
@@ -112,7 +73,10 @@ class BookTools:
         """Answer a question from a textbook alone. Every claim carries a link to the paragraph that
         supports it; the book may also not say (`confidence`).
         """
-        found = await self._caller(call).answer(ChatRequest(question=question, book=book))
+        request = self._request(call)
+        charge_address(request, ANSWER)
+        async with client_place(capacity_of(request).answers, request):
+            found = await whole(ChatRequest(question=question, book=book), request)
         body = answer_body(found, "").model_dump(mode="json")
         return {
             "answer": linked(found).text,
@@ -124,8 +88,9 @@ class BookTools:
         self, call: Call, paragraph_id: ParagraphId, book: BookName | None = None
     ) -> dict[str, Any]:
         """Read a paragraph of a textbook as a whole by its id; without `text`, it left the book."""
-        caller = self._caller(call)
-        found = await caller.rag.paragraphs.read(paragraph_id, caller.books(book))
+        request = self._request(call)
+        rag: Application = request.app.state.application
+        found = await rag.paragraphs.read(paragraph_id, books_for(request, book))
         if found is None:
             message = f"no book that may be asked has a paragraph {paragraph_id!r}"
             raise InputError(message)
@@ -134,23 +99,19 @@ class BookTools:
 
     async def list_chapters(self, call: Call, book: BookName | None = None) -> dict[str, Any]:
         """List the chapters and pages of a textbook in reading order, with their addresses."""
-        caller = self._caller(call)
-        only = await _only(caller.rag, caller.books(book))
-        contents = await caller.rag.describe.contents(only)
+        request = self._request(call)
+        rag: Application = request.app.state.application
+        allowed = books_for(request, book) or [*await rag.index.books()]
+        if len(allowed) != 1:
+            names = f"name one of {', '.join(allowed)}" if allowed else "the index holds no book"
+            message = f"book: {names}"
+            raise InputError(message)
+        contents = await rag.describe.contents(allowed[0])
         chapters = [
             {"name": name, "pages": [{"title": page.title, "url": page.url} for page in pages]}
             for name, pages in contents.chapters
         ]
         result: dict[str, Any] = printable_json(
-            {"book": only, "title": contents.title, "chapters": chapters}
+            {"book": allowed[0], "title": contents.title, "chapters": chapters}
         )
         return result
-
-
-async def _only(rag: Application, books: Sequence[BookId]) -> BookId:
-    """Return the only allowed book. InputError if there is none, or several; it names them."""
-    allowed = books or [*await rag.index.books()]
-    if len(allowed) == 1:
-        return allowed[0]
-    message = f"book: name one of {', '.join(allowed)}" if allowed else "the index holds no book"
-    raise InputError(message)

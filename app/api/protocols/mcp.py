@@ -28,7 +28,6 @@ from starlette.types import Message, Receive, Scope, Send
 from app.api.asking import while_connected
 from app.api.problems import error_event, invalid_fields, report, request_id, status_of
 from app.api.protocols.book_tools import INSTRUCTIONS, BookTools
-from app.bootstrap.application import Application
 from app.services.recording import current, recording
 
 _log = logging.getLogger(__name__)
@@ -42,15 +41,15 @@ _READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 class ToolServer(MCPServer[Any]):
     """The tools for agents. Their errors are returned as results, for the model to read."""
 
-    def __init__(self, owned: Application | None = None) -> None:
-        """`owned` answers the user who started the process; None: requests over HTTP."""
+    def __init__(self, local: Request | None = None) -> None:
+        """`local` stands for the request of each call in a process without HTTP."""
         super().__init__(
             "textbook-rag",
             version=metadata.version("textbook-rag"),
             instructions=INSTRUCTIONS,
             subscriptions=False,
         )
-        tools = BookTools(owned)
+        tools = BookTools(local)
         for call in (tools.search_book, tools.ask_book, tools.read_paragraph, tools.list_chapters):
             self.tool(description=getdoc(call), annotations=_READING)(call)
         for tool in self._tool_manager.list_tools():
@@ -83,17 +82,13 @@ def _forbid_other_arguments(tool: Tool) -> None:
 
 def _message(error: ToolError) -> str:
     cause = error.__cause__
-    if isinstance(error, UnexpectedToolError) and isinstance(cause, Exception):
-        return _reported(cause)
-    if isinstance(cause, ValidationError):
+    if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
         return "; ".join(f"{one.field}: {one.message}" for one in invalid_fields(cause.errors()))
-    return str(error)
-
-
-def _reported(error: Exception) -> str:
-    report(error)
-    failure = error_event(error)
-    logged = status_of(error).status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    if not isinstance(error, UnexpectedToolError) or not isinstance(cause, Exception):
+        return str(error)
+    report(cause)
+    failure = error_event(cause)
+    logged = status_of(cause).status >= HTTPStatus.INTERNAL_SERVER_ERROR
     where = f" (request {request_id()})" if logged else ""
     return f"{failure.message}{where} ({failure.code})"
 

@@ -9,7 +9,8 @@ from itertools import accumulate, chain, groupby, islice, takewhile
 
 from app.domain.answering.extractive import ExtractiveAnswer
 from app.domain.answering.intents import CHAPTER_NOUNS
-from app.domain.answering.passage_text import quoted_text, shown_passage
+from app.domain.answering.passage_text import passage_of, passages_text
+from app.domain.answering.passages import ChosenPassage
 from app.domain.answering.units import (
     INTRODUCING,
     NEVER_QUOTED,
@@ -217,23 +218,22 @@ def quoted(
 ) -> ExtractiveAnswer:
     """Return the excerpts as an answer; if there are several, each follows its heading.
 
-    An excerpt is adjacent units of a section: whole blocks, or a sentence.
+    An excerpt is adjacent units of a section: whole blocks, or a sentence. It has no marks, since
+    all of it is the answer.
     """
     text = ""
     claims: list[tuple[Span, Unit]] = []
-    passages = []
-    for excerpt in excerpts:
-        part, spans = quoted_text(excerpt, context)
-        first = context[excerpt[0].passage]
+    chosen = [ChosenPassage(tuple(one)) for one in excerpts]
+    for one in chosen:
+        part, spans = passages_text([one], context)
+        first = context[one.parts[0].passage].passage
         text += "\n\n" if text else ""
-        if len(excerpts) > 1 and first.passage.kind not in _TASKS:
-            path = first.passage.heading_path  # pages may have sections of the same title
+        if len(excerpts) > 1 and first.kind not in _TASKS:
+            path = first.heading_path  # pages may have sections of the same title
             text += " \u203a ".join(dict.fromkeys((*path[:1], *path[-1:]))) + "\n\n"
         claims += [((len(text) + start, len(text) + end), unit) for (start, end), unit in spans]
         text += part
-        # Without marks, since all of it is the answer.
-        passages.append(shown_passage(part, [context[unit.passage] for unit in excerpt], first))
-    return ExtractiveAnswer(text, tuple(claims), tuple(passages))
+    return ExtractiveAnswer(text, tuple(claims), tuple(passage_of(one, context) for one in chosen))
 
 
 def quiz(

@@ -2,7 +2,7 @@
 
 The text is cut once into units: sentences, lines, fences. Each is verified once, when it is
 complete: it is supported if the paragraphs that it cites support it. One without a citation is
-attributed to a consulted paragraph if one supports it (`attribution`). A unit is shown when at
+attributed to a consulted paragraph if one supports it. A unit is shown when at
 least `MIN_SUPPORTED` of the units so far are supported; until then it is held back, and dropped if
 the share never recovers. Text that was shown is never retracted.
 """
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.domain.answer import Citation, CitationFound, Statement, TextDelta
-from app.domain.answering.attribution import Attributor
-from app.domain.answering.verification import CitationList, Verifier
+from app.domain.answering.verification import CitationList, Quote, Verifier
+from app.domain.characters import without_invisible
 from app.domain.document import Span
 from app.domain.generated_text.citation_markers import without_markers
 from app.domain.generated_text.events import GeneratedCitation, GeneratedText, TextDiscarded
@@ -24,7 +24,6 @@ from app.domain.generated_text.fences import LINE_MARK
 from app.domain.generated_text.link_policy import LinkPolicy
 from app.domain.generated_text.prompt_guard import recites_prompt
 from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, Unit
-from app.domain.invisible_characters import without_invisible
 
 _LONGEST_CLAIM = 2 * UNIT_CHARS
 """Limit on the characters of a citation of several sentences."""
@@ -43,12 +42,15 @@ class _Shown:
 
     until: int
     """End of the unit in the generator's text."""
+    begin: int
     start: int
     end: int
     shift: int | None
     """From offsets of the generator's text to the answer's; None if the unit was changed."""
     cited: set[str] = field(default_factory=set)
     """Ids of the paragraphs whose citation was verified."""
+    attributed: Quote | None = None
+    """What supports the statement without a citation."""
     supported: bool = False
 
 
@@ -63,7 +65,6 @@ class CitedAnswerBuilder:
         self._verifier = verifier
         passages = [piece.passage for one in verifier.paragraphs.values() for piece in one]
         self._links = LinkPolicy("\n".join(one.text for one in passages))
-        self._attributor = Attributor(verifier)
         self._begin()
 
     def _begin(self) -> None:
@@ -80,8 +81,9 @@ class CitedAnswerBuilder:
         self._statements: list[_Shown] = []
         self._supporting = 0
         """Number of `_statements` that are supported."""
-        self._withheld: list[Citation] = []  # their text is held back
-        self._may_show = self._shown = 0
+        self._withheld: list[Citation] = []
+        """Citations of text that is held back."""
+        self._shown = 0
         self.recited = False
         """Whether the rest was withheld because it recites a prompt of the program."""
         self.unsupported = False
@@ -96,25 +98,24 @@ class CitedAnswerBuilder:
         if isinstance(event, GeneratedText):
             self._received += event.text
             self._numbered = event.numbered
-            self._add(self._splitter.feed(event.text))
-        elif isinstance(event, GeneratedCitation):
+            units = self._splitter.feed(event.text)
+            return self._add(units) if units else []
+        if isinstance(event, GeneratedCitation):
             self._claimed += len(event.paragraph_ids)
             self._waiting.append(event)
-            self._place_citations()
-        elif self._shown:
+            return self._add(())
+        if self._shown:
             self._base = len(self._received)
         else:
             self._begin()
-        return [*self._show()]
+        return []
 
     def close(self) -> list[TextDelta | CitationFound]:
         """Return the rest of the text that can be shown; drop citations outside the text."""
-        self._add(self._splitter.close())
-        if not self._numbered:
-            for one in self._statements:
-                self._attribute(one)
-        self._judge_prefixes()
-        out = [*self._show()]
+        out = self._add(self._splitter.close())
+        for one in self._statements:
+            self._attribute(one)
+        out += self._show_beginning()
         self.unsupported = bool(self.text[self._shown :].strip())
         self.text = self.text[: self._shown]
         return out
@@ -145,37 +146,35 @@ class CitedAnswerBuilder:
         shown = (one for one in self._statements if one.end <= len(self.text))
         return tuple(Statement(one.start, one.end, one.supported) for one in shown)
 
-    def _show(self) -> Iterator[TextDelta | CitationFound]:
-        """Yield what is new of the text of which enough is supported."""
-        new, self._shown = self.text[self._shown : self._may_show], self._may_show
-        if new:
-            yield TextDelta(new)
-        for one in self._withheld:
-            if one.end <= self._shown:
-                yield CitationFound(one)
-        self._withheld = [one for one in self._withheld if one.end > self._shown]
-
-    def _judge(self) -> None:
-        """Allow all text so far if enough of it is supported."""
+    def _show(self) -> list[TextDelta | CitationFound]:
+        """Return what is new of the text, if enough of all of it is supported."""
+        until = self._shown
         if self._supporting >= MIN_SUPPORTED * len(self._statements) > 0:
-            self._may_show = len(self.text)
+            until = len(self.text)
+        return self._until(until)
 
-    def _judge_prefixes(self) -> None:
-        """Allow the longest part of which enough is supported by citations that came late."""
-        supporting = 0
-        for count, one in enumerate(self._statements, 1):
+    def _show_beginning(self) -> list[TextDelta | CitationFound]:
+        """Return what is new of the longest beginning of which enough is supported."""
+        until, supporting = self._shown, 0
+        ends = [*(one.begin for one in self._statements[1:]), len(self.text)]
+        for count, (one, end) in enumerate(zip(self._statements, ends, strict=False), 1):
             supporting += one.supported
             if supporting >= MIN_SUPPORTED * count:
-                self._may_show = max(self._may_show, one.end)
-        if self._supporting >= MIN_SUPPORTED * len(self._statements):
-            self._may_show = len(self.text)
+                until = max(until, end)
+        return self._until(until)
 
-    def _add(self, units: Sequence[Unit]) -> None:
+    def _until(self, until: int) -> list[TextDelta | CitationFound]:
+        new, self._shown = self.text[self._shown : until], until
+        found = [one for one in self._withheld if one.end <= until]
+        self._withheld = [one for one in self._withheld if one.end > until]
+        return [*([TextDelta(new)] if new else []), *map(CitationFound, found)]
+
+    def _add(self, units: Sequence[Unit]) -> list[TextDelta | CitationFound]:
         """Add units to the text, and verify them and the citations that waited for them."""
         for unit in units:
             self.recited = self.recited or recites_prompt(unit.text)
             if self.recited:
-                return
+                break
             one, claims = self._edited(unit)
             self._units.append(one)
             states = bool(self._verifier.terms(self._said(one.start, one.end)))
@@ -183,13 +182,12 @@ class CitedAnswerBuilder:
             for claim, paragraph_ids in claims:
                 self._claimed += len(paragraph_ids)
                 self._cite(claim, paragraph_ids)
-            if states:
+            if states and not one.cited:
                 self._support(one)
                 if self._numbered:
                     self._attribute(one)
-            self._judge()
-        if units:
-            self._place_citations()
+        self._place_citations()
+        return self._show()
 
     def _edited(self, unit: Unit) -> tuple[_Shown, list[tuple[Span, Sequence[str]]]]:
         """Write the unit; return it, and the claims of its markers with what they cite."""
@@ -203,7 +201,7 @@ class CitedAnswerBuilder:
         self.text += shown
         span = at + begin, at + max(begin, len(shown.rstrip()))
         shift = at - unit.start if shown.startswith(unit.text) else None
-        one = _Shown(unit.start + len(unit.text), *span, shift)
+        one = _Shown(unit.start + len(unit.text), at, *span, shift)
         claims: list[tuple[Span, Sequence[str]]] = []
         for found in marked:
             claim = (at + found.start, at + found.end) if shown.startswith(written) else span
@@ -225,7 +223,6 @@ class CitedAnswerBuilder:
                 end = start + len(one.words)
             if 0 <= start < end <= self._units[-1].until:
                 self._cite(self._in_text(start, end), one.paragraph_ids)
-                self._judge()
 
     def _in_text(self, start: int, end: int) -> Span:
         """Return the span of the answer for a span of the generator's text."""
@@ -256,22 +253,23 @@ class CitedAnswerBuilder:
         for one in touched:
             self._support(one)
 
-    def _attribute(self, one: _Shown) -> None:
-        """Add a citation of the paragraph that supports the statement, if it has none."""
-        quote = None if one.cited else self._attributor.attribute(self._said(one.start, one.end))
-        if quote and (citation := self._list.add((one.start, one.end), quote)):
-            self._withheld.append(citation)
-            one.cited.add(citation.paragraph_id)
-            self._support(one)
-
     def _support(self, one: _Shown) -> None:
         """Judge the statement by its citations or, if it has none, by whether it could have one."""
         said, before = self._said(one.start, one.end), one.supported
         if one.cited:
             one.supported = self._verifier.supports(said, sorted(one.cited))
         else:
-            one.supported = self._attributor.attribute(said) is not None
+            one.attributed = self._verifier.attribute(said)
+            one.supported = one.attributed is not None
         self._supporting += one.supported - before
+
+    def _attribute(self, one: _Shown) -> None:
+        """Add a citation of the paragraph that supports the statement, if it has none."""
+        quote = None if one.cited else one.attributed
+        if quote and (citation := self._list.add((one.start, one.end), quote)):
+            self._withheld.append(citation)
+            one.cited.add(citation.paragraph_id)
+            self._support(one)
 
     def _said(self, start: int, end: int) -> str:
         return _NO_CLAIM.sub("", self.text[start:end])

@@ -22,15 +22,13 @@ _OBJECTIVES = re.compile(
 
 
 def states_objectives(passage: Passage, before: Passage | None) -> bool:
-    """Whether the paragraph says what the reader will learn, which answers no question about it.
+    """Whether the paragraph says what the reader will learn.
 
     `before` is the paragraph before it, which may announce a list.
     """
-    if any(map(names_objectives, passage.heading_path[-1:])):
+    if any(map(names_objectives, passage.heading_path[-1:])) or _announces(passage):
         return True
-    if passage.kind is BlockKind.LIST and before is not None and _announces(before):
-        return True
-    return _announces(passage)
+    return passage.kind is BlockKind.LIST and before is not None and _announces(before)
 
 
 def names_objectives(heading: str) -> bool:

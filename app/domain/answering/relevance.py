@@ -10,24 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import groupby
+from functools import cached_property
 from operator import mul
 from typing import NamedTuple
 
-from app.domain.answering.definitions import DEFINING_VERB, defines, subject_match
-from app.domain.answering.extraction_input import ExtractionInput
+from app.domain.answering.definitions import defines, subject_match
 from app.domain.answering.objectives import ASKS_OBJECTIVES, states_objectives
+from app.domain.answering.question_analysis import QuestionFeatures
 from app.domain.answering.units import (
+    SplitSentences,
     Unit,
     announces,
-    begins_entry,
     continues_section,
     is_caption,
-    is_quotable,
+    units,
 )
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import table_rows
+from app.domain.retrieval.query import ContextPassage
 
 
 class Features(NamedTuple):
@@ -103,11 +104,17 @@ class ScoredParagraph:
         return max((one.score for one in self.units), default=float("-inf"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Relevance:
     """Scores the paragraphs of one context, and the units in them, for one question."""
 
-    given: ExtractionInput
+    question: QuestionFeatures
+    context: Sequence[ContextPassage]
+    """The paragraphs in reading order."""
+    split_sentences: SplitSentences
+    translated: bool = False
+    """Whether the question is in another language than the context, and a multilingual model
+    compares them: then no word needs to match."""
     readings: Mapping[int, float] = field(default_factory=dict)
     """Position of a paragraph -> its relevance by a model that has read it."""
     cosines: Mapping[str, float] = field(default_factory=dict)
@@ -116,128 +123,98 @@ class Relevance:
 
     def compared_texts(self) -> list[str]:
         """Return the texts of all units as they are compared with the question."""
-        units = self.given.units()
-        leads = {at: self._lead_in(at) for at in {unit.passage for unit in units}}
-        return [self._compared(unit, leads[unit.passage]) for unit in units]
-
-    def _compared(self, unit: Unit, lead_in: str) -> str:
-        section = self.given.context[unit.passage].section
-        return f"{section} {lead_in[-_LEAD_IN_CHARS:]} {unit.text}"
+        return [self._compared(unit) for found in self._units for unit in found]
 
     def paragraphs(self) -> list[ScoredParagraph]:
         """Score each paragraph of the context."""
-        quotable = self._quotable()
-        units = self.given.units([at for at, shown in enumerate(quotable) if shown])
-        scored = dict.fromkeys(range(len(quotable)), tuple[ScoredUnit, ...]())
-        for at, group in groupby(units, key=lambda unit: unit.passage):
-            scored[at] = tuple(self._scored(at, [*group]))
-        return [
-            ScoredParagraph(
-                shown,
-                any(map(self.answers, scored[at])) and not is_caption(one.passage),
-                scored[at],
-            )
-            for at, (one, shown) in enumerate(zip(self.given.context, quotable, strict=True))
-        ]
-
-    def _scored(self, at: int, units: Sequence[Unit]) -> Iterator[ScoredUnit]:
-        """Score the units of a paragraph."""
-        passage, question = self.given.context[at].passage, self.given.question
-        said_before = self._lead_in(at)
-        lead_in = question.terms(said_before)
-        around = question.terms(passage.text) | lead_in
-        around |= question.terms(" ".join(passage.heading_path))
-        evidence = _LISTING if self._is_unasked_listing(passage) else 1.0
-        retrieval, context = self._retrieval(at), evidence * self._weight(around)
-        for unit in units:
-            features = Features(
-                retrieval=retrieval,
-                coverage=evidence * self._weight(question.terms(unit.text) | lead_in),
-                context=context,
-                similarity=self.cosines.get(self._compared(unit, said_before), 0.0),
-                reading=self.readings.get(at, 0.0),
-                definition=max(self._row(unit), self.definition(unit, question.definition)),
-                form=float(passage.kind in question.asked_kinds),
-                caption=float(passage.kind is BlockKind.FIGURE),
-            )
-            yield ScoredUnit(unit, features, self.score(features))
-
-    def _is_unasked_listing(self, passage: Passage) -> bool:
-        question = self.given.question
-        if passage.kind is not BlockKind.CODE or BlockKind.CODE in question.asked_kinds:
-            return False
-        return question.identifiers.isdisjoint(question.terms(passage.text))
-
-    def score(self, features: Features) -> float:
-        return sum(map(mul, features, self.weights), 0.0)
-
-    def _lead_in(self, at: int) -> str:
-        """Return the text that is read together with each unit of the paragraph."""
-        context = self.given.context
-        passage = context[at].passage
-        if passage.kind is BlockKind.TABLE:
-            return passage.text[: table_rows(passage.text)[0]]
-        if not continues_section(context, at):
-            return ""
-        before = context[at - 1].passage
-        introduced = passage.kind is BlockKind.LIST and announces(before)
-        return before.text if introduced or passage.kind is BlockKind.CODE else ""
+        found = []
+        for at, own in enumerate(self._units):
+            scored = tuple(self._scored(at, own))
+            answers = not is_caption(self.context[at].passage) and any(map(self.answers, scored))
+            found.append(ScoredParagraph(bool(own), answers, scored))
+        return found
 
     def answers(self, scored: ScoredUnit) -> bool:
         """Whether the unit has a term of the question, defines it, or needs neither."""
         features = scored.features
-        return self.given.translated or bool(features.coverage or features.definition)
+        return self.translated or bool(features.coverage or features.definition)
 
-    def _quotable(self) -> list[bool]:
-        """Return for each paragraph whether it may be shown."""
-        return [
-            is_quotable(one.passage) and not objective
-            for one, objective in zip(self.given.context, self._are_objectives(), strict=True)
-        ]
-
-    def _are_objectives(self) -> list[bool]:
-        """Return for each paragraph whether it only states what the reader will learn.
-
-        False for all if the question may be about that.
-        """
-        question = self.given.question
-        if not question.terms(ASKS_OBJECTIVES).isdisjoint(question.weights):
-            return [False] * len(self.given.context)
-        before: Passage | None = None
-        found = []
-        for one in self.given.context:
-            beside = before if before and before.heading_path == one.passage.heading_path else None
-            found.append(states_objectives(one.passage, beside))
-            before = one.passage
+    @cached_property
+    def _units(self) -> Sequence[Sequence[Unit]]:
+        """The units of each paragraph; none of one that may not be shown."""
+        asks = self.question.terms(ASKS_OBJECTIVES) & self.question.weights.keys()
+        found: list[Sequence[Unit]] = []
+        for at, one in enumerate(self.context):
+            before = self.context[at - 1].passage if continues_section(self.context, at) else None
+            hidden = not asks and states_objectives(one.passage, before)
+            given = (self.context, self.split_sentences, self.question.language)
+            found.append(() if hidden else [*units(*given, [at])])
         return found
 
-    def _retrieval(self, at: int) -> float:
-        context = self.given.context
-        return context[at].score / (max(one.score for one in context) or 1.0)
+    def _scored(self, at: int, units: Sequence[Unit]) -> Iterator[ScoredUnit]:
+        """Score the units of a paragraph."""
+        passage, question = self.context[at].passage, self.question
+        best = max(one.score for one in self.context) or 1.0
+        lead_in = question.terms(self._lead_in(at))
+        around = question.terms(" ".join((*passage.heading_path, passage.text)))
+        evidence = _LISTING if self._is_unasked_listing(passage) else 1.0
+        for unit in units:
+            features = Features(
+                retrieval=self.context[at].score / best,
+                coverage=evidence * self._weight(question.terms(unit.text) | lead_in),
+                context=evidence * self._weight(around | lead_in),
+                similarity=self.cosines.get(self._compared(unit), 0.0),
+                reading=self.readings.get(at, 0.0),
+                definition=max(self._row(unit), self._definition(unit, first=unit is units[0])),
+                form=float(passage.kind in question.asked_kinds),
+                caption=float(passage.kind is BlockKind.FIGURE),
+            )
+            yield ScoredUnit(unit, features, sum(map(mul, features, self.weights), 0.0))
+
+    def _compared(self, unit: Unit) -> str:
+        lead_in = self._lead_in(unit.passage)[-_LEAD_IN_CHARS:]
+        return f"{self.context[unit.passage].section} {lead_in} {unit.text}"
+
+    def _is_unasked_listing(self, passage: Passage) -> bool:
+        question = self.question
+        if passage.kind is not BlockKind.CODE or BlockKind.CODE in question.asked_kinds:
+            return False
+        return question.identifiers.isdisjoint(question.terms(passage.text))
+
+    def _lead_in(self, at: int) -> str:
+        """Return the text that is read together with each unit of the paragraph."""
+        passage = self.context[at].passage
+        if passage.kind is BlockKind.TABLE:
+            return passage.text[: table_rows(passage.text)[0]]
+        if not continues_section(self.context, at):
+            return ""
+        before = self.context[at - 1].passage
+        introduced = passage.kind is BlockKind.LIST and announces(before)
+        return before.text if introduced or passage.kind is BlockKind.CODE else ""
 
     def _weight(self, terms: Set[int]) -> float:
         """Return the weighted share of the question's terms that are among these."""
-        weights = self.given.question.weights
+        weights = self.question.weights
         return sum([weight for term, weight in weights.items() if term in terms], 0.0)
 
     def _row(self, unit: Unit) -> float:
         """Return `_ROW` for a row of a table if the question has all terms of its first cell."""
         if unit.kind is not BlockKind.TABLE:
             return 0.0
-        question = self.given.question
-        cell = question.terms(unit.text.partition(" | ")[0])
-        named = bool(cell) and cell <= question.weights.keys() and self._weight(cell) > _LEAST_CELL
+        cell = self.question.terms(unit.text.partition(" | ")[0])
+        named = cell <= self.question.weights.keys() and self._weight(cell) > _LEAST_CELL
         return _ROW * named
 
-    def definition(self, unit: Unit, asked: frozenset[int]) -> float:
-        """Return how well the unit defines the term, 0 to 1.2; 0 for no term."""
+    def _definition(self, unit: Unit, *, first: bool) -> float:
+        """Return how well the unit defines the term that is asked for, 0 to 1; 0 for no term."""
+        asked, terms = self.question.definition, self.question.terms
         if not asked:
             return 0.0
-        terms, passage = self.given.question.terms, self.given.context[unit.passage].passage
+        passage = self.context[unit.passage].passage
         marked = defines(passage, asked, terms)
-        if marked and begins_entry(unit, passage):
+        if marked and first and passage.kind is BlockKind.GLOSSARY_ENTRY:
             return _ENTRY
         if not asked <= terms(unit.text):
             return 0.0
-        defining = subject_match(asked, unit.text, DEFINING_VERB, terms)
+        defining = subject_match(asked, unit.text, terms)
         return max(defining, MARKED) if marked else _SENTENCE * defining

@@ -5,17 +5,17 @@ from __future__ import annotations
 import uuid
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, takewhile
 
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.chunking.config import ChunkingConfig, StrategyName
+from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.pieces import Piece
-from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
 from app.domain.fences_and_tables import closing_line, opening_again
+from app.domain.page_links import page_links
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
 GAP = "\n\n"
@@ -39,18 +39,26 @@ class ChunkBuilder:
 
     document: Document
     book: Book
-    strategy: StrategyName
     config: ChunkingConfig
-    tools: ChunkingTools
-    fingerprint: str = ""
-    seen: Counter[str] = field(default_factory=Counter)
+    count_tokens: Callable[[str], int]
+    _made: tuple[str, ...] = field(init=False)
+    """What the ids depend on besides the texts."""
+    _seen: Counter[str] = field(default_factory=Counter, init=False)
     """Number of chunks so far by their text."""
-    sources: dict[int, Sequence[Span]] = field(default_factory=dict)
+    _links: Mapping[str, str] = field(init=False)
+    """Deep links by paragraph id."""
+    _sources: dict[int, Sequence[Span]] = field(default_factory=dict, init=False)
     """`_known_positions` of split blocks, by the identity of the block."""
+
+    def __post_init__(self) -> None:
+        made = (self.book.id, self.config.strategy, self.config.fingerprint())
+        self._made = (*made, self.document.file)
+        ids = (block.paragraph_id for block in self.document.blocks)
+        self._links = dict(zip(ids, page_links(self.document), strict=True))
 
     def build(self, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
         """Yield the chunks one at a time, so that not all need to be in memory."""
-        repeated = [self.tools.count_tokens(_text_of(draft.overlap)) for draft in drafts]
+        repeated = [self.count_tokens(_text_of(draft.overlap)) for draft in drafts]
         following = [*repeated[1:], 0]
         for index, draft in enumerate(drafts):
             yield self._chunk(index, draft, repeated[index], following[index])
@@ -71,7 +79,7 @@ class ChunkBuilder:
             file=document.file,
             position=document.position,
             text_content=text,
-            token_count=self.tools.count_tokens(text),
+            token_count=self.count_tokens(text),
             overlap_start=overlap_start,
             overlap_end=overlap_end,
             paragraph_ids=tuple(dict.fromkeys(ids)),
@@ -80,7 +88,7 @@ class ChunkBuilder:
             section=path[-1] if path else document.title,
             heading_path=path,
             spans=_merged(self._source(run) for run in _runs(pieces)),
-            deep_link_url=self.tools.link(body[0].block),
+            deep_link_url=self._links[body[0].block.paragraph_id],
             language=document.language,
             passages=tuple(passages),
             chapter_number=document.chapter_number,
@@ -88,10 +96,8 @@ class ChunkBuilder:
 
     def _id(self, text: str) -> str:
         """Hash the text and its number among equal texts: chunks with other texts do not matter."""
-        self.seen[text] += 1
-        self.fingerprint = self.fingerprint or self.config.fingerprint()
-        made = (self.book.id, self.strategy, self.fingerprint)
-        name = (*made, self.document.file, text, str(self.seen[text]))
+        self._seen[text] += 1
+        name = (*self._made, text, str(self._seen[text]))
         return str(uuid.uuid5(NAMESPACE, "\x1f".join(name)))
 
     def _passage(self, run: Sequence[Piece]) -> Passage:
@@ -104,7 +110,7 @@ class ChunkBuilder:
             text=lead + text + trail,
             start=start,
             end=end,
-            url=self.tools.link(block),
+            url=self._links[block.paragraph_id],
             heading_path=block.heading_path,
             terms=block.terms,
             language=block.language,
@@ -124,9 +130,9 @@ class ChunkBuilder:
         block = run[0].block
         if run[0].start == 0 and run[-1].end == len(block.text):
             return block.start, block.end
-        if id(block) not in self.sources:
-            self.sources[id(block)] = _known_positions(block)
-        known = self.sources[id(block)]
+        if id(block) not in self._sources:
+            self._sources[id(block)] = _known_positions(block)
+        known = self._sources[id(block)]
         after = bisect_right(known, (run[0].start, block.end))
         before = bisect_left(known, (run[-1].end, block.start))
         return _interpolated(known, after, run[0].start), _interpolated(known, before, run[-1].end)

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from app.domain.chunking.builder import ChunkBuilder, ChunkDraft
-from app.domain.chunking.chunk import Chunk
+from app.domain.chunking.builder import ChunkDraft
 from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyName
 from app.domain.chunking.packer import PackItem, pack
 from app.domain.chunking.pieces import PROSE_KINDS, BlockSplitter, Piece
 from app.domain.chunking.tools import ChunkingTools, missing_tool
-from app.domain.document import BlockKind, Book, Document
+from app.domain.document import BlockKind, Document
 from app.domain.percentile import percentile
 
 _CUT_WITHIN_TOPIC = 2.0
 """Cost of a cut between sentences of similar meaning, in the units of `packer`."""
 
 
-def chunk_sentence(
-    document: Document,
-    book: Book,
-    config: ChunkingConfig,
-    tools: ChunkingTools,
-    strategy: StrategyName = StrategyName.SENTENCE,
-) -> Iterable[Chunk]:
+def sentence(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Group sentences up to a target size; the next chunk repeats the last ones."""
     splitter = BlockSplitter(document.language, tools, config.sentence.maximum)
     pieces = list(_sentences(document, splitter, config.exclude))
-    drafts = _drafts(pieces, [0.0] * len(pieces), config.sentence, splitter)
-    return ChunkBuilder(document, book, strategy, config, tools).build(drafts)
+    return _drafts(pieces, [0.0] * len(pieces), config.sentence, splitter)
 
 
-def chunk_semantic(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
+def semantic(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Cut between sentences whose vectors are far apart. ConfigError without an embedder."""
     if tools.embed is None:
         raise missing_tool(StrategyName.SEMANTIC, "an embedder")
@@ -49,8 +39,7 @@ def chunk_semantic(
     distances = [1.0 - _cosine(one, other) for one, other in pairwise(vectors)]
     threshold = percentile(distances, sizes.percentile / 100)
     cuts = [0.0, *(0.0 if one > threshold else _CUT_WITHIN_TOPIC for one in distances)]
-    drafts = _drafts(pieces, cuts, sizes, splitter)
-    return ChunkBuilder(document, book, StrategyName.SEMANTIC, config, tools).build(drafts)
+    return _drafts(pieces, cuts, sizes, splitter)
 
 
 def _sentences(

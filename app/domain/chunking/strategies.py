@@ -8,17 +8,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
+from app.domain.chunking.builder import ChunkBuilder, ChunkDraft
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, StrategyName
-from app.domain.chunking.sentences import chunk_semantic, chunk_sentence
-from app.domain.chunking.structure import chunk_structure
+from app.domain.chunking.sentences import semantic, sentence
+from app.domain.chunking.structure import structure, structure_of
 from app.domain.chunking.tools import ChunkingTools, missing_tool
-from app.domain.chunking.windows import chunk_auto, chunk_fixed, chunk_recursive
+from app.domain.chunking.windows import auto, fixed, recursive
 from app.domain.document import Book, Document
 from app.domain.errors import BookError, InputError, SettingError
 
-Strategy: TypeAlias = Callable[[Document, Book, ChunkingConfig, ChunkingTools], Iterable[Chunk]]
-"""Splits a document into chunks, in order and deterministically; it may yield lazily."""
+Strategy: TypeAlias = Callable[[Document, ChunkingConfig, ChunkingTools], list[ChunkDraft]]
+"""Cuts a document into drafts of chunks, in order and deterministically."""
 
 _TOKEN_VECTORS = (
     "an embedder with a vector for each token, as "
@@ -26,9 +27,7 @@ _TOKEN_VECTORS = (
 )
 
 
-def chunk_late(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
+def late(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Late chunking: embed the whole document, then pool the token vectors of each chunk.
 
     The chunks are those of `structure`, without overlap. The model gets their embedding texts in
@@ -39,29 +38,18 @@ def chunk_late(
     """
     if not tools.embeds_tokens:
         raise missing_tool(StrategyName.LATE, _TOKEN_VECTORS)
-    chunks = list(chunk_structure(document, book, config, tools, StrategyName.LATE))
-    texts = "\x1f".join(chunk.embedding_text for chunk in chunks)
-    within = hashlib.sha256(texts.encode()).hexdigest()
-    return [replace(chunk, pooled_within=within) for chunk in chunks]
+    return structure_of(document, config.exclude, config.late, tools)
 
 
 STRATEGIES: Mapping[StrategyName, Strategy] = {
-    StrategyName.STRUCTURE: chunk_structure,
-    StrategyName.FIXED: chunk_fixed,
-    StrategyName.RECURSIVE: chunk_recursive,
-    StrategyName.SENTENCE: chunk_sentence,
-    StrategyName.AUTO: chunk_auto,
-    StrategyName.SEMANTIC: chunk_semantic,
-    StrategyName.LATE: chunk_late,
+    StrategyName.STRUCTURE: structure,
+    StrategyName.FIXED: fixed,
+    StrategyName.RECURSIVE: recursive,
+    StrategyName.SENTENCE: sentence,
+    StrategyName.AUTO: auto,
+    StrategyName.SEMANTIC: semantic,
+    StrategyName.LATE: late,
 }
-
-
-def _line_of(document: Document, error: InputError) -> int:
-    """Line of the wrong setting in the front matter; 1 if it is not found."""
-    keys = error.settings if isinstance(error, SettingError) else ("rag_strategy",)
-    source = document.source
-    found = re.search(rf"^[ \t\"']*(?:{'|'.join(keys)})\b", source, re.M)
-    return source.count("\n", 0, found.start()) + 1 if found else 1
 
 
 def stream_chunks(
@@ -75,4 +63,22 @@ def stream_chunks(
         settings = config.with_settings(document.settings).scaled()
     except InputError as error:
         raise BookError(str(error), document.file, _line_of(document, error)) from error
-    return STRATEGIES[settings.strategy](document, book, settings, tools)
+    drafts = STRATEGIES[settings.strategy](document, settings, tools)
+    chunks = ChunkBuilder(document, book, settings, tools.count_tokens).build(drafts)
+    return _within_document(chunks) if settings.strategy is StrategyName.LATE else chunks
+
+
+def _within_document(chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Mark chunks whose vectors depend on all of their texts."""
+    marked = list(chunks)
+    texts = "\x1f".join(chunk.embedding_text for chunk in marked)
+    within = hashlib.sha256(texts.encode()).hexdigest()
+    return [replace(chunk, pooled_within=within) for chunk in marked]
+
+
+def _line_of(document: Document, error: InputError) -> int:
+    """Line of the wrong setting in the front matter; 1 if it is not found."""
+    keys = error.settings if isinstance(error, SettingError) else ("rag_strategy",)
+    source = document.source
+    found = re.search(rf"^[ \t\"']*(?:{'|'.join(keys)})\b", source, re.M)
+    return source.count("\n", 0, found.start()) + 1 if found else 1

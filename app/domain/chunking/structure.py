@@ -7,14 +7,13 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.domain.chunking.builder import ChunkBuilder, ChunkDraft, common_path, is_above
-from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, PackingConfig, StrategyName
+from app.domain.chunking.builder import ChunkDraft, common_path, is_above
+from app.domain.chunking.config import ChunkingConfig, PackingConfig
 from app.domain.chunking.packer import PackItem, pack
 from app.domain.chunking.pieces import BlockSplitter, Piece
 from app.domain.chunking.related import continues, leads_in
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Block, BlockKind, Book, Document
+from app.domain.document import Block, BlockKind, Document
 
 # Costs of a cut before a section, in the units of `packer`, by the depth of its heading.
 _SECTION_CUTS = {1: 0.0, 2: 0.0, 3: 0.2}
@@ -61,27 +60,23 @@ class _Item:
         return self.kind is BlockKind.SOLUTION
 
 
-def chunk_structure(
-    document: Document,
-    book: Book,
-    config: ChunkingConfig,
-    tools: ChunkingTools,
-    strategy: StrategyName = StrategyName.STRUCTURE,
-) -> Iterable[Chunk]:
+def structure(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Chunk by whole blocks of a section; small sections share a chunk."""
-    sizes = config.late if strategy is StrategyName.LATE else config.structure
+    return structure_of(document, config.exclude, config.structure, tools)
+
+
+def structure_of(
+    document: Document, exclude: Sequence[BlockKind], sizes: PackingConfig, tools: ChunkingTools
+) -> list[ChunkDraft]:
     splitter = BlockSplitter(document.language, tools, sizes.maximum)
-    blocks = _without(document.blocks, config.exclude)
+    blocks = _without(document.blocks, exclude)
     streams: defaultdict[Hashable, list[_Item]] = defaultdict(list)
     for item in _items([piece for block in blocks for piece in splitter.pieces(block)]):
         streams[item.stream].append(item)
     runs = [run for items in streams.values() for run in _pack(items, sizes)]
     runs.sort(key=lambda run: run[0].number)
     overlaps = [[], *(_overlap(before, run, sizes, splitter) for before, run in pairwise(runs))]
-    drafts = [
-        ChunkDraft(_pieces(run), overlap) for run, overlap in zip(runs, overlaps, strict=False)
-    ]
-    return ChunkBuilder(document, book, strategy, config, tools).build(drafts)
+    return [ChunkDraft(_pieces(run), overlap) for run, overlap in zip(runs, overlaps, strict=False)]
 
 
 def _without(blocks: Sequence[Block], exclude: Sequence[BlockKind]) -> list[Block]:

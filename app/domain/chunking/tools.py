@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 from app.domain.chunking.config import RecursiveConfig, StrategyName
-from app.domain.document import Block, Span
+from app.domain.document import Span
 from app.domain.errors import ConfigError
 
 
@@ -16,8 +15,6 @@ class ChunkingTools:
     count_tokens: Callable[[str], int]
     split_sentences: Callable[[str, str], list[Span]]
     """(text, ISO 639-1 code) -> sentence spans without blanks at the ends."""
-    link: Callable[[Block], str] = attrgetter("url")
-    """Returns the deep link of a block."""
     split_recursively: Callable[[str, RecursiveConfig], list[Span]] | None = None
     """(text, sizes) -> ascending spans. For `recursive` and `auto`."""
     embed: Callable[[Sequence[str]], Sequence[Sequence[float]]] | None = None

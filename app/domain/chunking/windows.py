@@ -7,15 +7,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.chunking.builder import GAP, ChunkBuilder, ChunkDraft
-from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, FixedConfig, Separators, StrategyName
+from app.domain.chunking.builder import GAP, ChunkDraft
+from app.domain.chunking.config import ChunkingConfig, FixedConfig, Separators
 from app.domain.chunking.pieces import Piece
-from app.domain.chunking.sentences import chunk_sentence
+from app.domain.chunking.sentences import sentence
 from app.domain.chunking.tools import ChunkingTools, missing_tool
-from app.domain.document import Block, BlockKind, Book, Document, Span
+from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.fences_and_tables import fence_lines
-from app.domain.word_count import word_count
+from app.domain.scripts import word_count
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s)")
 _MARKUP = frozenset({BlockKind.HEADING, BlockKind.LIST, BlockKind.TABLE, BlockKind.CODE})
@@ -23,44 +22,31 @@ _MARKED = 0.02
 """Least share of headings, lists, tables and code among blocks to cut it as Markdown."""
 
 
-def chunk_fixed(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
+def fixed(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:  # noqa: ARG001 - as all strategies
     """Cut into windows of a fixed number of characters; the next one repeats the end."""
     flat = _FlatText.of(document, config.exclude)
-    drafts = flat.drafts(_windows(flat.text, config.fixed))
-    return ChunkBuilder(document, book, StrategyName.FIXED, config, tools).build(drafts)
+    return flat.drafts(_windows(flat.text, config.fixed))
 
 
-def chunk_recursive(
-    document: Document,
-    book: Book,
-    config: ChunkingConfig,
-    tools: ChunkingTools,
-    strategy: StrategyName = StrategyName.RECURSIVE,
-) -> Iterable[Chunk]:
+def recursive(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Cut at a hierarchy of separators. ConfigError without a recursive splitter."""
     if tools.split_recursively is None:
-        raise missing_tool(strategy, "a recursive splitter")
+        raise missing_tool(config.strategy, "a recursive splitter")
     markdown = config.recursive.separators is Separators.MARKDOWN
     flat = _FlatText.of(document, config.exclude, markdown)
-    drafts = flat.drafts(tools.split_recursively(flat.text, config.recursive))
-    return ChunkBuilder(document, book, strategy, config, tools).build(drafts)
+    return flat.drafts(tools.split_recursively(flat.text, config.recursive))
 
 
-def chunk_auto(
-    document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
-) -> Iterable[Chunk]:
+def auto(document: Document, config: ChunkingConfig, tools: ChunkingTools) -> list[ChunkDraft]:
     """Keep short documents whole; cut those with mark-up recursively, others by sentences."""
-    name, blocks = StrategyName.AUTO, document.blocks
+    blocks = document.blocks
     if sum(word_count(block.text) for block in blocks) < config.auto.whole_below_words:
         flat = _FlatText.of(document, config.exclude)
-        drafts = flat.drafts([(0, len(flat.text))])
-        return ChunkBuilder(document, book, name, config, tools).build(drafts)
+        return flat.drafts([(0, len(flat.text))])
     if sum(block.kind in _MARKUP for block in blocks) < _MARKED * len(blocks):
-        return chunk_sentence(document, book, config, tools, name)
+        return sentence(document, config, tools)
     sizes = replace(config.recursive, separators=Separators.MARKDOWN)
-    return chunk_recursive(document, book, replace(config, recursive=sizes), tools, name)
+    return recursive(document, replace(config, recursive=sizes), tools)
 
 
 @dataclass(frozen=True, slots=True)

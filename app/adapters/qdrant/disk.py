@@ -1,23 +1,28 @@
-"""Disks that are full or read-only.
+"""The disk of the embedded index: files with holes, full and read-only disks.
 
-The engine maps sparse files into memory. On a full disk, writing into a hole kills the process
-(SIGBUS) instead of raising an error. It also opens its files for writing even to search, which a
-read-only disk refuses; then a copy in the temporary folder is opened.
+The engine allocates files of many MB, writes to their beginning and maps them into memory. A hole
+reads as zeros. On a full disk, writing into one kills the process (SIGBUS) instead of raising an
+error. The engine also opens its files for writing even to search, which a read-only disk refuses;
+then a copy in the temporary folder is opened.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from app.adapters.qdrant.sparse_files import copy_sparse, size_on_disk
 from app.domain.errors import StorageError
 
 _log = logging.getLogger(__name__)
+
+_BLOCK = 2**16
+_ZEROS = bytes(_BLOCK)
 
 _RESERVE = 96 * 2**20
 """Bytes that must stay free: the engine's preallocated files take up to 91 MB on a file system that
@@ -27,13 +32,56 @@ _REWRITTEN = 4 * 2**20
 """Bytes that opening a shard writes on a file system that keeps holes."""
 
 
+def digest(paths: Iterable[Path]) -> str:
+    """Return one SHA-256, in hex, of all bytes of these files, in this order."""
+    found = hashlib.sha256()
+    for path in paths:
+        found.update(b"file")
+        for position, block in _written_blocks(path):
+            found.update(position.to_bytes(8, "little") + block)
+    return found.hexdigest()
+
+
+def copy_sparse(source: str | Path, target: str | Path) -> None:
+    """Copy a file and keep its holes."""
+    with Path(target).open("wb") as new:
+        for position, block in _written_blocks(Path(source)):
+            new.seek(position)
+            new.write(block)
+        new.truncate(Path(source).stat().st_size)
+
+
+def _written_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, bytes) of the blocks that are not all zeros, ascending.
+
+    A block of zeros counts as a hole, so that it does not matter where a copy has holes.
+    """
+    with path.open("rb", buffering=0) as file:
+        size, position = os.fstat(file.fileno()).st_size, 0
+        while position < size:
+            try:
+                position = os.lseek(file.fileno(), position, os.SEEK_DATA) // _BLOCK * _BLOCK
+            except OSError:  # ENXIO: a hole up to the end
+                return
+            block = os.pread(file.fileno(), _BLOCK, position)
+            if block != _ZEROS[: len(block)]:
+                yield position, block
+            position += _BLOCK
+
+
+def size_on_disk(folder: Path) -> int:
+    """Bytes allocated on disk: the nominal sizes of files with holes are far larger."""
+    return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+
+
 def require_space(folder: Path, size: int) -> None:
     """StorageError unless `size` bytes and `_RESERVE` can be written in this folder now.
 
     The bytes are allocated and freed again, which also detects quotas.
     """
+    full = f"{folder}: disk full: {(size + _RESERVE) // 2**20} MB needed; the old index stays"
     if shutil.disk_usage(folder).free < size + _RESERVE:
-        raise _disk_full(folder, size + _RESERVE)
+        raise StorageError(full)
     if not hasattr(os, "posix_fallocate"):  # macOS
         return
     try:
@@ -41,7 +89,7 @@ def require_space(folder: Path, size: int) -> None:
             os.posix_fallocate(probe.fileno(), 0, size)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise _disk_full(folder, size) from error
+            raise StorageError(full) from error
         if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS):
             raise
 
@@ -58,8 +106,7 @@ def copy_if_needed(shard: Path) -> tempfile.TemporaryDirectory[str] | None:
 
     The copy is removed with the returned object. StorageError if there is no room for it either.
     """
-    why = disk_fault(shard) or ("" if _is_writable(shard) else "read-only")
-    if not why:
+    if not (why := disk_fault(shard)):
         return None
     parent = Path(tempfile.gettempdir())
     if shutil.disk_usage(parent).free < size_on_disk(shard) + _RESERVE:
@@ -74,19 +121,3 @@ def copy_if_needed(shard: Path) -> tempfile.TemporaryDirectory[str] | None:
     fields = {"folder": str(shard), "disk": why, "copy": copy.name}
     _log.warning("index.opened_from_copy", extra=fields)
     return copy
-
-
-def _is_writable(shard: Path) -> bool:
-    """Whether all files can be written.
-
-    Files and folders that vanish meanwhile do not count: another process that opens the shard makes
-    temporary ones. `os.walk` ignores vanished folders, `Path.rglob` does not.
-    """
-    paths = (
-        Path(root) / name for root, folders, names in os.walk(shard) for name in folders + names
-    )
-    return all(os.access(path, os.W_OK) or not path.exists() for path in paths)
-
-
-def _disk_full(folder: Path, size: int) -> StorageError:
-    return StorageError(f"{folder}: disk full: {size // 2**20} MB needed; the old index stays")

@@ -1,9 +1,9 @@
 """A backup as one zip archive.
 
-manifest/<book>.json  of each book
 points/<book>.jsonl   in reading order: the chunk; numbers, little-endian, in base64
 ledger/<book>.jsonl   as `links BOOK --as ledger` prints it
 state/<name>          files of RAG_HOME
+backup.json           written last: the manifests of the complete books, the names in state/
 """
 
 from __future__ import annotations
@@ -15,34 +15,40 @@ import zipfile
 import zlib
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BufferedRandom
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO, Literal, cast
+from typing import IO
 
-from app.adapters.qdrant.manifest import manifest_from_json, manifest_to_json
-from app.adapters.qdrant.payload import from_payload, to_payload
+from app.adapters.qdrant.payload import (
+    from_payload,
+    manifest_from_json,
+    manifest_to_json,
+    to_payload,
+)
 from app.domain.book_id import BookId
-from app.domain.errors import InputError, RagError, StorageError
-from app.domain.indexed_book import BookManifest, IndexPoint
+from app.domain.errors import IndexUnreadable, InputError, RagError, StorageError
+from app.domain.indexed_book import BookManifest, IndexPoint, Snapshot
 from app.domain.ledger import Ledger, from_lines, to_lines
 from app.domain.retrieval.query import SparseVector
 from app.services.phases import Advance
+from app.services.ports import LedgerStore
 
 _PAGE = 256
 """Points that are read at a time."""
 
+_CONTENTS = "backup.json"
+
 
 @contextmanager
-def writing_backup(path: Path) -> Iterator[BackupFileWriter]:
+def writing_backup(path: Path) -> Iterator[BackupWriter]:
     """Yield a backup that appears at `path`, for its owner only, when the block ends.
 
     It is written as `<path>.part`, which is removed if the block fails. InputError if `path` cannot
-    be written; StorageError if the disk fails.
+    be written, or if another process is writing it; StorageError if the disk fails.
     """
     part = path.with_name(f"{path.name}.part")
     try:
@@ -51,11 +57,21 @@ def writing_backup(path: Path) -> Iterator[BackupFileWriter]:
         message = f"{path}: cannot be written ({error.strerror}): choose another file"
         raise InputError(message) from error
     with file:
-        _lock(file, path)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            message = f"{path}: is being written by another run: wait for it, or choose another"
+            raise InputError(message) from error
         try:
             file.truncate(0)
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                yield BackupFileWriter(archive, path.parent)
+                backup = BackupWriter(archive, path.parent)
+                yield backup
+                contents = {
+                    "books": list(map(manifest_to_json, backup.books)),
+                    "state": sorted(backup.state),
+                }
+                archive.writestr(_CONTENTS, json.dumps(contents))
             file.flush()
             os.fsync(file.fileno())
             part.replace(path)
@@ -66,68 +82,47 @@ def writing_backup(path: Path) -> Iterator[BackupFileWriter]:
             part.unlink(missing_ok=True)
 
 
-def _lock(file: BufferedRandom, path: Path) -> None:
-    """InputError while another process writes this backup."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        message = f"{path}: is being written by another run: wait for it, or choose another name"
-        raise InputError(message) from error
-
-
 @dataclass(frozen=True, slots=True)
-class BackupFileWriter:
+class BackupWriter:
     archive: zipfile.ZipFile
     folder: Path
     """For a temporary copy of each state file."""
+    books: list[BookManifest] = field(default_factory=list)
+    state: list[str] = field(default_factory=list)
 
-    async def add_points(
-        self, book: BookId, pages: AsyncIterator[Sequence[IndexPoint]], advance: Advance
-    ) -> int:
-        """Add points; return their number. A reader ignores them without `add_book`."""
-        count = 0
-        with self.archive.open(_points_of(book), "w", force_zip64=True) as member:
-            async for page in pages:
+    async def add_book(self, snapshot: Snapshot, ledgers: LedgerStore, advance: Advance) -> None:
+        """Add a book. IndexUnreadable, and the book is left out, if points are missing."""
+        manifest, count = snapshot.manifest, 0
+        with self.archive.open(_points_of(manifest.book), "w", force_zip64=True) as member:
+            async for page in snapshot.pages:
                 member.writelines(map(_line, page))
                 count += len(page)
                 advance(len(page))
-        return count
-
-    def add_book(self, manifest: BookManifest, ledger: Ledger) -> None:
-        lines = "".join(f"{line}\n" for line in to_lines(ledger))
-        self.archive.writestr(_ledger_of(manifest.book), lines)
-        data = json.dumps(manifest_to_json(manifest), ensure_ascii=False)
-        self.archive.writestr(f"manifest/{manifest.book}.json", data)
+        if count != manifest.chunks:
+            message = f"book {manifest.book!r}: chunks are missing, or it was replaced meanwhile"
+            raise IndexUnreadable(message)
+        # An ingest saves the ledger before it publishes, so this one has all ids.
+        lines = to_lines(await ledgers.load(manifest.book))
+        self.archive.writestr(_ledger_of(manifest.book), "".join(f"{line}\n" for line in lines))
+        self.books.append(manifest)
 
     def add_state(self, name: str, copy: Callable[[Path], None]) -> None:
+        """Add a state file, which `copy` writes to a path."""
         with TemporaryDirectory(prefix=".textbook-rag-", dir=self.folder) as folder:
             target = Path(folder) / name
             copy(target)
-            self.archive.write(target, f"state/{name}")
+            self.archive.write(target, _state_of(name))
+        self.state.append(name)
 
 
 @dataclass(frozen=True, slots=True)
-class BackupFileReader:
-    """Reads a complete backup: `reading_backup` has checked it."""
+class Backup:
+    """A complete backup whose bytes were checked."""
 
     path: Path
     archive: zipfile.ZipFile
     books: Mapping[BookId, BookManifest]
     state: Sequence[str]
-
-    @classmethod
-    def of(cls, path: Path, archive: zipfile.ZipFile) -> BackupFileReader:
-        """Check every byte and read the manifests."""
-        if damaged := archive.testzip():
-            raise zipfile.BadZipFile(damaged)
-        names = sorted(archive.namelist())
-        manifests = [
-            manifest_from_json(json.loads(archive.read(name)), f"{path} {name}")
-            for name in names
-            if name.startswith("manifest/")
-        ]
-        state = [name.removeprefix("state/") for name in names if name.startswith("state/")]
-        return cls(path, archive, {one.book: one for one in manifests}, state)
 
     def pages(self, book: BookId) -> Iterator[list[IndexPoint]]:
         """Yield the book's points in reading order."""
@@ -141,12 +136,12 @@ class BackupFileReader:
             lines = self.archive.read(name).decode().split("\n")
         return from_lines(lines, f"{self.path} {name}")
 
-    def open_state(self, name: str) -> BinaryIO:
-        return cast("BinaryIO", self.archive.open(f"state/{name}"))
+    def open_state(self, name: str) -> IO[bytes]:
+        return self.archive.open(_state_of(name))
 
 
 @contextmanager
-def reading_backup(path: Path) -> Iterator[BackupFileReader]:
+def reading_backup(path: Path) -> Iterator[Backup]:
     """Check every byte of a backup and open it.
 
     InputError if the file is not a backup, or is truncated or changed.
@@ -155,8 +150,20 @@ def reading_backup(path: Path) -> Iterator[BackupFileReader]:
         archive = zipfile.ZipFile(path)
     with archive:
         with _bad_backup(path):
-            backup = BackupFileReader.of(path, archive)
+            backup = _checked(path, archive)
         yield backup
+
+
+def _checked(path: Path, archive: zipfile.ZipFile) -> Backup:
+    if damaged := archive.testzip():
+        raise zipfile.BadZipFile(damaged)
+    contents = json.loads(archive.read(_CONTENTS))
+    manifests = [manifest_from_json(one, str(path)) for one in contents["books"]]
+    backup = Backup(path, archive, {one.book: one for one in manifests}, contents["state"])
+    members = [name(book) for book in backup.books for name in (_points_of, _ledger_of)]
+    if missing := {*members, *map(_state_of, backup.state)}.difference(archive.namelist()):
+        raise zipfile.BadZipFile(", ".join(sorted(missing)))
+    return backup
 
 
 @contextmanager
@@ -187,24 +194,27 @@ def _ledger_of(book: BookId) -> str:
     return f"ledger/{book}.jsonl"
 
 
+def _state_of(name: str) -> str:
+    return f"state/{name}"
+
+
 def _line(point: IndexPoint) -> bytes:
     values = {
         "chunk": to_payload(point.chunk),
-        "dense": _text("f", point.dense),
-        "terms": _text("I", point.sparse.indices),
-        "weights": _text("f", point.sparse.values),
+        "dense": _text(point.dense),
+        "terms": _text(array("I", point.sparse.indices)),
+        "weights": _text(array("f", point.sparse.values)),
     }
     return json.dumps(values, ensure_ascii=False).encode() + b"\n"
 
 
 def _point(line: bytes) -> IndexPoint:
     values = json.loads(line)
-    terms = SparseVector(
-        tuple(array("I", b64decode(values["terms"]))),
-        tuple(array("f", b64decode(values["weights"]))),
-    )
-    return IndexPoint(from_payload(values["chunk"]), array("f", b64decode(values["dense"])), terms)
+    terms = array("I", b64decode(values["terms"]))
+    weights = array("f", b64decode(values["weights"]))
+    sparse = SparseVector(tuple(terms), tuple(weights))
+    return IndexPoint(from_payload(values["chunk"]), array("f", b64decode(values["dense"])), sparse)
 
 
-def _text(kind: Literal["f", "I"], numbers: Sequence[float] | Sequence[int]) -> str:
-    return b64encode(array(kind, numbers)).decode()
+def _text(numbers: array[float] | array[int]) -> str:
+    return b64encode(numbers).decode()

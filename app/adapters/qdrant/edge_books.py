@@ -19,11 +19,9 @@ from app.domain.indexed_book import BookManifest, Damage
 _log = logging.getLogger(__name__)
 
 RECHECK_SECONDS = 0.5
-"""Minimum time between two checks whether `current` was switched."""
-
-_SIZES_SECONDS = 5.0
-"""Minimum time between two checks of the sizes of open files. The engine maps them into memory, and
-reading beyond the end of a truncated file kills the process (SIGBUS)."""
+"""Minimum time between two looks whether `current` was switched, and whether open files still have
+their sizes: the engine maps them into memory, and reading beyond the end of a truncated file kills
+the process (SIGBUS)."""
 
 _RETRY_SECONDS = 30.0
 """Time until a damaged generation is checked again, unless `current` is switched before. A check
@@ -41,8 +39,13 @@ class _OpenBook:
     """Damage of the current generation."""
     retry_at: float = math.inf
     """Time of the next check of a damaged book."""
-    checked: float = -math.inf
-    sizes_checked: float = -math.inf
+    looked_at: float = -math.inf
+
+    def is_due(self, now: float) -> bool:
+        """Whether to open the book again although `current` was not switched."""
+        return now >= self.retry_at or bool(
+            self.generation and self.generation.stored.wrong_sizes()
+        )
 
     def answering(self) -> Generation:
         """StorageError if no generation can be opened."""
@@ -83,7 +86,7 @@ class OpenBooks:
             self._opening.release()
 
     def cached(self, book: BookId, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-        """Return those of the chunks that are in memory, by id; none if the book needs a check.
+        """Return those of the chunks that are in memory, by id; none if the book needs a look.
 
         Reads no file.
         """
@@ -97,9 +100,7 @@ class OpenBooks:
         if folder.book not in self._books:
             try:
                 with storage_errors(folder.path):
-                    return folder.settled(
-                        lambda: folder.stored(folder.current().generation)
-                    ).manifest
+                    return folder.settled(lambda: folder.stored(folder.current()[0])).manifest
             except StorageError:
                 pass  # the generation before may answer
         return self.get(folder).manifest
@@ -111,8 +112,6 @@ class OpenBooks:
     def check(self, folder: BookFolder) -> None:
         """Open the book if necessary and check its files. StorageError if it cannot answer."""
         with self._opening:
-            if known := self._books.get(folder.book):
-                known.sizes_checked = -math.inf
             self._look(folder).answering()
 
     def failed(self, generation: Generation, error: StorageError) -> None:
@@ -128,7 +127,7 @@ class OpenBooks:
         """Make the next `get` read the disk, after a switch by this process."""
         self.listed_at = -math.inf
         if known := self._books.get(book):
-            known.checked = known.retry_at = -math.inf
+            known.looked_at = known.retry_at = -math.inf
 
     def keep_only(self, published: Collection[BookId]) -> None:
         """Forget books that are no longer published."""
@@ -137,15 +136,17 @@ class OpenBooks:
 
     def _is_fresh(self, known: _OpenBook) -> bool:
         """Whether the book needs no look now; one that cannot answer is looked at each time."""
-        return bool(known.generation) and self._clock() - known.checked < RECHECK_SECONDS
+        return bool(known.generation) and self._clock() - known.looked_at < RECHECK_SECONDS
 
     def _look(self, folder: BookFolder) -> _OpenBook:
         with storage_errors(folder.path):
             stamp, known = folder.stamp(), self._books.get(folder.book)
         unchanged = known and known.stamp == stamp and self._clock() < known.retry_at
-        if known is None or not unchanged or self._has_wrong_sizes(known):
+        if not (known and unchanged) or (
+            known.generation and known.generation.stored.wrong_sizes()
+        ):
             known = self._open(folder)
-        known.checked = self._clock()
+        known.looked_at = self._clock()
         return known
 
     def _open(self, folder: BookFolder) -> _OpenBook:
@@ -154,7 +155,7 @@ class OpenBooks:
         try:
             with storage_errors(folder.path):
                 stamp = folder.stamp()
-                load = lambda: Generation.load(folder, folder.current().generation)  # noqa: E731
+                load = lambda: Generation.load(folder, folder.current()[0])  # noqa: E731
                 self._books[book] = _OpenBook(stamp, folder.settled(load))
                 self.listed_at = -math.inf
         except BookNotFound:
@@ -163,7 +164,7 @@ class OpenBooks:
         except StorageError as error:
             known = self._books.get(book)
             usable = known and known.generation and not known.generation.is_cut()
-            answers = known.generation if known and usable else _previous(folder)
+            answers = known.generation if known and usable else Generation.previous(folder)
             self._set_aside(book, stamp, answers, error, _RETRY_SECONDS)
         return self._books[book]
 
@@ -180,24 +181,5 @@ class OpenBooks:
         if known is None or damage != known.damage:
             event = "index.generation_damaged" if answers else "index.book_set_aside"
             _log.error(event, extra={"book": book, "reason": damage.reason})
-        now, self.listed_at = self._clock(), -math.inf
-        self._books[book] = _OpenBook(stamp, answers, damage, now + seconds, now)
-
-    def _has_wrong_sizes(self, known: _OpenBook) -> bool:
-        """Whether files of the open generation are truncated or missing.
-
-        False, without a check, for `_SIZES_SECONDS` after the last check.
-        """
-        if known.generation is None or self._clock() - known.sizes_checked < _SIZES_SECONDS:
-            return False
-        known.sizes_checked = self._clock()
-        return bool(known.generation.stored.wrong_sizes())
-
-
-def _previous(folder: BookFolder) -> Generation | None:
-    try:
-        with storage_errors(folder.path):
-            number = folder.current().previous
-            return Generation.load(folder, number) if number else None
-    except (BookNotFound, StorageError):
-        return None
+        self.listed_at = -math.inf
+        self._books[book] = _OpenBook(stamp, answers, damage, self._clock() + seconds)
