@@ -73,31 +73,27 @@ def render(
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     text = "\n" * front + _LINE_END.sub("\n", source[skip:])
-    origins: list[int] = []
+    lines: Sequence[int] = range(len(starts) - 1)
     if site is Site.MDBOOK and "{{" in text:
-        text, origins = expand(text, file, files)
+        text, lines = expand(text, file, files)
     tokens = md.parse(text, env)
-    _place(tokens, origins)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
-        raise FileRefused(_TOO_DEEP, file, deep.map[0] + 1 if deep.map else 0)
+        raise FileRefused(_TOO_DEEP, file, lines[deep.map[0]] + 1 if deep.map else 0)
     heading_ids(tokens, site)
-    _set_spans(tokens, source, starts)
+    _set_spans(tokens, source, starts, lines)
     return md.renderer.render(tokens, md.options, env), env["unknown"]
 
 
-def _place(tokens: Sequence[Token], origins: Sequence[int]) -> None:
-    """Replace the lines of the page with its includes by those of its source."""
-    for token in tokens if origins else ():
-        if token.map is not None:
-            first, behind = token.map
-            token.map = [origins[min(first, len(origins) - 1)], origins[max(behind, 1) - 1] + 1]
-
-
-def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> None:
+def _set_spans(
+    tokens: Sequence[Token], source: str, starts: Sequence[int], lines: Sequence[int]
+) -> None:
+    """Set the spans; `lines` are the numbers of the source's lines, which may include others."""
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.type == "inline":
             continue
-        start, end = (starts[min(line, len(starts) - 1)] for line in token.map)
+        first, behind = token.map
+        start = starts[lines[min(first, len(lines) - 1)]]
+        end = starts[lines[min(max(behind, 1), len(lines)) - 1] + 1]
         text = source[start:end]
         start += len(text) - len(text.lstrip())
         end -= len(text) - len(text.rstrip())
