@@ -125,13 +125,8 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     md.use(directives_plugin)
     md.block.ruler.before("table", "budget", _within_budget)
     for name, rule in _RULES.items():
-        md.add_render_rule(name, _method(rule))
+        md.add_render_rule(name, rule)
     return md
-
-
-def _method(rule: Callable[..., str]) -> Callable[..., str]:
-    """Return a render rule as markdown-it calls it, with the renderer as first argument."""
-    return lambda _renderer, *arguments: rule(*arguments)
 
 
 def _within_budget(state: StateBlock, start: int, _end: int, _silent: bool) -> bool:
@@ -146,7 +141,7 @@ def _environment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return amsmath_block(state, start, min(end, start + _LONGEST_FORMULA), silent)
 
 
-def _fence(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
+def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
     """Render a listing; its title is a paragraph before it."""
     token = tokens[index]
     info, code, site = token.info.strip(), token.content, env["site"]
@@ -168,7 +163,7 @@ def _fence(tokens: Sequence[Token], index: int, _options: object, env: EnvType) 
 
 
 def _formula(display: bool) -> Callable[..., str]:
-    def rule(tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
+    def rule(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
         token = tokens[index]
         shown = "1" if display else "0"
         token.attrs.pop("class", None)
@@ -179,7 +174,9 @@ def _formula(display: bool) -> Callable[..., str]:
     return rule
 
 
-def _html_block(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
+def _html_block(
+    _: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType
+) -> str:
     token = tokens[index]
     is_jsx = "{" in token.content and env["site"] is Site.DOCUSAURUS
     html = as_html(token.content) if is_jsx else token.content
@@ -187,7 +184,7 @@ def _html_block(tokens: Sequence[Token], index: int, _options: object, env: EnvT
     return marked(html.encode("utf-8", "replace"), span).decode() if span else html
 
 
-def _role(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
+def _role(_: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
     """Render a MyST role: its text, or what it names if it has a title of its own."""
     token = tokens[index]
     name, text = str(token.meta.get("name", "")), token.content

@@ -45,10 +45,10 @@ def unresolved_plugin(md: MarkdownIt, site: Site) -> None:
     if site is Site.DOCUSAURUS:
         md.block.ruler.before("fence", "module", _module)
     md.inline.ruler.before("escape", "unresolved", _inline)
-    md.add_render_rule(UNRESOLVED, lambda _renderer, *arguments: _shown(*arguments))
+    md.add_render_rule(UNRESOLVED, _shown)
 
 
-def _shown(tokens: Sequence[Token], index: int, *_: object) -> str:
+def _shown(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
     """Render what is left out of a line: a gap, or the id that it gives to the block."""
     if tokens[index].meta["unknown"]:
         return f"<{UNKNOWN}></{UNKNOWN}>"
