@@ -25,8 +25,6 @@ from app.domain.generated_text.events import (
 )
 from app.domain.retrieval.query import ContextPassage, SearchQuery, Turn
 from app.domain.retrieval.standalone import Standalone
-from app.domain.search_text import search_text
-from app.domain.terms import words
 from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
@@ -34,10 +32,9 @@ from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.extractive_answers import ExtractAnswer
 from app.services.feature_reranker import FeatureReranker
-from app.services.generators import GenerationRequest, Generator
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
-from app.services.ports import VectorIndex
+from app.services.ports import GenerationRequest, Generator, VectorIndex
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.vocabulary import BookVocabulary
@@ -258,8 +255,7 @@ class FakeGenerator:
 
 def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
     """An English question, analysed with these upper bounds of its terms."""
-    said, searched = tuple(words(question)), search_text(question, "en")
-    return analyse(question, searched, question, "en", said, terms, bounds)
+    return analyse(question, "en", terms, bounds)
 
 
 def extracted(

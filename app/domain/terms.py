@@ -24,8 +24,6 @@ _FIGURES = """
 zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 sixteen seventeen eighteen nineteen twenty
 """
-NUMERALS = "一二三四五六七八九十"
-"""The Chinese numerals that `chinese_number` reads."""
 NUMBER_WORDS = {word: str(value) for value, word in enumerate(_FIGURES.split())}
 """Words that count as figures -> figure."""
 
@@ -36,17 +34,15 @@ def words(text: str) -> list[str]:
     return _WORD.findall(_POSSESSIVE.sub("", folded))
 
 
+def joined_words(text: str) -> str:
+    """The words with a blank before and after each: one text has another one if it contains it."""
+    return f" {' '.join(words(text))} "
+
+
 def numbers(text: str) -> set[str]:
     """The numbers in `text` without group separators; "two" to "twenty" count as figures."""
     found = {_plain_number(match.group()) for match in _NUMBER.finditer(text)}
     return found | {NUMBER_WORDS[word] for word in words(text) if word in NUMBER_WORDS}
-
-
-def chinese_number(numeral: str) -> int:
-    """The value of one to three of the `NUMERALS`, 1 to 99: 十二 is 12, 二十 is 20."""
-    tens, ten, ones = numeral.rpartition("十")
-    digits = [NUMERALS.find(one) + 1 for one in (tens, ones)]
-    return 10 * (digits[0] if tens else bool(ten)) + (digits[1] if ones else 0)
 
 
 def _plain_number(figure: str) -> str:

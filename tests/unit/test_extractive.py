@@ -16,9 +16,9 @@ from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.scripts import word_count
 from app.domain.search_text import search_text
 from app.domain.terms import words
-from app.domain.word_count import word_count
 from tests.answer_fakes import (
     analysed,
     context_of,
@@ -309,12 +309,6 @@ def test_answer_holds_nothing_but_the_books_words(
         assert unit.text == listed[unit.passage].text[unit.start : unit.end]
         assert found.text[start:end] == unit.text or unit.kind is BlockKind.TABLE
     assert set(words(found.text)) <= {word for one in listed for word in words(one.text)}
-
-
-def test_listing_that_is_only_named_is_not_quoted() -> None:
-    code = passage("{{#include ../listings/match.rs}}", "p-code", BlockKind.CODE)
-    told = passage("A match has arms.", "p-match")
-    assert extracted("Show me an example of a match", code, told).text == told.text
 
 
 @pytest.mark.parametrize("liked", [0, 1])

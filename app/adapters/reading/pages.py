@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from lxml.html import HtmlElement
 
@@ -12,7 +11,6 @@ from app.adapters.reading.blocks import page_drafts
 from app.adapters.reading.boilerplate import without_boilerplate
 from app.adapters.reading.documents import PageInfo, build_document
 from app.adapters.reading.images import resolve_images
-from app.adapters.reading.markdown.includes import Expanded, expand
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.markdown.sites import SourceSite
 from app.adapters.reading.prompt_injections import prompt_injections
@@ -89,27 +87,19 @@ class PageReader:
         """Return a page of Markdown below an address; None if it has no blocks."""
         self.warn_of_injections(source, info.file)
         front, skip = front_matter(source, info.file)
-        insert = partial(expand, file=info.file, files=self.files)
-        rendered = render(
-            source,
-            site,
-            skip,
-            info.file,
-            insert if site is Site.MDBOOK else Expanded,
-            jsx=info.file.endswith(".mdx"),
-        )
-        self._note_unknown(rendered.unknown, source, info.file)
+        html, unknown = render(source, site, skip, info.file, self.files)
+        self._note_unknown(unknown, source, info.file)
         info = replace(
             info,
             title=str(front.get("title") or info.title),
             settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
         )
-        root = parse(f"<main>{rendered.html}</main>".encode("utf-8", "replace"), info.file)
+        root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
         # Other generators move images when they build the site.
         keeps_images = site in (Site.PLAIN, Site.MDBOOK)
         resolve_images(root, info.url if keeps_images else "", base_url)
         document = self._document(info, root, source)
-        return replace(document, html=rendered.html) if document is not None else None
+        return replace(document, html=html) if document is not None else None
 
     def _document(
         self, info: PageInfo, root: HtmlElement, source: str | None, shown: PageText | None = None

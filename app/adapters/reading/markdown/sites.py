@@ -11,9 +11,9 @@ from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.markdown.generators import READERS, Facts
 from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.table_of_contents import listed_pages
+from app.domain.characters import is_well_formed
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
-from app.domain.surrogates import is_well_formed
 from app.domain.urls import checked_base_url, encoded_path, encoded_url
 from app.services.safe_paths import shown_name
 
