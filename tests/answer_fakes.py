@@ -32,10 +32,9 @@ from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.extractive_answers import ExtractAnswer
 from app.services.feature_reranker import FeatureReranker
-from app.services.generators import GenerationRequest, Generator
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
-from app.services.ports import VectorIndex
+from app.services.ports import GenerationRequest, Generator, VectorIndex
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.vocabulary import BookVocabulary

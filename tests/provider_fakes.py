@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 
+from app.adapters.providers.http import Provider
 from app.adapters.sqlite.spending import SqliteSpending
 from app.bootstrap import providers
 from app.domain.cost import Price
@@ -16,6 +18,11 @@ from app.services.budget import Budget
 from app.services.provider_calls import ProviderCalls
 from app.services.rate_limiter import RateLimiter
 from app.services.resilience import CircuitBreaker
+
+
+def model_server(client: httpx.AsyncClient) -> Provider:
+    """A model server behind this client."""
+    return Provider(client, "the model server", "RAG_OPENAI_API_KEY", "RAG_OPENAI_BASE_URL")
 
 
 def free_calls(

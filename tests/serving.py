@@ -20,9 +20,9 @@ from app.domain.answer import Usage
 from app.domain.generated_text.events import GeneratedEnd, GeneratedText, GeneratorEvent
 from app.domain.retrieval.query import Turn
 from app.main import OpenApplication, create_app
-from app.services.generators import GenerationRequest
 from app.services.ingest import IngestRequest
 from app.services.phases import Phases
+from app.services.ports import GenerationRequest
 from app.settings import Settings
 
 

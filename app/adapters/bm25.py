@@ -66,8 +66,6 @@ _ALONE = frozenset("?&!%+=~^@$")
 _JOINT = re.compile(r"[._&-]|::")
 _HUMP = re.compile(r"[^\W\d_A-Z][A-Z]|[A-Z]{2}[^\W\d_A-Z]")
 _CAMEL = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
-_PLAIN = re.compile(r"""["(\[{]*([A-Za-z]?[a-z]+|[A-Z]+|[0-9]+)[])}",;]*[.:?!]?[])}",;]*""")
-"""A word of prose or a whole number: its only term is its stem."""
 _PLURAL_ACRONYM = re.compile(r"[A-Za-z]*[A-Z]{2}s")
 
 _UNFOLDED = str.maketrans(
@@ -125,9 +123,6 @@ class Analyzer:
 
     def terms(self, run: str) -> list[str]:
         """The terms of a run without white space, in order, repeats included."""
-        plain = _PLAIN.fullmatch(run)
-        if plain:
-            return [term] if (term := self._term(plain[1])) else []
         if not run.isascii():
             run = unicodedata.normalize("NFKC", run.translate(_INVISIBLE)).translate(_APOSTROPHES)
         terms: list[str] = []
@@ -310,15 +305,9 @@ class _Terms(dict[str, tuple[int, ...]]):
 
         A document also gets its single characters, to match queries of one character.
         """
-        ids = self._spaced(text) if is_spaced(text) else self._mixed(text, query=query)
-        ids += [_term_id(call) for call in spaced_calls(text)]
-        return ids
-
-    def _spaced(self, text: str) -> list[int]:
-        """The common case, without a Python loop over the tokens."""
-        return list(chain.from_iterable(map(self.__getitem__, text.split())))
-
-    def _mixed(self, text: str, *, query: bool) -> list[int]:
+        calls = [_term_id(call) for call in spaced_calls(text)]
+        if is_spaced(text):  # the common case, without a Python loop over the tokens
+            return [*chain.from_iterable(map(self.__getitem__, text.split())), *calls]
         ids: list[int] = []
         for token, grams in tokens(text):
             if grams is None:
@@ -327,7 +316,7 @@ class _Terms(dict[str, tuple[int, ...]]):
                 ids += [self._gram(gram) for gram in (*token, *grams)]
             else:
                 ids += [self._gram(gram) for gram in grams]
-        return ids
+        return ids + calls
 
     def _gram(self, gram: str) -> int:
         found = self.get(gram)

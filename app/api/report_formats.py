@@ -10,8 +10,8 @@ from functools import cache
 from hashlib import sha256
 
 from app.api.page_templates import FOLDER, template
+from app.domain.characters import printable
 from app.domain.owner_report import OwnerReport
-from app.domain.printable import printable
 
 
 def report_html(report: OwnerReport, *, books: Sequence[str] = (), days: int = 0) -> str:

@@ -25,9 +25,9 @@ from app.domain.answer import (
     Statement,
     Usage,
 )
+from app.domain.characters import printable
 from app.domain.document import BlockKind
 from app.domain.glossary import TermOnPage
-from app.domain.printable import printable
 from app.domain.retrieval.query import Hit
 
 ParagraphId = Annotated[str, Field(examples=["p-8v4x1q0mhz"])]
@@ -36,7 +36,7 @@ ParagraphId = Annotated[str, Field(examples=["p-8v4x1q0mhz"])]
 class Body(BaseModel):
     """A body whose texts people can look at, whatever a book, reader or model wrote."""
 
-    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(from_attributes=True)
 
     @model_serializer(mode="wrap")
     def _printable(self, fields: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a type would replace the fields' schema

@@ -33,7 +33,7 @@ from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Book, Site, Span
 from app.domain.evaluation.chunking_report import Report, chunking_report
 from app.domain.identity import keep_ids
-from app.domain.script_scale import script_scale
+from app.domain.scripts import script_scale
 from app.services.gc_control import paused_gc
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore

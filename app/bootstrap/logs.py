@@ -16,8 +16,8 @@ from typing import Any, TextIO
 
 from pydantic import SecretStr
 
+from app.domain.characters import printable
 from app.domain.errors import RagError
-from app.domain.printable import printable
 from app.services.recording import current
 from app.settings import Settings
 

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from app.cli.output import figure, markdown_table
 from app.domain.answering.answerability import RefusalPolicy
+from app.domain.evaluation.answer_metrics import OUTCOMES
 from app.domain.evaluation.calibration import RefusalCurve
-from app.domain.evaluation.helpfulness import OUTCOMES
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
 from app.services.evaluate import Evaluation
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
-from app.domain.printable import printable
+from app.domain.characters import printable
 
 _LISTED = 20
 """Maximum lines of one kind: a book may have thousands of warnings."""

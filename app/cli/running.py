@@ -15,8 +15,8 @@ import typer
 
 from app.bootstrap.logs import logging_to
 from app.cli.output import PrintableOutput, remark
+from app.domain.characters import is_well_formed
 from app.domain.errors import NO_BOOKS, ConfigError, InputError, RagError
-from app.domain.surrogates import is_well_formed
 from app.services.safe_paths import shown_name
 from app.settings import Settings, read_settings, unknown_variables
 

@@ -6,8 +6,8 @@
 - links to paragraphs: `links`, `page_links`, `page_text`, `urls`
 - chunks: `chunking`; search: `retrieval`, `search_text`
 - answers: `answer`, `answering`, `prompts`, `generated_text`
-- words and texts: `terms`, `languages`, `english`, `word_count`, `script_scale`,
-  `fences_and_tables`, `surrogates`, `printable`, `invisible_characters`
+- words and texts: `terms`, `languages`, `english`, `scripts`,
+  `fences_and_tables`, `characters`
 - the question log: `logged_answer`, `owner_report`, `personal_data`
 - `evaluation`; `errors`; `cost`; `site_key`; `percentile`; `fast_dataclass`
 """

@@ -25,25 +25,12 @@ _DIGITS = 10
 
 _CONTENT_ID = re.compile(r"p-[0-9a-hjkmnp-tv-z]{10}(?:-[0-9]+)?")
 
-_NOT_ALPHANUMERIC = bytes(code for code in range(128) if not chr(code).isalnum())
 _NOT_WORD = re.compile(r"[\W_]+")
-_NOT_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
-"""Includes the preceding character, which may combine with a mark."""
-_COMMON_PUNCTUATION = "’‘“”–—…"
 
 
 def norm(text: str) -> str:
     """NFKC, lower case, letters and digits only (Unicode categories L and N)."""
-    if not text.isascii():
-        # Most prose is ASCII except for these, and ASCII needs no normalisation.
-        for character in _COMMON_PUNCTUATION:
-            text = text.replace(character, " ")
-        if not text.isascii():
-            text = _NOT_ASCII.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
-    # Dropping ASCII punctuation as bytes first leaves few matches for the slower expression.
-    dense = text.lower().encode("utf-8", "surrogatepass").translate(None, _NOT_ALPHANUMERIC)
-    folded = dense.decode("utf-8", "surrogatepass")
-    return folded if folded.isascii() else _NOT_WORD.sub("", folded)
+    return _NOT_WORD.sub("", unicodedata.normalize("NFKC", text).lower())
 
 
 def content_id(text: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.domain.characters import without_invisible
 from app.domain.errors import ProviderError
-from app.domain.invisible_characters import without_invisible
 from app.domain.retrieval.query import Turn
 
 NO_ANSWER = "NOT_IN_BOOK"

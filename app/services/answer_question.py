@@ -27,7 +27,7 @@ from app.domain.terms import words
 from app.services.book_scope import BookScope, scope_of
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import Consultation, ConsultBook
-from app.services.generators import Generator
+from app.services.ports import Generator
 from app.services.question_log import QuestionLog
 from app.services.recording import Recording, current, stage
 from app.services.show_figures import ShowFigures

@@ -23,8 +23,8 @@ from app.domain.errors import QuestionError
 from app.domain.retrieval.query import ContextPassage, Hit, SearchQuery
 from app.services.answerability_scorer import SCORED_HITS, AnswerabilityScorer
 from app.services.book_scope import BookScope, scope_of
-from app.services.generators import GenerationRequest
 from app.services.page_locator import PageLocator
+from app.services.ports import GenerationRequest
 from app.services.recording import stage
 from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.vocabulary import BookVocabulary

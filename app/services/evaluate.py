@@ -8,25 +8,24 @@ from dataclasses import dataclass, field, replace
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
+from app.domain.evaluation.answer_metrics import ANSWER_METRICS, HasFacts, judge_answer
 from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
-from app.domain.evaluation.retrieval_metrics import NDCG_DEPTH, recall, score_ranking
-from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
-from app.services.answer_question import AnswerQuestion
-from app.services.consultation import Consultation
-from app.services.judge_answer import (
-    ANSWER_METRICS,
+from app.domain.evaluation.retrieval_metrics import (
+    NDCG_DEPTH,
+    RETRIEVAL_METRICS,
     STANDARD_DEPTH,
-    HasFacts,
-    judge_answer,
     ranking_of,
+    retrieval_metrics,
 )
+from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.services.answer_question import AnswerQuestion
 from app.services.phases import Advance, ignore
 from app.services.retrieve import Retrieve
 
 METRICS: Mapping[Measure, Sequence[str]] = {
-    Measure.RETRIEVAL: "recall@5 hit@1 hit@5 mrr ndcg@10 precision context_tokens".split(),
+    Measure.RETRIEVAL: RETRIEVAL_METRICS,
     Measure.HELPFUL: ANSWER_METRICS,
 }
 """Metrics of every summary, in this order, even if they apply to no question."""
@@ -99,23 +98,26 @@ class Evaluate:
     ) -> Measured:
         """Measure one question. `judging`: with its answerability, which costs another search."""
         asked = replace(ask_request(question, request.book), k=request.chunks)
-        if request.of is Measure.RETRIEVAL:
-            found = await self._searched(question, request)
-            score = await self.answering.answerability(asked) if judging else None
-            return replace(found, answerability=score)
-        read = await self.answering.consult.read(asked)
-        return await self._answered(question, asked, read)
+        if request.of is Measure.HELPFUL:
+            return await self._answered(question, asked)
+        found = await self._searched(question, request)
+        score = await self.answering.answerability(asked) if judging else None
+        return replace(found, answerability=score)
 
     async def _searched(self, question: Question, request: EvaluationRequest) -> Measured:
         started = self.clock()
-        found = await self.retrieve.search(_query(question, request))
+        scope, k = scope_of(question, request.book), request.chunks
+        # nDCG needs ten hits; more hits than k do not change the first k.
+        query = SearchQuery(
+            question.question, max(k, NDCG_DEPTH), filter=scope, history=question.history
+        )
+        found = await self.retrieve.search(query)
         elapsed = self.clock() - started
-        k = request.chunks
         context = await self.retrieve.context(found.hits[:k], self.context_tokens)
         metrics: dict[str, float] = {}
         rank = None
         if question.answerable:
-            metrics, rank = _ranked(question, found.hits, k)
+            metrics, rank = retrieval_metrics(question, ranking_of(found.hits), k)
             metrics["context_tokens"] = float(sum(one.tokens for one in context))
         return Measured(
             question,
@@ -128,14 +130,13 @@ class Evaluate:
             },
         )
 
-    async def _answered(
-        self, question: Question, asked: AskRequest, read: Consultation
-    ) -> Measured:
+    async def _answered(self, question: Question, asked: AskRequest) -> Measured:
+        read = await self.answering.consult.read(asked)
         started = self.clock()
         answer = await self.answering.answer(asked)
         elapsed = self.clock() - started
-        measured = judge_answer(question, answer, read, self.has_facts)
-        return replace(measured, milliseconds=elapsed * 1000)
+        measured = judge_answer(question, answer, read.found.hits, self.has_facts)
+        return replace(measured, answerability=read.score, milliseconds=elapsed * 1000)
 
     async def _missing(
         self, results: Sequence[Measured], request: EvaluationRequest
@@ -171,31 +172,3 @@ def scope_of(question: Question, book: BookId | None) -> SearchFilter:
 def ask_request(question: Question, book: BookId | None) -> AskRequest:
     """Return the question as a reader would ask it."""
     return AskRequest(question.question, filter=scope_of(question, book), history=question.history)
-
-
-def _query(question: Question, request: EvaluationRequest) -> SearchQuery:
-    return SearchQuery(
-        question=question.question,
-        # nDCG needs ten hits; more hits than k do not change the first k.
-        k=max(request.chunks, NDCG_DEPTH),
-        filter=scope_of(question, request.book),
-        history=question.history,
-    )
-
-
-def _ranked(question: Question, hits: Sequence[Hit], k: int) -> tuple[dict[str, float], int]:
-    """Return the metrics of a ranking, and the rank of its first hit."""
-    ranking = ranking_of(hits)
-    scores = score_ranking(question, ranking, k)
-    metrics = {
-        f"recall@{STANDARD_DEPTH}": recall(question, ranking[:STANDARD_DEPTH]),
-        "hit@1": scores.hit(1),
-        f"hit@{STANDARD_DEPTH}": scores.hit(STANDARD_DEPTH),
-        "mrr": scores.reciprocal_rank,
-        f"ndcg@{NDCG_DEPTH}": scores.ndcg,
-    }
-    if scores.precision is not None:
-        metrics["precision"] = scores.precision
-    # If k is the standard depth, these two repeat the first ones.
-    metrics |= {f"recall@{k}": scores.recall, f"hit@{k}": scores.hit(k)}
-    return metrics, scores.first_hit

@@ -24,6 +24,7 @@ from app.domain.errors import (
 )
 from app.domain.identity import keep_ids
 from app.domain.indexed_book import BookList, BookManifest, IndexPoint
+from app.domain.ledger import Ledger
 from app.domain.retrieval.query import SearchFilter, Vector
 from app.services.chunk_vectors import embed_keys, token_counts
 from app.services.ingest_plan import (
@@ -31,9 +32,9 @@ from app.services.ingest_plan import (
     IngestPlan,
     IngestReport,
     IngestRequest,
-    LedgerUpdate,
     compare,
     fingerprint,
+    planned_report,
 )
 from app.services.lexical import chunk_vector
 from app.services.phases import Advance, Phases
@@ -89,31 +90,21 @@ class IngestBook:
         """
         started = perf_counter()
         plan = await self._plan(request, phases)
-        report = plan.report()
+        report = plan.report
         if not request.dry_run:
-            report = await self._carry_out(plan, report, phases)
+            report = await self._carry_out(plan, phases)
             await asyncio.to_thread(self.store_pages, plan.book, request.folder)
-        return replace(
-            report,
-            seconds=round(perf_counter() - started, 3),
-            phases=phases.seconds,
-            dry_run=request.dry_run,
-        )
+        return replace(report, seconds=round(perf_counter() - started, 3), phases=phases.seconds)
 
     async def _plan(self, request: IngestRequest, phases: Phases) -> IngestPlan:
         """Determine what to do, without changing anything."""
         listed = await self.index.books()
-        book, ids = await self._read(request, phases)
+        book, revision, ledger = await self._read(request, phases)
         chunks = await self._chunk(book, request, phases)
         with phases.phase("compare"):
-            digest = await asyncio.to_thread(
-                fingerprint,
-                chunks,
-                self.embedder.space,
-                self.embedder.dimension,
-                request.strategy,
-                self.encoder,
-            )
+            embedder = self.embedder
+            made_by = (embedder.space, embedder.dimension, request.strategy, self.encoder)
+            digest = await asyncio.to_thread(fingerprint, chunks, *made_by)
             published, faults = await self._published(book.id)
             same = published is not None and published.fingerprint == digest
             comparable = published and not same and not faults
@@ -121,23 +112,25 @@ class IngestBook:
             unchanged = same and not faults and not request.force
             missing = [] if unchanged else await self._missing(chunks)
             counts = await asyncio.to_thread(token_counts, missing, chunks, self.count_tokens)
+            changes = Changes() if same else compare(before, chunks)
+            report = planned_report(request, book, chunks, changes, self.tariff.estimate(counts))
+            report = replace(
+                report,
+                reused=0 if unchanged else report.reused,
+                unchanged=unchanged,
+                generation=published.generation if published else 0,
+                faults=faults,
+                warnings=[*report.warnings, *self._truncation_warnings(counts)],
+            )
+        generation = _generation(listed, book.id)
         return IngestPlan(
-            request=request,
-            book=book,
-            chunks=chunks,
-            fingerprint=digest,
-            before=_generation(listed, book.id),
-            published=published,
-            unchanged=unchanged,
-            changes=Changes() if same else compare(before, chunks),
-            missing=missing,
-            cost=self.tariff.estimate(counts),
-            warnings=self._truncation_warnings(counts),
-            ids=ids,
-            faults=faults,
+            request, book, chunks, digest, generation, missing, ledger, revision, report
         )
 
-    async def _read(self, request: IngestRequest, phases: Phases) -> tuple[Book, LedgerUpdate]:
+    async def _read(
+        self, request: IngestRequest, phases: Phases
+    ) -> tuple[Book, str, Ledger | None]:
+        """Return the book, the revision of its stored ledger and, if it differs, the new one."""
         with phases.phase("read", unit="files") as advance:
             book = await asyncio.to_thread(self.read_book, request, advance)
             if not any(document.blocks for document in book.documents):
@@ -146,7 +139,7 @@ class IngestBook:
             revision = await self.ledgers.revision(book.id)
             known = await self.ledgers.load(book.id)
             book, ledger = await asyncio.to_thread(keep_ids, book, known)
-        return book, LedgerUpdate(ledger, ledger != known, revision)
+        return book, revision, ledger if ledger != known else None
 
     async def _chunk(self, book: Book, request: IngestRequest, phases: Phases) -> Sequence[Chunk]:
         with phases.phase("chunk", len(book.documents), "files") as advance:
@@ -186,17 +179,24 @@ class IngestBook:
         what = f"{truncated:,} texts exceed the {limit} tokens that {model} reads"
         return [f"{what}: only lexical search finds the rest of them"]
 
-    async def _carry_out(
-        self, plan: IngestPlan, report: IngestReport, phases: Phases
-    ) -> IngestReport:
-        if plan.unchanged:
+    async def _carry_out(self, plan: IngestPlan, phases: Phases) -> IngestReport:
+        report = plan.report
+        if report.unchanged:
             # The ledger can differ from an unchanged book, after a rollback for example.
-            if plan.ids.new:
+            if plan.ledger:
                 async with self._writing(plan):
-                    await self.ledgers.save(plan.book.id, plan.ids.ledger)
+                    await self.ledgers.save(plan.book.id, plan.ledger)
             return report
         billed_before = self.billed()
-        published = await self._publish(plan, phases)
+        async with self._writing(plan) as writer:
+            await self._embed(plan, phases)
+            await self._write(writer, plan.chunks, phases)
+            with phases.phase("publish"):
+                # The ledger goes first, so that no published id is ever missing from it. If the
+                # run dies in between, the next one gives equal texts the same ids.
+                if plan.ledger:
+                    await self.ledgers.save(plan.book.id, plan.ledger)
+                published = await writer.publish(self._manifest(plan))
         billed = self.billed() - billed_before
         return replace(
             report,
@@ -204,17 +204,6 @@ class IngestBook:
             billed_tokens=billed,
             usd=self.tariff.price(billed) if billed else report.usd,
         )
-
-    async def _publish(self, plan: IngestPlan, phases: Phases) -> BookManifest:
-        async with self._writing(plan) as writer:
-            await self._embed(plan, phases)
-            await self._write(writer, plan.chunks, phases)
-            with phases.phase("publish"):
-                # The ledger goes first, so that no published id is ever missing from it. If the
-                # run dies in between, the next one gives equal texts the same ids.
-                if plan.ids.new:
-                    await self.ledgers.save(plan.book.id, plan.ids.ledger)
-                return await writer.publish(self._manifest(plan))
 
     @asynccontextmanager
     async def _writing(self, plan: IngestPlan) -> AsyncIterator[GenerationWriter]:
@@ -230,7 +219,7 @@ class IngestBook:
         """Raise IndexBusy if another run published the book or saved its ledger meanwhile."""
         book = plan.book.id
         newest = _generation(await self.index.books(), book)
-        if newest > plan.before or await self.ledgers.revision(book) != plan.ids.revision:
+        if newest > plan.before or await self.ledgers.revision(book) != plan.revision:
             message = (
                 f"another ingest wrote book {book!r} while this one read it: run the ingest again"
             )
@@ -238,24 +227,23 @@ class IngestBook:
 
     async def _embed(self, plan: IngestPlan, phases: Phases) -> None:
         """Embed and cache batch by batch, so that no vector is paid for twice after a crash."""
-        missing = plan.missing
+        missing, embedder = plan.missing, self.embedder
         if not missing:
             return
-        model, dimension = self.embedder.space, self.embedder.dimension
-        batches = embed_keys(missing, plan.chunks, self.embedder, self.context_embedder)
+        batches = embed_keys(missing, plan.chunks, embedder, self.context_embedder)
         done = 0
         with phases.phase("embed", len(missing), "texts") as advance:
             try:
                 async for keys, vectors in batches:
-                    await self.cache.put(model, dimension, keys, vectors)
+                    await self.cache.put(embedder.space, embedder.dimension, keys, vectors)
                     done += len(vectors)
                     advance(len(vectors))
             except ProviderError as error:
-                error.add_note(_resume_note(done, len(missing)))
+                error.add_note(
+                    f"{done:,} of {len(missing):,} texts are embedded and cached: run the ingest "
+                    "again for the rest"
+                )
                 raise
-        if done != len(missing):
-            message = f"the embedder returned {done} vectors for {len(missing)} texts"
-            raise ProviderError(message)
 
     async def _write(
         self, writer: GenerationWriter, chunks: Sequence[Chunk], phases: Phases
@@ -307,7 +295,3 @@ def _cached(vector: Vector | None) -> Vector:
         message = "a vector disappeared from the embedding cache: run the ingest again"
         raise ProviderError(message)
     return vector
-
-
-def _resume_note(done: int, total: int) -> str:
-    return f"{done:,} of {total:,} texts are embedded and cached: run the ingest again for the rest"

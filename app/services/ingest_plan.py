@@ -14,7 +14,6 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.cost import Cost
 from app.domain.document import BlockKind, Book, Site
 from app.domain.edition import ONLY, Edition
-from app.domain.indexed_book import BookManifest
 from app.domain.ledger import Ledger
 
 
@@ -83,17 +82,8 @@ class IngestReport:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerUpdate:
-    """The new ledger; `new` if it differs from the stored one, which has `revision`."""
-
-    ledger: Ledger
-    new: bool
-    revision: str
-
-
-@dataclass(frozen=True, slots=True)
 class IngestPlan:
-    """What an ingest will do. `missing` are the vector keys to embed, in reading order."""
+    """What an ingest will do."""
 
     request: IngestRequest
     book: Book
@@ -101,40 +91,39 @@ class IngestPlan:
     fingerprint: str
     before: int
     """The generation that was published before the book was read; 0 if none."""
-    published: BookManifest | None
-    unchanged: bool
-    changes: Changes
     missing: list[str]
-    cost: Cost
-    warnings: list[str]
-    ids: LedgerUpdate
-    faults: list[str]
-    """Damage found in the published generation."""
+    """The vector keys to embed, in reading order."""
+    ledger: Ledger | None
+    """The new ledger; None if it is the stored one."""
+    revision: str
+    """That of the stored ledger."""
+    report: IngestReport
+    """Its numbers, as far as they are known before."""
 
-    def report(self) -> IngestReport:
-        book, cost, excluded = self.book, self.cost, self.request.exclude_kinds
-        kinds = Counter(block.kind for block in book.blocks())
-        return IngestReport(
-            book=book.id,
-            book_version=book.version,
-            base_url=book.base_url,
-            files=len(book.documents),
-            blocks={kind.value: count for kind, count in sorted(kinds.items())},
-            chunks=len(self.chunks),
-            **asdict(self.changes),
-            embedded=cost.texts,
-            reused=0 if self.unchanged else len(self.chunks) - cost.texts,
-            tokens=cost.tokens,
-            batches=cost.batches,
-            minutes=round(cost.minutes, 2),
-            usd=cost.usd,
-            faults=self.faults,
-            unchanged=self.unchanged,
-            generation=self.published.generation if self.published else 0,
-            excluded={kind.value: kinds[kind] for kind in sorted(excluded & kinds.keys())},
-            warnings=[*_address_warnings(book), *map(str, book.warnings), *self.warnings],
-            orphans=list(book.orphans),
-        )
+
+def planned_report(
+    request: IngestRequest, book: Book, chunks: Sequence[Chunk], changes: Changes, cost: Cost
+) -> IngestReport:
+    kinds = Counter(block.kind for block in book.blocks())
+    return IngestReport(
+        book=book.id,
+        book_version=book.version,
+        base_url=book.base_url,
+        files=len(book.documents),
+        blocks={kind.value: count for kind, count in sorted(kinds.items())},
+        chunks=len(chunks),
+        **asdict(changes),
+        embedded=cost.texts,
+        reused=len(chunks) - cost.texts,
+        tokens=cost.tokens,
+        batches=cost.batches,
+        minutes=round(cost.minutes, 2),
+        usd=cost.usd,
+        excluded={one.value: kinds[one] for one in sorted(request.exclude_kinds & kinds.keys())},
+        warnings=[*_address_warnings(book), *map(str, book.warnings)],
+        orphans=list(book.orphans),
+        dry_run=request.dry_run,
+    )
 
 
 def _address_warnings(book: Book) -> list[str]:

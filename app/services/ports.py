@@ -6,14 +6,17 @@ Every method raises only errors of `app.domain.errors`.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
+from app.domain.generated_text.events import GeneratorEvent
 from app.domain.indexed_book import BookList, BookManifest, Damage, IndexPoint, Snapshot
 from app.domain.ledger import Ledger, Located
 from app.domain.retrieval.query import (
     Candidates,
+    ContextPassage,
     SearchFilter,
     SparseVector,
     Turn,
@@ -249,5 +252,33 @@ class QuestionRewriter(Protocol):
         """Return the question, rewritten to be understood without the history.
 
         Raises ProviderError.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """What an answer is written from."""
+
+    question: str
+    """The question; text that the reader selected is quoted in it."""
+    history: Sequence[Turn]
+    context: Sequence[ContextPassage]
+    """The paragraphs in reading order."""
+
+
+class Generator(Protocol):
+    """Writes an answer from paragraphs given as documents."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        ...
+
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
+        """Yield text and citations in any order, then exactly one GeneratedEnd.
+
+        If the context has no answer, there is no text and `finish_reason` is NO_ANSWER.
+        Closing it ends the generation. Raises ProviderError.
         """
         ...

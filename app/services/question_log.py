@@ -13,6 +13,7 @@ from typing import Protocol
 from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest
 from app.domain.book_id import BookId
+from app.domain.characters import printable
 from app.domain.errors import AnswerNotFound, InputError, StorageError
 from app.domain.indexed_book import BookList
 from app.domain.logged_answer import (
@@ -24,7 +25,6 @@ from app.domain.logged_answer import (
     source_paragraphs,
 )
 from app.domain.personal_data import without_personal_data
-from app.domain.printable import printable
 from app.services.recording import Recording
 
 _log = logging.getLogger(__name__)

@@ -47,7 +47,7 @@ from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import words
 from app.services.consultation import Consultation
 from app.services.extractive_answers import ExtractAnswer
-from app.services.generators import Generator
+from app.services.ports import Generator
 from app.services.provider_failures import degraded_by
 from app.services.recording import failed_step, stage
 

@@ -35,7 +35,7 @@ from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.paired_bootstrap import paired_bootstrap
 from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
 from app.domain.retrieval.query import ContextPassage
-from app.domain.word_count import word_count
+from app.domain.scripts import word_count
 from app.services.evaluate import ask_request
 
 Floats: TypeAlias = NDArray[np.float64]

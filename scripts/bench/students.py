@@ -29,13 +29,12 @@ from numpy.typing import NDArray
 from app.adapters.question_file import has_facts, read_questions
 from app.adapters.reading.book import read_book
 from app.bootstrap.application import Application
+from app.domain.evaluation.answer_metrics import finds_all_gold
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.helpfulness import finds_gold
 from app.domain.evaluation.measurement import Measure, Measured, Share, ratio, share, summary
 from app.domain.evaluation.paired_bootstrap import Difference, paired_bootstrap
-from app.domain.evaluation.retrieval_metrics import Retrieved
+from app.domain.evaluation.retrieval_metrics import STANDARD_DEPTH, Retrieved
 from app.services.evaluate import EvaluationRequest
-from app.services.judge_answer import STANDARD_DEPTH
 from app.services.ports import Embedder
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -130,7 +129,7 @@ def measures(question: Question, ranking: Sequence[PlainChunk], shown: int) -> M
     text = "\n\n".join(one.text for one in ranking[:shown])
     places = [one.place for one in ranking]
     return {
-        "found": (finds_gold(question, places[:STANDARD_DEPTH]), 1),
+        "found": (finds_all_gold(question, places[:STANDARD_DEPTH]), 1),
         "facts_shown": (has_facts(text, question.key_facts), 1),
         "words_shown": (len(text.split()), 1),
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.bootstrap.logs import LineFormatter
-from app.domain.printable import printable
+from app.domain.characters import printable
 from tests.command_line import Run
 from tests.owl_server import QUESTION
 from tests.serving import connected, offline_settings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.surrogates import is_well_formed, well_formed
+from app.domain.characters import is_well_formed, well_formed
 from tests.command_line import Run
 
 pytestmark = pytest.mark.attack("encodings")

@@ -21,7 +21,7 @@ from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest, Selection
 from app.domain.chunking.chunk import Passage
 from app.domain.retrieval.query import Turn
-from app.services.generators import Generator
+from app.services.ports import Generator
 from tests.answer_fakes import World, passage
 from tests.attacking import tried
 from tests.cohere_double import CohereDouble, Reply, citation

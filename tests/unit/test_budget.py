@@ -12,7 +12,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.adapters.providers.http import Provider
 from app.adapters.providers.openai_chat import OpenAIGenerator
 from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
@@ -23,6 +22,7 @@ from app.services.recording import recording
 from app.services.resilience import CircuitBreaker
 from tests.answer_fakes import generation_request
 from tests.openai_double import event
+from tests.provider_fakes import model_server
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SEARCH = Units(searches=1)
@@ -179,7 +179,7 @@ async def answer(provider: ProviderCalls, usage: str, events: int) -> None:
     body = "".join(map(event, ("two", "words"))) + event(finish_reason="stop") + usage
     serve = httpx.MockTransport(lambda _: httpx.Response(200, content=_body(body)))
     async with httpx.AsyncClient(transport=serve, base_url="http://model.example") as client:
-        model = OpenAIGenerator(Provider(client, "a model", "", ""), provider, provider, "llama")
+        model = OpenAIGenerator(model_server(client), provider, provider, "llama")
         async with aclosing(model.generate(generation_request("word " * 400))) as stream:
             for _ in range(events):
                 await anext(stream)

@@ -16,9 +16,9 @@ from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import MAX_UNIT_WORDS, list_items, units
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
+from app.domain.scripts import word_count
 from app.domain.search_text import search_text
 from app.domain.terms import words
-from app.domain.word_count import word_count
 from tests.answer_fakes import (
     analysed,
     context_of,

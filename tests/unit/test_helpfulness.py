@@ -10,8 +10,8 @@ import pytest
 from app.adapters.question_file import has_facts
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Confidence
 from app.domain.book_id import BookId
+from app.domain.evaluation.answer_metrics import finds_all_gold, shown_text
 from app.domain.evaluation.gold_question import GoldSpan, Question
-from app.domain.evaluation.helpfulness import finds_gold, shown_text
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
 from app.domain.evaluation.retrieval_metrics import Retrieved
 from app.services.evaluate import METRICS
@@ -63,8 +63,8 @@ def test_gold_is_found_by_any_place_or_where_the_answer_needs_all_by_all(
 ) -> None:
     question = replace(ASKED, gold=(GoldSpan("page.md", 0, 40), GoldSpan("page.md", 100, 140)))
     ranking = [Retrieved("page.md", (span,)) for span in spans]
-    assert finds_gold(question, ranking) is any_one
-    assert finds_gold(replace(question, needs_all_gold=True), ranking) is all_of_them
+    assert finds_all_gold(question, ranking) is any_one
+    assert finds_all_gold(replace(question, needs_all_gold=True), ranking) is all_of_them
 
 
 def test_shown_are_the_passages_or_what_a_model_wrote_and_in_a_refusal_nothing() -> None:

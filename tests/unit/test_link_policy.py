@@ -17,9 +17,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.adapters.sentences import split_sentences
+from app.domain.characters import without_invisible
 from app.domain.generated_text.link_policy import LinkPolicy
 from app.domain.generated_text.splitter import Splitter
-from app.domain.invisible_characters import without_invisible
 from tests.attacking import table, tried
 from tests.markdown_oracle import live_parts
 

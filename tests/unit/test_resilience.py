@@ -12,7 +12,6 @@ import httpx
 import pytest
 
 import app.domain.errors as errors
-from app.adapters.providers.http import Provider
 from app.adapters.providers.openai_chat import OpenAIGenerator
 from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
@@ -22,7 +21,7 @@ from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
 from tests.answer_fakes import generation_request
 from tests.openai_double import completion, event
-from tests.provider_fakes import free_calls
+from tests.provider_fakes import free_calls, model_server
 
 DEAD = errors.ProviderUnavailable("no connection")
 LONG = 20.0
@@ -218,9 +217,8 @@ class Script(httpx.AsyncByteStream):
         self, breaker: CircuitBreaker, seconds: float = LONG
     ) -> AsyncGenerator[GeneratorEvent, None]:
         serve = httpx.MockTransport(lambda _: httpx.Response(200, stream=self))
-        client = httpx.AsyncClient(transport=serve, base_url="http://model.example")
+        server = model_server(httpx.AsyncClient(transport=serve, base_url="http://model.example"))
         calls = free_calls(breaker)
-        server = Provider(client, "a model", "", "")
         model = OpenAIGenerator(server, calls, calls, "llama", seconds, chunk_seconds=LONG)
         return model.generate(generation_request("Why?"))
 

@@ -29,7 +29,7 @@ from app.domain.prompts import (
     rewritten,
 )
 from app.domain.retrieval.query import Turn
-from app.services.generators import GenerationRequest
+from app.services.ports import GenerationRequest
 from app.services.provider_calls import Call, ProviderCalls, tokens_about
 
 MAX_REWRITE_CHARACTERS = 2_000

@@ -15,6 +15,7 @@ from app.adapters.providers.chat import (
 )
 from app.adapters.providers.http import Event, Provider, field_of, text_of, usage_of
 from app.domain.answer import Usage
+from app.domain.characters import well_formed
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.generated_text.events import (
     GeneratedCitation,
@@ -32,8 +33,7 @@ from app.domain.prompts import (
     visible,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.domain.surrogates import well_formed
-from app.services.generators import GenerationRequest
+from app.services.ports import GenerationRequest
 from app.services.provider_calls import ProviderCalls
 
 logger = logging.getLogger(__name__)

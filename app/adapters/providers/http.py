@@ -22,6 +22,7 @@ import httpx
 from httpx_aiohttp import HttpxAiohttpClient
 
 from app.domain.answer import Usage
+from app.domain.characters import well_formed
 from app.domain.errors import (
     ConfigError,
     ProviderAuthError,
@@ -30,7 +31,6 @@ from app.domain.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from app.domain.surrogates import well_formed
 
 MAX_BYTES = 32 * 2**20
 """Limit on the body of a response: 96 vectors of 2,048 numbers have about 4 MB."""

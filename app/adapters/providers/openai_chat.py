@@ -32,6 +32,7 @@ from app.adapters.providers.http import (
     usage_of,
 )
 from app.domain.answer import Usage
+from app.domain.characters import well_formed
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.generated_text.events import GeneratorEvent
 from app.domain.generated_text.model_text import ModelText
@@ -46,8 +47,7 @@ from app.domain.prompts import (
     sources_message,
 )
 from app.domain.retrieval.query import ContextPassage, Turn
-from app.domain.surrogates import well_formed
-from app.services.generators import GenerationRequest
+from app.services.ports import GenerationRequest
 from app.services.prompt_speed import PromptSpeed
 from app.services.provider_calls import ProviderCalls
 

@@ -26,7 +26,7 @@ from app.api.requests import EXAMPLE, BookName
 from app.api.responses import CitationBody, answer_json
 from app.api.routes import Rag, problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
-from app.domain.printable import printable
+from app.domain.characters import printable
 
 _TEXT_ID = "answer"
 _ABOUT = (

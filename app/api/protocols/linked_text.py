@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answer import Answer, AnswerFigure, Citation
+from app.domain.characters import printable
 from app.domain.generated_text.fences import closes, fence_run
-from app.domain.printable import printable
 
 _FIGURES = re.compile(r"(?:\n\n\[[^\n]+\]\([^()\s]*\))+\s*\Z")
 _BRACKET = re.compile(r"[\[\]\\`<>!*_]")

@@ -12,7 +12,7 @@ from app.api.keys import BEARER, books_for
 from app.api.problems import Refused
 from app.api.requests import BookName
 from app.api.routes import Rag, problems
-from app.domain.printable import printable
+from app.domain.characters import printable
 
 PagePath = Annotated[
     str,

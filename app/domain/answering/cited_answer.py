@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from app.domain.answer import Citation, CitationFound, Statement, TextDelta
 from app.domain.answering.verification import CitationList, Quote, Verifier
+from app.domain.characters import without_invisible
 from app.domain.document import Span
 from app.domain.generated_text.citation_markers import without_markers
 from app.domain.generated_text.events import GeneratedCitation, GeneratedText, TextDiscarded
@@ -23,7 +24,6 @@ from app.domain.generated_text.fences import LINE_MARK
 from app.domain.generated_text.link_policy import LinkPolicy
 from app.domain.generated_text.prompt_guard import recites_prompt
 from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, Unit
-from app.domain.invisible_characters import without_invisible
 
 _LONGEST_CLAIM = 2 * UNIT_CHARS
 """Limit on the characters of a citation of several sentences."""

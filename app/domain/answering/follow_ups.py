@@ -10,9 +10,9 @@ from app.domain.answering.exercises import TASKS
 from app.domain.answering.heading_questions import heading_question, sentence_case
 from app.domain.answering.notices import DIFFERENCE_QUESTION, TERM_QUESTION, in_language
 from app.domain.answering.objectives import names_objectives
+from app.domain.characters import without_invisible
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.invisible_characters import without_invisible
 from app.domain.retrieval.query import Hit
 from app.domain.terms import Terms
 

@@ -103,7 +103,7 @@ class ChunkingConfig:
     exclude: tuple[BlockKind, ...] = ()
     """Block kinds left out of the index."""
     scale: float = 1.0
-    """Factor of all sizes in tokens, 1 or more; see `domain.script_scale`."""
+    """Factor of all sizes in tokens, 1 or more; see `domain.scripts`."""
 
     def of(self, strategy: StrategyName) -> _StrategyConfig:
         config: _StrategyConfig = getattr(self, strategy.value)

@@ -14,7 +14,7 @@ from app.domain.chunking.sentences import sentence
 from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.document import Block, BlockKind, Document, Span
 from app.domain.fences_and_tables import fence_lines
-from app.domain.word_count import word_count
+from app.domain.scripts import word_count
 
 _SENTENCE_END = re.compile(r"[.!?](?=\s)")
 _MARKUP = frozenset({BlockKind.HEADING, BlockKind.LIST, BlockKind.TABLE, BlockKind.CODE})

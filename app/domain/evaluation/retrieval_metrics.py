@@ -13,10 +13,14 @@ from math import fsum, log2
 
 from app.domain.document import Span
 from app.domain.evaluation.gold_question import GoldSpan, Question
+from app.domain.retrieval.query import Hit
 
 MIN_OVERLAP = 16
 """Code points."""
 NDCG_DEPTH = 10
+STANDARD_DEPTH = 5
+"""Depth of recall and hit rate that every evaluation reports in addition to its k."""
+RETRIEVAL_METRICS = "recall@5 hit@1 hit@5 mrr ndcg@10 precision context_tokens".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,29 @@ class RankingScores:
     @property
     def reciprocal_rank(self) -> float:
         return 1 / self.first_hit if self.first_hit else 0.0
+
+
+def ranking_of(hits: Sequence[Hit]) -> list[Retrieved]:
+    return [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in hits]
+
+
+def retrieval_metrics(
+    question: Question, ranking: Sequence[Retrieved], k: int
+) -> tuple[dict[str, float], int]:
+    """Return the metrics of a ranking, and the rank of its first hit."""
+    scores = score_ranking(question, ranking, k)
+    metrics = {
+        f"recall@{STANDARD_DEPTH}": recall(question, ranking[:STANDARD_DEPTH]),
+        "hit@1": scores.hit(1),
+        f"hit@{STANDARD_DEPTH}": scores.hit(STANDARD_DEPTH),
+        "mrr": scores.reciprocal_rank,
+        f"ndcg@{NDCG_DEPTH}": scores.ndcg,
+    }
+    if scores.precision is not None:
+        metrics["precision"] = scores.precision
+    # If k is the standard depth, these two repeat the first ones.
+    metrics |= {f"recall@{k}": scores.recall, f"hit@{k}": scores.hit(k)}
+    return metrics, scores.first_hit
 
 
 def score_ranking(question: Question, ranking: Sequence[Retrieved], k: int) -> RankingScores:

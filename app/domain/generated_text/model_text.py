@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from app.domain.characters import well_formed
 from app.domain.generated_text.events import GeneratedText, TextDiscarded
 from app.domain.prompts import NO_ANSWER
-from app.domain.surrogates import well_formed
 
 MAX_CHARACTERS = 32_000
 """Limit on the text of one answer, whatever `max_tokens` the server was asked for."""

@@ -16,7 +16,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import is_fence_or_table, whole_lines
 from app.domain.retrieval.query import ContextPassage, Hit
-from app.domain.script_scale import script_scale
+from app.domain.scripts import script_scale
 
 _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
 _Paragraph: TypeAlias = tuple[str, str, str | int]
@@ -178,46 +178,33 @@ class _Context:
     def offer(self, passage: Passage, hit: Hit, section_budget: int) -> bool:
         """Keep the passage if it fits both budgets; return whether it is in the context."""
         kept = self.by_paragraph.setdefault(_paragraph(hit.chunk, passage), [])
-        for at, holder in enumerate(kept):
-            if holder.passage.offset <= passage.offset and passage.stop <= holder.passage.stop:
-                kept[at] = _found_again(holder, hit)
-                return True
         related = [one for one in kept if _adjoin(one.passage, passage)]
-        merged = self._merge(passage, hit, related)
-        if not self._fits(merged, related, section_budget):
+        (whole,) = _joined([*(one.passage for one in related), passage])
+        tokens = self.count_tokens(whole.text)
+        growth = tokens - sum(one.tokens for one in related)
+        parts = [*related, _found_in(passage, hit, tokens)]
+        if not self._fits(_section(parts[0]), growth, section_budget):
             return False
+        merged = replace(
+            parts[0],
+            passage=whole,
+            score=max(one.score for one in parts),
+            chunk_ids=tuple(dict.fromkeys(name for one in parts for name in one.chunk_ids)),
+            tokens=tokens,
+        )
         kept[:] = [*(one for one in kept if one not in related), merged]
         return True
 
-    def _fits(
-        self, merged: ContextPassage, replaced: Sequence[ContextPassage], section_budget: int
-    ) -> bool:
-        """Count the passage to the budgets if it fits both."""
-        growth = merged.tokens - sum(one.tokens for one in replaced)
-        section = _section(merged)
+    def _fits(self, section: _Section, growth: int, section_budget: int) -> bool:
+        """Count the growth to the budgets if it fits both."""
         before = self.by_section.get(section, 0)
-        in_section = before + growth
         # The first passage of a section may exceed the section's share: it may be the best one.
-        if self.used + growth > self.budget or (before and in_section > section_budget):
+        exceeds = self.used + growth > self.budget or (before and before + growth > section_budget)
+        if growth > 0 and exceeds:
             return False
-        self.by_section[section] = in_section
+        self.by_section[section] = before + growth
         self.used += growth
         return True
-
-    def _merge(self, passage: Passage, hit: Hit, parts: Sequence[ContextPassage]) -> ContextPassage:
-        (whole,) = _joined([passage, *(one.passage for one in parts)])
-        merged = _found_in(whole, hit, self.count_tokens(whole.text))
-        for one in parts:
-            found = _found_again(one, hit)
-            ids = dict.fromkeys(found.chunk_ids + merged.chunk_ids)
-            score = max(found.score, merged.score)
-            merged = replace(merged, section=one.section, score=score, chunk_ids=tuple(ids))
-        return merged
-
-
-def _found_again(one: ContextPassage, hit: Hit) -> ContextPassage:
-    ids = dict.fromkeys((*one.chunk_ids, hit.chunk.chunk_id))
-    return replace(one, score=max(one.score, hit.score), chunk_ids=tuple(ids))
 
 
 def _found_in(passage: Passage, hit: Hit, tokens: int) -> ContextPassage:

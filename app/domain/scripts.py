@@ -1,9 +1,10 @@
-"""How many more tokens a text costs in its script than in English."""
+"""The length of texts in any script: their words, and their cost in tokens beside English."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from math import ceil
 
 _ENGLISH_TOKENS = 0.25
 """cl100k tokens of English prose per letter."""
@@ -16,6 +17,20 @@ _LETTERS: tuple[tuple[str, float], ...] = (
 )
 """English letters with the content of one letter or mark, by script. Fitted on the gettext
 catalogues of Debian 12: sentences of at least 80 characters and their translations."""
+_LETTERS_PER_WORD = 5
+"""Letters of an average English word."""
+_THAI_TO_KHMER = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+"""Thai, Lao, Burmese, Khmer."""
+_UNSPACED = tuple(
+    (re.compile(f"[{letters}]"), weight)
+    for letters, weight in (*_LETTERS[1:2], *_LETTERS[3:4], (_THAI_TO_KHMER, 1.0))
+)
+"""The scripts without blanks between words."""
+_UNSPACED_TEXT = re.compile(
+    f"[{_THAI_TO_KHMER}\u3000-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
+    "\uff00-\uff65\U00020000-\U0003ffff]"
+)
+"""Their letters with their punctuation."""
 _OTHER = re.compile("[" + "".join(letters for letters, _ in _LETTERS) + "]+")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+")
 _SCRIPTS = tuple((re.compile(f"[{letters}]+"), weight) for letters, weight in _LETTERS)
@@ -49,3 +64,11 @@ def script_scale(texts: Iterable[str], count_tokens: Callable[[str], int]) -> fl
 
 def _length(letters: re.Pattern[str], text: str) -> int:
     return sum(map(len, letters.findall(text)))
+
+
+def word_count(text: str) -> int:
+    """Return the number of words; of a text without blanks, how many it would have in English."""
+    if text.isascii() or not _UNSPACED_TEXT.search(text):
+        return len(text.split())
+    letters = sum(weight * len(script.findall(text)) for script, weight in _UNSPACED)
+    return len(_UNSPACED_TEXT.sub(" ", text).split()) + ceil(letters / _LETTERS_PER_WORD)

@@ -1,4 +1,4 @@
-"""Sizes in tokens follow what a book's script costs in tokens."""
+"""Sizes in tokens follow what a book's script costs in tokens; words are counted in any script."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.domain.chunking.config import (
 )
 from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.query import Hit
-from app.domain.script_scale import script_scale
+from app.domain.scripts import script_scale, word_count
 from app.services.ingest import IngestRequest
 
 # One paragraph in five languages.
@@ -128,3 +128,21 @@ def test_the_context_budget_is_scaled(tmp_path: Path) -> None:
         limit = 600 * script_scale([TEXTS[language]] * 9, token_counter())
         assert sum(one.tokens for one in context) <= limit
     assert abs(contexts["hi"] - contexts["en"]) <= 4
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 0),
+        ("Owls hunt mice — at night.", 6),
+        ("Совы охотятся ночью.", 3),
+        ("올빼미는 밤에 쥐를 잡는다.", 4),
+        ("猫头鹰在夜里捕捉老鼠。", 6),
+        ("フクロウは夜にネズミを狩ります。", 5),
+        ("นกฮูกล่าหนูในเวลากลางคืน", 5),
+        ("Rust の所有権。", 4),
+        ("を", 1),
+    ],
+)
+def test_words_are_counted_in_any_script(text: str, count: int) -> None:
+    assert word_count(text) == count

@@ -1,0 +1,109 @@
+"""Metrics of one answer by its question's gold: outcome, key facts shown, citations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from app.domain.answer import Answer, Confidence
+from app.domain.evaluation.gold_question import Question
+from app.domain.evaluation.measurement import Measured, Share
+from app.domain.evaluation.retrieval_metrics import (
+    STANDARD_DEPTH,
+    Retrieved,
+    ranking_of,
+    score_ranking,
+)
+from app.domain.retrieval.query import Hit
+from app.domain.scripts import word_count
+
+OUTCOMES = {
+    Confidence.ANSWERED: "answered",
+    Confidence.UNCERTAIN: "uncertain",
+    Confidence.NOT_IN_BOOK: "refused",
+}
+"""Outcome of an answer, as metrics name it."""
+
+ANSWER_METRICS = (
+    "facts_shown",
+    "words_shown",
+    "found",
+    "cited_gold",
+    "citation_precision",
+    *(f"answerable_{one}" for one in OUTCOMES.values()),
+    *(f"unanswerable_{one}" for one in OUTCOMES.values()),
+)
+
+HasFacts: TypeAlias = Callable[[str, Sequence[str]], bool]
+"""Returns whether a text matches every one of the patterns."""
+
+
+def judge_answer(
+    question: Question, answer: Answer, hits: Sequence[Hit], has_facts: HasFacts
+) -> Measured:
+    """Measure an answer made from these hits."""
+    shown, outcome = shown_text(answer), OUTCOMES[answer.confidence]
+    cited = (Retrieved(one.file, one.spans) for one in answer.citations)
+    right = sum(question.answerable and finds_gold(question, [one]) for one in cited)
+    facts = bool(shown) and has_facts(shown, question.key_facts) if question.key_facts else None
+    found = question.answerable and finds_all_gold(question, ranking_of(hits)[:STANDARD_DEPTH])
+    prefix = "answerable" if question.answerable else "unanswerable"
+    metrics: dict[str, Share] = {
+        f"{prefix}_{one}": (one == outcome, 1) for one in OUTCOMES.values()
+    }
+    if question.answerable:
+        metrics |= {"found": (int(found), 1), "cited_gold": (int(right > 0), 1)}
+        if facts is not None:
+            metrics["facts_shown"] = (int(facts), 1)
+        if not answer.refused:
+            metrics["words_shown"] = (word_count(shown), 1)
+        if answer.citations:
+            metrics["citation_precision"] = (right, len(answer.citations))
+    return Measured(
+        question,
+        metrics,
+        details={
+            "mode": answer.mode,
+            "confidence": answer.confidence,
+            "outcome": outcome,
+            "failure": _failure(question, answer, facts, found=found),
+            "cited": len(answer.citations),
+            "right": right,
+            "refused": answer.refused,
+            "degraded": bool(answer.degraded),
+        },
+    )
+
+
+def _failure(
+    question: Question, answer: Answer, facts_shown: bool | None, *, found: bool
+) -> str | None:
+    """Return the first reason why a question was not helped; None if it was."""
+    if not question.answerable:
+        answered = answer.confidence is Confidence.ANSWERED
+        return "unanswerable, but shown as an answer" if answered else None
+    if answer.refused:
+        return "answerable, but refused"
+    if facts_shown is not False:
+        return None
+    return "gold found, but a key fact is not shown" if found else "gold not among the hits"
+
+
+def shown_text(answer: Answer) -> str:
+    """The passages, or the answer's text if it has no passages; "" in a refusal."""
+    if answer.refused:
+        return ""
+    return "\n\n".join(passage.text for passage in answer.passages) or answer.answer
+
+
+def finds_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
+    """Whether the ranking finds a gold span."""
+    return score_ranking(question, ranking, 1).first_hit > 0
+
+
+def finds_all_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
+    """Whether the ranking finds a gold span, or all of them if the question `needs_all_gold`."""
+    if not question.needs_all_gold:
+        return finds_gold(question, ranking)
+    return all(finds_gold(replace(question, gold=(gold,)), ranking) for gold in question.gold)
