@@ -25,7 +25,7 @@ from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import Question, fingerprint
 from app.domain.evaluation.measurement import Measure
-from app.services.evaluate import Evaluation, EvaluationRequest
+from app.services.evaluate import EvaluationRequest
 from app.settings import Settings
 
 commands = group()
@@ -68,14 +68,19 @@ async def evaluate(
             require_same(before, run, [one.id for one in asked], f"{compare} and this measurement")
         with phases().phase("ask", len(asked), "questions") as advance:
             found = await app.evaluate.run(asked, request, advance)
-    _warn_of(found.missing)
+    remark_each("warning: a gold passage's file is not in the index", found.missing)
+    if found.missing:
+        remark("gold files are relative to the ingested folder; are these questions for this book?")
     measured = measurement_json(found, run)
     differences = differences_of(before, measured) if before else {}
     if json:
         compared = {"compared": {name: difference_json(one) for name, one in differences.items()}}
         print_json(measured | (compared if before else {}))
     else:
-        _print(found)
+        for line in report_lines(found):
+            print(line)
+        if found.request.of is Measure.RETRIEVAL:
+            remark("a hit is a place of the book that was found, not an answer: see --helpful")
         if before:
             print(f"\n{differences_table(differences)}")
 
@@ -87,16 +92,3 @@ def _questions_on(book: BookId | None, path: Path) -> Sequence[Question]:
         message = f"{path}: no question for this book"
         raise InputError(message)
     return chosen
-
-
-def _warn_of(missing: Sequence[str]) -> None:
-    remark_each("warning: a gold passage's file is not in the index", missing)
-    if missing:
-        remark("gold files are relative to the ingested folder; are these questions for this book?")
-
-
-def _print(found: Evaluation) -> None:
-    for line in report_lines(found):
-        print(line)
-    if found.request.of is Measure.RETRIEVAL:
-        remark("a hit is a place of the book that was found, not an answer: see --helpful")

@@ -12,7 +12,7 @@ import httpx
 
 from app.adapters.providers.http import Event, Provider, events_of
 from app.domain.answer import Usage
-from app.domain.cost import NOTHING, Units
+from app.domain.cost import Units
 from app.domain.errors import ProviderUnavailable
 from app.domain.generated_text.events import (
     GeneratedEnd,
@@ -30,7 +30,7 @@ from app.domain.prompts import (
 )
 from app.domain.retrieval.query import Turn
 from app.services.ports import GenerationRequest
-from app.services.provider_calls import Call, ProviderCalls, tokens_about
+from app.services.provider_calls import ProviderCalls, tokens_about
 
 MAX_REWRITE_CHARACTERS = 2_000
 _REWRITE_SECONDS = 5.0
@@ -124,7 +124,9 @@ class Chat:
                         call.begin()
                     yield item
             *rest, end = reader.close()
-            _bill(call, end)
+            usage = end.usage if isinstance(end, GeneratedEnd) else Usage()
+            if usage != Usage():
+                call.bill(Units(usage.input_tokens, usage.output_tokens))
         # Outside the call: the consumer may close this stream after its last event, which the
         # breaker would treat as a cancelled call.
         for item in (*rest, end):
@@ -150,14 +152,6 @@ class Chat:
                 elif isinstance(event, TextDiscarded):
                     text = ""
         return rewritten(text)
-
-
-def _bill(call: Call, end: GeneratorEvent) -> None:
-    """Bill the tokens of an answer, if the model reported them."""
-    usage = end.usage if isinstance(end, GeneratedEnd) else Usage()
-    used = Units(usage.input_tokens, usage.output_tokens)
-    if used != NOTHING:
-        call.bill(used)
 
 
 def answer_estimate(request: GenerationRequest) -> Units:
