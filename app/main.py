@@ -17,18 +17,16 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from importlib import metadata
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from fastapi import FastAPI
-from pydantic.json_schema import models_json_schema
 
 from app.api import admin_pages, admin_routes, feedback, limits, metrics, problems, routes, security
 from app.api.book_pages import BOOK_PAGE_ROUTES
-from app.api.events import DeltaEvent, SourcesEvent, StartEvent
+from app.api.description import DESCRIPTION, TAGS, extend_description
 from app.api.ingest_jobs import IngestJobs
 from app.api.limits import Capacity, FairQueue, RateLimit
 from app.api.pages import HOME_ROUTES
-from app.api.problems import ErrorEvent, Problem
 from app.api.protocols import mount
 from app.api.pseudonyms import Pseudonyms
 from app.api.widget import widget_routes
@@ -42,18 +40,6 @@ _log = logging.getLogger(__name__)
 EXIT_SECONDS = 5.0
 """Time from the end of running answers to the end of the process."""
 OpenApplication: TypeAlias = Callable[[Settings], AbstractAsyncContextManager[Application]]
-
-_DESCRIPTION = """\
-Questions to a textbook, answered from the book only. Each claim has a citation that opens the
-book's site at the cited paragraph. Errors are RFC 9457 problems with a stable `code`.
-"""
-_TAGS = [
-    {"name": "answers", "description": "Ask and search."},
-    {"name": "books", "description": "What is in the index."},
-    {"name": "protocols", "description": "The same answers in the protocols of other APIs."},
-    {"name": "admin", "description": "Bring books up to date, with a secret key."},
-    {"name": "operation", "description": "For the operator's monitoring."},
-]
 
 
 def create_app(
@@ -69,8 +55,8 @@ def create_app(
     app = FastAPI(
         title="textbook-rag",
         version=metadata.version("textbook-rag"),
-        description=_DESCRIPTION,
-        openapi_tags=_TAGS,
+        description=DESCRIPTION,
+        openapi_tags=TAGS,
         docs_url=None,  # its page would load scripts from a CDN
         redoc_url=None,
         openapi_url="/v1/openapi.json",
@@ -83,11 +69,12 @@ def create_app(
     app.state.metrics = metrics.Metrics()
     security.install(app, settings, app.state.keys, app.state.metrics)
     app.include_router(routes.router)
+    app.include_router(routes.open_router)
     mount.protocols(app)
-    for router in (metrics.router, feedback.router, admin_pages.router, admin_routes.router):
-        app.include_router(router)
+    for one in (metrics, feedback, admin_pages, admin_routes):
+        app.include_router(one.router)
     app.router.routes.extend([*widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
-    _extend_description(app)
+    extend_description(app)
     return app
 
 
@@ -98,7 +85,12 @@ async def _lifespan(
     with logging_to(sys.stderr, settings, server=True):
         async with open_application(settings) as rag:
             app.state.application = rag
-            _set_state(app, settings)
+            app.state.rate_limit = RateLimit(settings.questions_per_minute)
+            app.state.ingest_jobs = IngestJobs()
+            app.state.pseudonyms = Pseudonyms()
+            app.state.capacity = Capacity(
+                FairQueue(settings.answers_at_once), FairQueue(limits.SEARCHES_AT_ONCE)
+            )
             _log.info("serve.started", extra={"pid": os.getpid()})
             try:
                 yield
@@ -108,34 +100,6 @@ async def _lifespan(
                     await asyncio.wait(running, timeout=EXIT_SECONDS)
                 await app.state.ingest_jobs.close()
                 _log.info("serve.stopped")
-
-
-def _set_state(app: FastAPI, settings: Settings) -> None:
-    app.state.rate_limit = RateLimit(settings.questions_per_minute)
-    app.state.ingest_jobs = IngestJobs()
-    app.state.pseudonyms = Pseudonyms()
-    app.state.capacity = Capacity(
-        FairQueue(settings.answers_at_once), FairQueue(limits.SEARCHES_AT_ONCE)
-    )
-
-
-_UNRETURNED = (Problem, StartEvent, SourcesEvent, DeltaEvent, ErrorEvent)
-"""What is in the description but no route's response model: problems, events."""
-
-
-def _extend_description(app: FastAPI) -> None:
-    generate = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        document = generate()
-        _, found = models_json_schema(
-            [(one, "serialization") for one in _UNRETURNED],
-            ref_template="#/components/schemas/{model}",
-        )
-        document["components"]["schemas"].update(found["$defs"])
-        return document
-
-    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it
 
 
 def openapi_json() -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -74,11 +75,20 @@ def _web_address(text: str) -> str:
     return text.rstrip("/")
 
 
-def _origins(text: str) -> str:
-    try:
-        return ",".join(checked_origin(one) for one in text.split(",") if one.strip())
-    except InputError as error:
-        raise ValueError(str(error)) from None
+def _each(check: Callable[[str], object]) -> AfterValidator:
+    """Check each entry of a comma-separated list; the result has no blanks."""
+
+    def checked(text: str) -> str:
+        try:
+            return ",".join(str(check(one.strip())) for one in text.split(",") if one.strip())
+        except InputError as error:
+            raise ValueError(str(error)) from None
+
+    return AfterValidator(checked)
+
+
+def _origin_or_all(text: str) -> str:
+    return text if text == "*" else checked_origin(text)
 
 
 def _folder(path: Path) -> Path:
@@ -184,14 +194,14 @@ class Settings(BaseSettings):
     """How an exercise of the book is answered, unless the request sets it."""
     public_url: WebAddress = ""
     """Public address of the server, for permanent links in answers; empty: paths."""
-    allowed_origins: str = ""
+    allowed_origins: Annotated[str, _each(_origin_or_all)] = ""
     """Comma-separated origins that may call the API from a browser; empty: same origin only."""
-    image_origins: Annotated[str, AfterValidator(_origins)] = ""
+    image_origins: Annotated[str, _each(checked_origin)] = ""
     """Comma-separated origins of the books' images besides those of the books' sites."""
     open: bool = False
     """Whether everybody may use the API without a key. If false, and while there are no keys, only
     this machine may use it."""
-    trusted_proxies: str = ""
+    trusted_proxies: Annotated[str, _each(ip_network)] = ""
     """Comma-separated addresses or networks of trusted proxies: only their `X-Forwarded-For` is
     used."""
     questions_per_minute: int = Field(300, ge=0)

@@ -25,8 +25,6 @@ from app.domain.generated_text.events import (
 )
 from app.domain.retrieval.query import ContextPassage, SearchQuery, Turn
 from app.domain.retrieval.standalone import Standalone
-from app.domain.search_text import search_text
-from app.domain.terms import words
 from app.services.analyse_question import AnalysedQuery
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
@@ -257,8 +255,7 @@ class FakeGenerator:
 
 def analysed(question: str, bounds: Mapping[int, float]) -> QuestionAnalysis:
     """An English question, analysed with these upper bounds of its terms."""
-    said, searched = tuple(words(question)), search_text(question, "en")
-    return analyse(question, searched, question, "en", said, terms, bounds)
+    return analyse(question, "en", terms, bounds)
 
 
 def extracted(

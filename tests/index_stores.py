@@ -19,8 +19,8 @@ from qdrant_client import AsyncQdrantClient
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_collections import ServerOptions
 from app.adapters.qdrant.server_errors import CollectionMissing
+from app.adapters.qdrant.server_store import ServerOptions
 from app.domain.errors import RagError
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookStore

@@ -91,13 +91,27 @@ def generating(owl_home: Path, generator: ScriptedGenerator) -> Iterator[httpx.C
 
 
 @pytest.fixture
-def two_books(owl_home: Path, home: Path, tmp_path: Path) -> Path:
-    """A state folder with the books owls and bats."""
-    state = Path(shutil.copytree(owl_home, home / "state"))
-    (tmp_path / "bats.md").write_text(BOOK.replace("owl", "bat").replace("Owl", "Bat"), "utf-8")
-    request = IngestRequest(tmp_path, book=BookId("bats"), site=Site.PLAIN, base_url=OTHER)
+def owls(owl_home: Path, home: Path) -> Path:
+    """The command line's state folder, with the tiny book."""
+    return Path(shutil.copytree(owl_home, home / "state"))
+
+
+@pytest.fixture(scope="session")
+def both_home(owl_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a state folder with the books owls and bats; for reading only."""
+    folder = tmp_path_factory.mktemp("both")
+    state = Path(shutil.copytree(owl_home, folder / "rag"))
+    book = folder / "bats.md"
+    book.write_text(BOOK.replace("owl", "bat").replace("Owl", "Bat"), "utf-8")
+    request = IngestRequest(book, book=BookId("bats"), site=Site.PLAIN, base_url=OTHER)
     ingest(offline_settings(state), request)
     return state
+
+
+@pytest.fixture
+def two_books(both_home: Path, home: Path) -> Path:
+    """The command line's state folder, with the books owls and bats."""
+    return Path(shutil.copytree(both_home, home / "state"))
 
 
 def added(run: Run, *options: str) -> str:

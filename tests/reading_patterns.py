@@ -139,9 +139,6 @@ PATTERNS: dict[str, Pattern] = {
     "quizzes": times('<Question choices={[{text: "a"}]} />\n\n'),
     "details": times("<details><summary>Solution</summary>\n\na\n\n</details>\n\n"),
     "exercises": times('<div data-type="exercise">\n\na\n\n</div>\n\n'),
-    "exercises in notes": both(
-        '<div data-type="note">\n\na\n\n<div data-type="exercise">\n\n', "b", "</div>\n\n"
-    ),
     "titles in one note": inside(
         '<div data-type="note">\n\n', '<div data-type="title">\na\n</div>\n'
     ),
@@ -188,13 +185,10 @@ PATTERNS: dict[str, Pattern] = {
     ),
     "options": inside("```{note}\n", ":a: b\n", "\na\n```\n"),
     "YAML options": times("```{note}\n---\na: b\n---\nc\n```\n"),
-    "gates": times("```{exercise-start}\n```\nx\n\n"),
     "MyST glossaries": inside("```{glossary}\n", "a\n  b\n", "```\n"),
     "MyST labels": numbered("(label-№)=\n"),
     "open MyST roles": times("{a}`"),
     "MyST roles with targets": inside("{ref}`", "a < ", "`"),
-    "reStructuredText": inside("```{eval-rst}\n", ".. toctree::\n\n   a\n", "```\n"),
-    "documented code": times("::: a.b\n    x: y\n\n"),
     "snippets": numbered('--8<-- "f№.md"\n'),
     "snippets in code": inside("```\n", "--8<--\na\n", "```\n"),
     "includes": numbered("{{#include f№.md}}\n\n"),
@@ -216,13 +210,8 @@ PATTERNS: dict[str, Pattern] = {
     "escaped dollars": inside("$a", "\\$"),
     "open display formulas": times("a\n\n$$\n"),
     "environments": times("\\begin{align}\n"),
-    "keys": times("++ctrl+"),
     "ids in an attribute list": inside("{.a", " #b", "}\n"),
     "open images with blanks in their path": times('![a](b c.png "d '),
-    "annotations in code": inside("", "`<annotation>` ", "</annotation>"),
-    "open annotations": times("<annotation> "),
-    "a problem's brackets": inside("# Problem 1 ", "(", "\n"),
-    "emoji": times(":smile"),
     # front matter
     "front matter": lambda size: "---\n" + numbered("key№: [1, 2]\n")(size) + "---\n\na\n",
     "open front matter": lambda size: "---\n" + numbered("key№: text\n")(size),
@@ -240,12 +229,9 @@ PATTERNS: dict[str, Pattern] = {
     "an unclosed title": inside("# see ", "the ", "x\n"),
     "links to anchors that are not there": numbered("[a](#b№)\n\n"),
     "a link again and again": times("[a](#b)\n\n"),
-    "abbreviated terms": inside("", "**term** (T) "),
     # what searches of one expression could go over again and again
     "blanks in a heading": inside("# a", " ", "b\n\n"),
     "a heading's long number": lambda size: f"# a_{'1' * (size // 2)}\n\n" * 2,
-    "marks behind a glossary's heading": inside("# glossary of ", "!", "x\n"),
-    "a summary that says click": inside("<details><summary>", "click ", "x</summary>\n"),
     "a long word in braces": inside("a *b*{", "w", " c\n"),
     "blanks in a role": inside("{ref}`a", " ", "b`"),
     "cells without an angle": inside("<table><tr>", "<td ", "</tr></table>\n"),

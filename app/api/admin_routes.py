@@ -26,14 +26,18 @@ from app.domain.document import Site
 from app.domain.errors import InputError
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
-from app.settings import Settings
 
 _PROGRESS_SECONDS = 0.1
 """Time between two looks at an ingest for its followers."""
 _STALE_SECONDS = 86_400
 """Age at which an upload is deleted: no ingest can still be reading it."""
 
-router = APIRouter(prefix="/v1/admin/books/{book}", tags=["admin"], dependencies=[Depends(BEARER)])
+router = APIRouter(
+    prefix="/v1/admin/books/{book}",
+    tags=["admin"],
+    dependencies=[Depends(BEARER)],
+    responses=problems(401, 403, 404, 409, 422, 503),
+)
 
 
 async def _jobs(request: Request) -> IngestJobs:
@@ -66,7 +70,7 @@ _STREAMS = {
     status_code=202,
     summary="Bring a book up to date",
     response_model=IngestJob,
-    responses={202: _STREAMS, 200: _STREAMS, **problems(401, 403, 404, 409, 422, 503)},
+    responses={202: _STREAMS, 200: _STREAMS},
     openapi_extra={
         "requestBody": {
             "description": "A zip archive of the book's folder, at most 256 MiB.",
@@ -95,7 +99,12 @@ async def ingest(
     leads outside, too many files or too many bytes. If the server does not know the book yet, it
     imports `textbook-rag-ledger.jsonl` from the top of the archive as the book's ledger.
     """
-    _require_one_worker(rag.settings)
+    if rag.settings.workers > 1:
+        message = (
+            "this server has several workers, which do not know of each other's ingests: run "
+            "`textbook-rag ingest` with the server's RAG_HOME"
+        )
+        raise InputError(message)
     jobs.require_free()
     options = [f"--base-url={checked_base_url(base_url)}"]
     options += [f"--site={site}"] if site else []
@@ -114,7 +123,7 @@ async def ingest(
     "/ingest",
     summary="The state of a book's last ingest",
     response_model=IngestJob,
-    responses={200: _STREAMS, **problems(401, 403, 404, 422, 503)},
+    responses={200: _STREAMS},
 )
 async def state(book: OwnBook, request: Request, jobs: Jobs) -> Response:
     """Only ingests since the start of the server are known."""
@@ -128,7 +137,6 @@ async def state(book: OwnBook, request: Request, jobs: Jobs) -> Response:
 @router.post(
     "/rollback",
     summary="Go back to the generation before the last ingest",
-    responses=problems(401, 403, 404, 409, 422, 503),
 )
 async def rollback(book: OwnBook, rag: Rag) -> BookBody:
     """A second rollback undoes the first."""
@@ -139,7 +147,6 @@ async def rollback(book: OwnBook, rag: Rag) -> BookBody:
     "",
     summary="Remove a book from the index",
     status_code=204,
-    responses=problems(401, 403, 404, 409, 422, 503),
 )
 async def remove(book: OwnBook, rag: Rag) -> None:
     """Its logged questions and its ledger are kept; the next ingest continues the ledger."""
@@ -151,7 +158,6 @@ async def remove(book: OwnBook, rag: Rag) -> None:
     "/ledger",
     summary="A book's paragraph ids",
     response_class=PlainTextResponse,
-    responses=problems(401, 403, 404, 422, 503),
 )
 async def ledger(book: OwnBook, rag: Rag) -> Response:
     """The output of `textbook-rag links BOOK --as ledger`, to keep in the book's repository."""
@@ -161,15 +167,6 @@ async def ledger(book: OwnBook, rag: Rag) -> Response:
         raise Refused(404, "book_not_found", detail)
     text = "".join(f"{line}\n" for line in to_lines(found))
     return PlainTextResponse(text, media_type="application/jsonl")
-
-
-def _require_one_worker(settings: Settings) -> None:
-    if settings.workers > 1:
-        message = (
-            "this server has several workers, which do not know of each other's ingests: run "
-            "`textbook-rag ingest` with the server's RAG_HOME"
-        )
-        raise InputError(message)
 
 
 def _scratch(uploads: Path) -> Path:

@@ -10,11 +10,11 @@ from pydantic_core import from_json
 
 from app.api.keys import BEARER, FEEDBACK, books_for
 from app.api.requests import RequestBody
-from app.api.routes import Rag, problems
+from app.api.routes import V1, Rag, problems
 from app.domain.errors import AnswerNotFound
 from app.domain.logged_answer import MAX_REASON_CHARS, Feedback, Mark, MarkKind, Rating
 
-router = APIRouter()
+router = APIRouter(dependencies=[Depends(BEARER)], responses=problems(*V1))
 
 
 class CitationFeedback(RequestBody):
@@ -69,8 +69,6 @@ class FeedbackRequest(RequestBody):
     tags=["answers"],
     summary="Say whether an answer helped",
     status_code=204,
-    responses=problems(401, 403, 404, 422, 503),
-    dependencies=[Depends(BEARER)],
 )
 async def feedback(body: FeedbackRequest, request: Request, rag: Rag) -> None:
     """Store the feedback with the answer in the owner's question log."""

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from weakref import WeakValueDictionary
 
 from fastapi import Request
 
-from app.domain.errors import ConfigError, Overloaded, TooManyRequests
+from app.domain.errors import Overloaded, TooManyRequests
 from app.services.recording import stage
 
 SITE_BITS = 48
@@ -40,18 +40,6 @@ def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     except ValueError:
         return None
     return (parsed.ipv4_mapped or parsed) if isinstance(parsed, IPv6Address) else parsed
-
-
-def trusted_proxies(setting: str) -> list[str]:
-    """Parse a comma-separated list of networks. ConfigError names an invalid one."""
-    entries = [entry.strip() for entry in setting.split(",") if entry.strip()]
-    for entry in entries:
-        try:
-            ip_network(entry)
-        except ValueError as error:
-            message = f"RAG_TRUSTED_PROXIES: {error}; write addresses or networks as 10.0.0.0/8"
-            raise ConfigError(message) from None
-    return entries
 
 
 MAX_BUCKETS = 20_000

@@ -11,8 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.bootstrap.local_state import SqliteSiteKeys
-from app.domain.errors import ConfigError, InputError, StorageError
-from app.domain.site_key import checked_origin
+from app.domain.errors import StorageError
 
 
 class SiteOrigins(CORSMiddleware):
@@ -45,16 +44,6 @@ class SiteOrigins(CORSMiddleware):
             return frozenset(origin for key in self._keys.all() for origin in key.origins)
         except StorageError:
             return frozenset()
-
-
-def allowed_origins(setting: str) -> list[str]:
-    """Parse a comma-separated list of origins. ConfigError names an invalid one."""
-    given = [origin.strip() for origin in setting.split(",") if origin.strip()]
-    try:
-        return [one if one == "*" else checked_origin(one) for one in given]
-    except InputError as error:
-        message = f"RAG_ALLOWED_ORIGINS: {error}"
-        raise ConfigError(message) from None
 
 
 def origin_of(headers: Headers) -> str:

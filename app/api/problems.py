@@ -59,7 +59,7 @@ class InvalidField(BaseModel):
     message: str
 
 
-class Problem(BaseModel, use_attribute_docstrings=True):
+class Problem(BaseModel):
     """An RFC 9457 problem: `application/problem+json`."""
 
     type: str = "about:blank"

@@ -76,7 +76,7 @@ PageUrl = Annotated[
 
 class RequestBody(BaseModel):
     # An unknown field, such as a misspelled one, is an error.
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid")
 
 
 class TurnBody(RequestBody):

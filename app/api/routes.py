@@ -88,11 +88,15 @@ PageAddress = Annotated[
     ),
 ]
 
-router = APIRouter()
+V1 = (401, 403, 404, 409, 422, 502, 503)
+"""Statuses of the problems of routes below `/v1`."""
+router = APIRouter(prefix="/v1", dependencies=[Depends(BEARER)], responses=problems(*V1))
+open_router = APIRouter(responses=problems(422, 503))
+"""Routes that need no key."""
 
 
 @router.post(
-    "/v1/chat",
+    "/chat",
     tags=["answers"],
     summary="Ask a question",
     response_model=AnswerBody,
@@ -103,9 +107,8 @@ router = APIRouter()
             "`error`.",
             "content": {MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
         },
-        **problems(401, 403, 404, 409, 422, 502, 503),
     },
-    dependencies=[Depends(BEARER), Depends(answer_place)],
+    dependencies=[Depends(answer_place)],
 )
 async def chat(body: ChatRequest, request: Request, rag: Rag) -> Response | AnswerBody:
     """Answer from the book. Each claim has a citation with a link to its paragraph."""
@@ -115,13 +118,7 @@ async def chat(body: ChatRequest, request: Request, rag: Rag) -> Response | Answ
     return answer_body(await answered(body, request), public_url)
 
 
-@router.post(
-    "/v1/search",
-    tags=["answers"],
-    summary="Search without answering",
-    responses=problems(401, 403, 404, 409, 422, 502, 503),
-    dependencies=[Depends(BEARER)],
-)
+@router.post("/search", tags=["answers"], summary="Search without answering")
 async def search(body: SearchRequest, request: Request) -> SearchBody:
     """Find the chunks of the book that are nearest to the question."""
     asked = books_for(request, body.book)
@@ -137,25 +134,13 @@ async def search(body: SearchRequest, request: Request) -> SearchBody:
     return SearchBody(hits=hits, degraded=list(result.degraded))
 
 
-@router.get(
-    "/v1/books",
-    tags=["books"],
-    summary="The books of the index",
-    responses=problems(401, 403, 503),
-    dependencies=[Depends(BEARER)],
-)
+@router.get("/books", tags=["books"], summary="The books of the index")
 async def books(request: Request, rag: Rag) -> BooksBody:
     """The books that may be asked with the key."""
     return await BooksBody.of(rag, books_for(request, None))
 
 
-@router.get(
-    "/v1/glossary",
-    tags=["books"],
-    summary="The glossary's terms on a page",
-    responses=problems(401, 403, 404, 422, 503),
-    dependencies=[Depends(BEARER)],
-)
+@router.get("/glossary", tags=["books"], summary="The glossary's terms on a page")
 async def glossary(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> GlossaryBody:
@@ -164,13 +149,7 @@ async def glossary(
     return GlossaryBody(book=found.book, terms=[TermBody.of(term) for term in found.terms])
 
 
-@router.get(
-    "/v1/suggestions",
-    tags=["books"],
-    summary="What a reader of a page can ask",
-    responses=problems(401, 403, 404, 422, 503),
-    dependencies=[Depends(BEARER)],
-)
+@router.get("/suggestions", tags=["books"], summary="What a reader of a page can ask")
 async def suggest(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> SuggestionsBody:
@@ -194,17 +173,12 @@ async def _on_page(
     raise Refused(404, "page_not_found", detail)
 
 
-@router.get("/healthz", tags=["operation"], summary="Is the process alive?", responses=problems())
+@open_router.get("/healthz", tags=["operation"], summary="Is the process alive?")
 async def healthz() -> HealthBody:
     return HealthBody()
 
 
-@router.get(
-    "/readyz",
-    tags=["operation"],
-    summary="Can it answer?",
-    responses=problems(503),
-)
+@open_router.get("/readyz", tags=["operation"], summary="Can it answer?")
 async def readyz(rag: Rag) -> ReadyBody:
     """Ready if the index can be read and has at least one book; damaged books are listed. Not ready
     if the keys cannot be read, unless the server is open to all.
@@ -233,13 +207,13 @@ EditionLabel = Annotated[
 ]
 
 
-@router.get(
+@open_router.get(
     "/cite/{paragraph_id}",
     tags=["books"],
     summary="Go to a paragraph",
     status_code=302,
     response_class=RedirectResponse,
-    responses=problems(404, 410, 422, 503),
+    responses=problems(404, 410),
 )
 async def cite(
     paragraph_id: ParagraphId,

@@ -12,7 +12,6 @@ from contextlib import suppress
 import uvicorn
 from fastapi import FastAPI
 
-from app.api.limits import trusted_proxies
 from app.settings import Settings
 
 MAX_HEAD_BYTES = 16 * 1024
@@ -31,11 +30,7 @@ of one takes ten."""
 
 
 def configured(web: FastAPI | str, settings: Settings) -> uvicorn.Config:
-    """Return the server's configuration for an application, or for the name of its factory.
-
-    Raises ConfigError.
-    """
-    trusted = trusted_proxies(settings.trusted_proxies)
+    """Return the server's configuration for an application, or for the name of its factory."""
     return uvicorn.Config(
         web,
         factory=isinstance(web, str),
@@ -48,8 +43,8 @@ def configured(web: FastAPI | str, settings: Settings) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=bool(trusted),
-        forwarded_allow_ips=trusted,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=settings.trusted_proxies,
         limit_concurrency=max(2, min(MAX_CONNECTIONS, raised_descriptor_limit() // 2)),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,

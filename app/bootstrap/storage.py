@@ -41,7 +41,7 @@ def ledger_store(settings: Settings) -> SqliteLedgers:
 async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore]:
     # The import takes 1 s, so it is delayed until a server is used.
     from app.adapters.qdrant.server import ServerIndex  # noqa: PLC0415
-    from app.adapters.qdrant.server_collections import ServerOptions  # noqa: PLC0415
+    from app.adapters.qdrant.server_store import ServerOptions  # noqa: PLC0415
 
     options = ServerOptions(settings.qdrant_replicas, settings.qdrant_quantization)
     async with _client(settings, url) as client:

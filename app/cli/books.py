@@ -21,7 +21,6 @@ from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, BookNotFound
 from app.domain.indexed_book import BookManifest
 from app.services.ports import VectorIndex
-from app.services.verify import Verified
 from app.settings import Settings
 
 _NAMED_FAULTS = 5
@@ -119,8 +118,10 @@ async def verify(
     for one in found:
         if json:
             print_json({**asdict(one), "sound": one.sound})
-        else:
-            _print_verified(one)
+            continue
+        print(f"{f'{one.book} {one.part}'.strip()}: {'damaged' if one.faults else 'sound'}")
+        for line in filter(None, (*one.faults[:_NAMED_FAULTS], one.repaired)):
+            print(f"  {line}")
     damaged = [one for one in found if not one.sound]
     if any(one.part == "index" for one in damaged) and not json:
         remark(
@@ -128,11 +129,3 @@ async def verify(
             "verify --repair` goes back to the previous generation"
         )
     return 1 if damaged else 0
-
-
-def _print_verified(one: Verified) -> None:
-    name = f"{one.book} {one.part}".strip()
-    print(f"{name}: {'damaged' if one.faults else 'sound'}")
-    for line in (*one.faults[:_NAMED_FAULTS], one.repaired):
-        if line:
-            print(f"  {line}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +21,8 @@ from app.cli.options import Json, OneBook
 from app.cli.output import print_json, remark, remark_each
 from app.cli.progress import phases
 from app.cli.running import command, group, open_application
-from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.domain.evaluation.gold_question import Question, fingerprint
+from app.domain.evaluation.gold_question import fingerprint
 from app.domain.evaluation.measurement import Measure
 from app.services.evaluate import EvaluationRequest
 from app.settings import Settings
@@ -54,7 +53,11 @@ async def evaluate(
     of = Measure.HELPFUL if helpful else Measure.RETRIEVAL
     request = EvaluationRequest(book=book, k=k or 0, of=of)
     before = read_measurement(compare) if compare else None
-    asked = _questions_on(book, questions)
+    # Those about the book, and those that name none.
+    asked = [one for one in read_questions(questions) if book in (None, one.book) or not one.book]
+    if not asked:
+        message = f"{questions}: no question for this book"
+        raise InputError(message)
     async with open_application(settings) as app:
         run: Mapping[str, str | int] = {
             "of": request.of,
@@ -76,19 +79,10 @@ async def evaluate(
     if json:
         compared = {"compared": {name: difference_json(one) for name, one in differences.items()}}
         print_json(measured | (compared if before else {}))
-    else:
-        for line in report_lines(found):
-            print(line)
-        if found.request.of is Measure.RETRIEVAL:
-            remark("a hit is a place of the book that was found, not an answer: see --helpful")
-        if before:
-            print(f"\n{differences_table(differences)}")
-
-
-def _questions_on(book: BookId | None, path: Path) -> Sequence[Question]:
-    """Return the questions about the book, and those that name none."""
-    chosen = [one for one in read_questions(path) if None in (book, one.book) or book == one.book]
-    if not chosen:
-        message = f"{path}: no question for this book"
-        raise InputError(message)
-    return chosen
+        return
+    for line in report_lines(found):
+        print(line)
+    if found.request.of is Measure.RETRIEVAL:
+        remark("a hit is a place of the book that was found, not an answer: see --helpful")
+    if before:
+        print(f"\n{differences_table(differences)}")

@@ -89,7 +89,7 @@ async def ingest(
             strategy=strategy or request.strategy,
             exclude_kinds=exclude_kinds or frozenset(),
             skip_refused=skip_refused,
-            edition=_edition(book),
+            edition=Edition.named(book.version, book.locale) if book else ONLY,
             dry_run=dry_run,
             force=force,
         )
@@ -101,17 +101,11 @@ async def ingest(
             await import_ledger(settings, book, kept)
         reports = await _ingest(settings, request, as_json=json)
     if json:
-        print_json(_report_json(reports))
+        found = [asdict(one) for one in reports]
+        print_json(found[0] | ({"editions": found} if found[1:] else {}))
     else:
         for report in reports:
             print("\n".join(_summary(report)))
-
-
-def _edition(book: BookId | None) -> Edition:
-    """Return the edition that the id names."""
-    if book is None or book == book.name:
-        return ONLY
-    return Edition.named(book.version, book.locale)
 
 
 def make_home(home: Path) -> None:
@@ -135,7 +129,9 @@ async def _ingest(
         remark(f"embedder: {app.embedder.space}, {app.embedder.dimension} dimensions")
         for one in requests:
             reports.append(await app.ingest.run(one, phases(as_json=as_json)))
-            _remark_on(reports[-1])
+            remark_each("damaged, written anew", reports[-1].faults)
+            remark_each("warning", reports[-1].warnings)
+            remark_each("not in the table of contents, left out", reports[-1].orphans)
         if not request.dry_run and request.edition == ONLY:
             await _remove_other_editions(app.index, [BookId(one.book) for one in reports])
     return reports
@@ -154,18 +150,6 @@ async def _remove_other_editions(index: BookStore, kept: Sequence[BookId]) -> No
             if gone and (len(versions) > 1 or book.version in versions):
                 await index.remove(book)
                 remark(f"removed {book}: the site no longer has this edition")
-
-
-def _remark_on(report: IngestReport) -> None:
-    remark_each("damaged, written anew", report.faults)
-    remark_each("warning", report.warnings)
-    remark_each("not in the table of contents, left out", report.orphans)
-
-
-def _report_json(reports: Sequence[IngestReport]) -> dict[str, object]:
-    """Return the report of the default edition; of several, all are its `editions`."""
-    found = [asdict(one) for one in reports]
-    return found[0] | ({"editions": found} if found[1:] else {})
 
 
 def _summary(report: IngestReport) -> Iterator[str]:

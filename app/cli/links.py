@@ -69,7 +69,11 @@ async def links(
         for link in (await _links(settings, book))[1]:
             print_json(asdict(link))
     elif form is Form.LEDGER:
-        sys.stdout.write(await _ledger(settings, BookId(book)))
+        ledger = await ledger_store(settings).load(BookId(book))
+        if not ledger.entries:
+            message = f"no ledger for book {book!r} in {settings.home}: ingest the book first"
+            raise InputError(message)
+        sys.stdout.writelines(f"{line}\n" for line in to_lines(ledger))
     else:
         known = BookId(book)
         async with open_index(settings) as index, naming_the_books(index, known):
@@ -89,14 +93,6 @@ async def _check(settings: Settings, book: str, location: str, *, json: bool) ->
             print(f"{f'{miss.file} {miss.paragraph_id}'.strip()}: {miss.fault}: {miss.url}")
     remark(f"{checked.links:,} links on {checked.pages:,} pages, {len(checked.misses):,} misses")
     return 1 if checked.misses else 0
-
-
-async def _ledger(settings: Settings, book: BookId) -> str:
-    ledger = await ledger_store(settings).load(book)
-    if not ledger.entries:
-        message = f"no ledger for book {book!r} in {settings.home}: ingest the book first"
-        raise InputError(message)
-    return "".join(f"{line}\n" for line in to_lines(ledger))
 
 
 async def _links(settings: Settings, book: str) -> tuple[str, list[DeepLink]]:

@@ -16,11 +16,10 @@ from app.bootstrap.local_state import reports
 from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import print_json, remark
 from app.cli.running import command, group
-from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.owner_report import OwnerReport
 from app.services.question_log import Selected
-from app.services.report_questions import ReportQuestions, evaluation_question
+from app.services.report_questions import evaluation_question
 from app.settings import Settings
 
 _AGO = re.compile(r"(\d{1,5})([hdw])")
@@ -70,7 +69,14 @@ async def report(
     start = moment(since)
     async with reports(settings) as use_case:
         if form is Form.QUESTIONS:
-            await _print_questions(book, start, use_case)
+            language = await use_case.language(book)
+            for one in await use_case.answers(book, start):
+                if one.question:
+                    record = asdict(evaluation_question(one, language))
+                    record["lang"] = record.pop("language")
+                    print_json(
+                        {key: value for key, value in record.items() if value not in ("", ())}
+                    )
             return
         found = await use_case.run(book, start)
     if not found.questions and not settings.question_log_days:
@@ -81,15 +87,6 @@ async def report(
         print(report_html(found), end="")
     else:
         print("\n".join(_lines(found)))
-
-
-async def _print_questions(book: BookId, since: datetime, use_case: ReportQuestions) -> None:
-    language = await use_case.language(book)
-    for one in await use_case.answers(book, since):
-        if one.question:
-            record = asdict(evaluation_question(one, language))
-            record["lang"] = record.pop("language")
-            print_json({name: value for name, value in record.items() if value not in ("", ())})
 
 
 def _lines(found: OwnerReport) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 from typer import Option
@@ -11,7 +10,7 @@ from app.api.responses import answer_json, hit_json
 from app.cli.options import Books, Json, Question
 from app.cli.output import print_json, remark
 from app.cli.running import command, group, open_application
-from app.domain.answer import Answer, AnswerPassage, Citation
+from app.domain.answer import Answer
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.retrieval.query import SearchFilter, SearchQuery
@@ -69,25 +68,16 @@ def _print_answer(answer: Answer) -> None:
     if answer.searched_for:
         print(f"Searched for: {answer.searched_for}\n")
     print(answer.answer)
-    if answer.passages:
-        _print_passages(answer.passages)
-    else:
-        _print_citations(answer.citations)
+    for passage in answer.passages:
+        print(f"\n  {' > '.join(passage.heading_path)}\n  {passage.url}")
+        print("".join(f"    {line}".rstrip() + "\n" for line in passage.text.splitlines()), end="")
+    cited = {} if answer.passages else {one.index: one for one in answer.citations}
+    for citation in cited.values():
+        print(f"  [{citation.index}] {' > '.join(citation.heading_path)}")
+        print(f"      {citation.url}")
     if answer.refused and answer.sources:
         print("Nearest sections:")
         for source in answer.sources:
             print(f"  {' > '.join(source.heading_path)}\n      {source.url}")
     for part in answer.degraded:
         remark(f"degraded: {part}")
-
-
-def _print_passages(passages: Sequence[AnswerPassage]) -> None:
-    for passage in passages:
-        print(f"\n  {' > '.join(passage.heading_path)}\n  {passage.url}")
-        print("".join(f"    {line}".rstrip() + "\n" for line in passage.text.splitlines()), end="")
-
-
-def _print_citations(citations: Sequence[Citation]) -> None:
-    for citation in {citation.index: citation for citation in citations}.values():
-        print(f"  [{citation.index}] {' > '.join(citation.heading_path)}")
-        print(f"      {citation.url}")

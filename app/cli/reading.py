@@ -24,7 +24,7 @@ from app.cli.output import print_json, remark, remark_each
 from app.cli.running import command, group, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
-from app.domain.document import Block, Book
+from app.domain.document import Book
 from app.services.ingest import IngestRequest
 from app.services.phases import ignore
 from app.settings import Settings
@@ -80,7 +80,11 @@ async def blocks(
     request = replace(await source_request(settings, source), site=site)
     book = await _read(request, settings)
     for block in book.blocks():
-        print_json(_block(block))
+        fields = {name: getattr(block, name) for name in _BLOCK_FIELDS}
+        if block.figure:
+            fields["figure"] = asdict(block.figure)
+        given = {name: value for name in _OPTIONAL_FIELDS if (value := getattr(block, name))}
+        print_json(fields | given)
     if coverage:
         unread = {one.file: words for one in book.documents if (words := one.unread())}
         print_json({"coverage": book.coverage(), "unread": unread})
@@ -94,13 +98,6 @@ async def _read(request: IngestRequest, settings: Settings) -> Book:
 
 _BLOCK_FIELDS = "kind text file start end paragraph_id heading_path anchor url".split()
 _OPTIONAL_FIELDS = "level language terms".split()
-
-
-def _block(block: Block) -> dict[str, object]:
-    fields = {name: getattr(block, name) for name in _BLOCK_FIELDS}
-    if block.figure:
-        fields["figure"] = asdict(block.figure)
-    return fields | {name: value for name in _OPTIONAL_FIELDS if (value := getattr(block, name))}
 
 
 @command(commands)

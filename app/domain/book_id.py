@@ -9,8 +9,6 @@ from app.domain.errors import InputError
 PATTERN = r"[a-z0-9][a-z0-9._-]{0,63}"
 _LABEL = r"[a-z0-9][a-z0-9.-]{0,31}"
 _FORM = re.compile(rf"(?P<name>{PATTERN})(?:@(?P<version>{_LABEL}))?(?:\+(?P<locale>{_LABEL}))?")
-# `<prefix>_<book>_v<N>` names a generation on a server.
-_GENERATION_SUFFIX = re.compile(r"_v[0-9]+\Z")
 
 
 class BookId(str):
@@ -32,9 +30,6 @@ class BookId(str):
                 f"book id {text[:80]!r}: use 1 to 64 of a-z, 0-9, '.', '_' and '-', "
                 "starting with a letter or digit"
             )
-            raise InputError(message)
-        if ending := _GENERATION_SUFFIX.search(text):
-            message = f"book id {text!r}: must not end with {ending[0]!r}, which marks a generation"
             raise InputError(message)
         return super().__new__(cls, text)
 

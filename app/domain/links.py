@@ -9,8 +9,6 @@ import re
 import unicodedata
 from urllib.parse import quote, unquote, urlsplit
 
-from app.domain.fast_dataclass import fast_dataclass
-
 TEXT_DIRECTIVE = ":~:text="
 USUAL_WORDS = (4, 5, 6, 8, 12)
 """Numbers of words tried for a text fragment, in this order."""
@@ -30,17 +28,6 @@ WORD = re.compile(rf"{LETTERS}(?:['\u2019]{LETTERS}|(?<=\d)[.,](?=\d){LETTERS})*
 """A word as in Chromium's search: `size_of`, `don't`, `3.14` are one word, `docs.org` two."""
 _ASCII_WORD = re.compile(r"\w++(?:(?:'|(?<=\d)[.,](?=\d))\w++)*+", re.ASCII)
 """The same in ASCII text, which has no combining marks: this is faster."""
-
-
-@fast_dataclass(frozen=True, slots=True)
-class FragmentText:
-    """The words of a text fragment, and the suffix that makes them unique."""
-
-    text: str
-    suffix: str = ""
-
-
-NO_FRAGMENT = FragmentText("")
 
 
 def encode_fragment(text: str) -> str:

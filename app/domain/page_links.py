@@ -14,16 +14,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from sys import intern
+from typing import TypeAlias
 
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Span
 from app.domain.links import (
     FEW_WORDS,
     LETTERS,
-    NO_FRAGMENT,
     SUFFIX_WORDS,
     USUAL_WORDS,
     WORD,
-    FragmentText,
     deep_link,
     folded_words,
 )
@@ -31,6 +30,9 @@ from app.domain.notebooks import is_notebook
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
+Quote: TypeAlias = tuple[str, str]
+"""The words of a text fragment, and the suffix that makes them unique."""
+NO_QUOTE: Quote = ("", "")
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{LETTERS}|{LETTERS}{RUN_GLUE}$")
 _UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
 _WIDE_BLANK = re.compile(rf"[^\S{RUN_GLUE}]{{2,}}|[^\S{RUN_GLUE} ]")
@@ -47,20 +49,16 @@ def page_links(document: Document) -> list[str]:
     A heading's link has an anchor only. A block without text to quote, such as a figure or formula,
     is linked by its author's id if it has one. Time and memory are linear in the page's length.
     """
-    page = _Page(document)
-    return [
-        _link(document, block, found)
-        for block, found in zip(document.blocks, page.fragments(), strict=True)
-    ]
-
-
-def _link(document: Document, block: Block, quote: FragmentText) -> str:
-    # A heading's anchor may differ from the author's id: Docusaurus gives titles none. A built page
-    # is known to have the id.
-    own = block.element_id or ("" if quote.text else block.author_id)
-    has_own = own and block.kind is not BlockKind.HEADING
-    url = with_anchor(document.url, own) if has_own else block.url
-    return deep_link(url, quote.text, quote.suffix)
+    quotes = _Page(document).quotes()
+    links = []
+    for block, (quote, suffix) in zip(document.blocks, quotes, strict=True):
+        # A heading's anchor may differ from the author's id: Docusaurus gives titles none. A built
+        # page is known to have the id.
+        own = block.element_id or ("" if quote else block.author_id)
+        has_own = own and block.kind is not BlockKind.HEADING
+        url = with_anchor(document.url, own) if has_own else block.url
+        links.append(deep_link(url, quote, suffix))
+    return links
 
 
 class _Page:
@@ -68,30 +66,32 @@ class _Page:
         self._blocks = document.blocks
         self._is_notebook = is_notebook(document.file)
         self._runs = [clean_runs(block) for block in document.blocks]
-        self._folded = [[_folded(run) for run in runs] for runs in self._runs]
-        self._text = document.shown or self._text_of(document)
+        # The words of a page are many times the same.
+        self._words = [
+            [[*map(intern, folded_words(run).split())] for run in runs] for runs in self._runs
+        ]
+        titled = any(block.text == document.title for block in document.blocks[:1])
+        shown = ["" if titled else document.title, *map(" ".join, self._runs)]
+        self._text = document.shown or PageText.of(shown)
         self._said = [*map(intern, self._text.words.split())]
         self._counts = _MAX_COUNTS
 
-    def _text_of(self, document: Document) -> PageText:
-        """Return the text that the page of a Markdown file shows: its title and its blocks."""
-        titled = any(block.text == document.title for block in document.blocks[:1])
-        return PageText.of(["" if titled else document.title, *map(" ".join, self._runs)])
-
-    def fragments(self) -> list[FragmentText]:
+    def quotes(self) -> list[Quote]:
         """Return what the link of each block quotes; nothing for headings."""
-        found = [NO_FRAGMENT] * len(self._blocks)
+        found = [NO_QUOTE] * len(self._blocks)
         pending = [
             at
             for at, block in enumerate(self._blocks)
             if block.kind is not BlockKind.HEADING and self._runs[at]
         ]
         for size in (*USUAL_WORDS, *FEW_WORDS):
-            for at, quoted in self._unique(pending, size):
-                found[at] = FragmentText(quoted)
-            pending = [at for at in pending if not found[at].text]
+            found_now = dict(self._unique(pending, size))
+            for at, words in found_now.items():
+                found[at] = words, ""
+            pending = [at for at in pending if at not in found_now]
         for at in pending:
-            found[at] = self._with_suffix(at)
+            pairs = self._neighbours(at)
+            found[at] = next(filter(any, (self._with_suffix(*pair) for pair in pairs)), NO_QUOTE)
         return found
 
     def _unique(self, pending: Sequence[int], size: int) -> Iterator[tuple[int, str]]:
@@ -105,47 +105,43 @@ class _Page:
         every = zip(*(islice(said, shift, None) for shift in range(size)), strict=False)
         counts = Counter(filter(asked.__contains__, every))
         for at in pending:
-            for words, run, first in self._windows(at, size):
-                if counts[words] == 1:
-                    spans = _word_spans(run)[first : first + size]
-                    yield at, run[spans[0][0] : spans[-1][1]]
-                    break
+            windows = self._windows(at, size)
+            unique = ((run, first) for words, run, first in windows if counts[words] == 1)
+            for run, first in islice(unique, 1):
+                spans = _word_spans(run)[first : first + size]
+                yield at, run[spans[0][0] : spans[-1][1]]
 
     def _windows(self, at: int, size: int) -> Iterator[tuple[tuple[str, ...], str, int]]:
         """Yield the folded words of each window, its run, and the number of its first word."""
         left = _MAX_WINDOWS
-        for run, folded in zip(self._runs[at], self._folded[at], strict=True):
-            if size in FEW_WORDS and size != len(folded):
-                continue
-            for first in range(min(len(folded) - size + 1, left)):
-                yield tuple(folded[first : first + size]), run, first
-                left -= 1
+        for run, words in zip(self._runs[at], self._words[at], strict=True):
+            if size not in FEW_WORDS or size == len(words):
+                for first in range(min(len(words) - size + 1, left)):
+                    yield tuple(words[first : first + size]), run, first
+                    left -= 1
 
-    def _with_suffix(self, at: int) -> FragmentText:
-        """Return the block's first words that are unique with a suffix, the end of a run."""
+    def _neighbours(self, at: int) -> Iterator[tuple[str, str]]:
+        """Yield runs of a block, each with the one that directly follows it on the page."""
         block, runs = self._blocks[at], self._runs[at]
         text = " ".join(block.unfenced_text.split())
         for run, after in pairwise(runs):
-            adjacent = f"{run} {after}" in text or f"{run}{after}" in text
-            if adjacent and (found := self._with_words_of(run, after)).text:
-                return found
+            if f"{run} {after}" in text or f"{run}{after}" in text:
+                yield run, after
         # By a footnote's reference, which the page shows as a number.
         numbered = block.runs.rstrip(f" \n{RUN_BOUNDARY}").endswith(RUN_GLUE)
-        if numbered or not text.endswith(runs[-1]) or self._is_followed(at):
-            return NO_FRAGMENT
-        after = next((one[0] for one in self._runs[at + 1 :] if one), "")
-        return self._with_words_of(runs[-1], after)
+        if not numbered and text.endswith(runs[-1]) and not self._is_followed(at):
+            yield runs[-1], next((one[0] for one in self._runs[at + 1 :] if one), "")
 
-    def _with_words_of(self, run: str, after: str) -> FragmentText:
+    def _with_suffix(self, run: str, after: str) -> Quote:
         """Return the last words of a run with the words after it that make them unique."""
         ending = _word_spans(run)[-SUFFIX_WORDS:]
         for _, end in _word_spans(after)[:SUFFIX_WORDS] if ending else ():
             # Only blanks may separate text and suffix, so punctuation is included.
-            found = FragmentText(run[ending[0][0] :], after[:end])
+            found = run[ending[0][0] :], after[:end]
             self._counts -= 1
-            if self._counts >= 0 and self._text.count(found.text, found.suffix) == 1:
+            if self._counts >= 0 and self._text.count(*found) == 1:
                 return found
-        return NO_FRAGMENT
+        return NO_QUOTE
 
     def _is_followed(self, at: int) -> bool:
         """Whether the page has an output or a formula between a block and the next words."""
@@ -158,11 +154,6 @@ class _Page:
                 text = " ".join(block.text.split())
                 return _FORMULA.search(text.partition(runs[0])[0]) is not None
         return False
-
-
-def _folded(run: str) -> list[str]:
-    # The words of a page are many times the same.
-    return [*map(intern, folded_words(run).split())]
 
 
 def _word_spans(text: str) -> list[Span]:
@@ -184,8 +175,5 @@ def clean_runs(block: Block) -> list[str]:
         run = glued
         while RUN_GLUE in run:
             run = _GLUED.sub("", run, count=1) if _GLUED.search(run) else run.replace(RUN_GLUE, "")
-        if "--" in run or ":" in run:
-            runs.extend(piece.strip() for piece in _UNSURE.split(run))
-        else:
-            runs.append(run.strip())
+        runs += _UNSURE.split(run) if "--" in run or ":" in run else [run]
     return [" ".join(run.split()) for run in runs if WORD.search(run)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import compress
 from unicodedata import normalize
 
 from app.domain.languages import COMMON_WORDS
@@ -56,7 +57,7 @@ class _Phrases:
 _PHRASES = {
     "en": _Phrases(
         opening=r"""
-            hey|hi|(?:hey|hi|hello) there|hello[,.](?! world)|ok(?:ay)?|so(?: like)?|um|well[,.]
+            (?:hey|hi|hello) there|hey|hi|hello[,.](?! world)|ok(?:ay)?|so(?: like)?|um|well[,.]
             |sorry|please|pls|plz|(?:i have )?(?:a )?(?:quick )?question:
             |(?:i have )?(?:a )?quick question
             |idk|dunno
@@ -297,10 +298,9 @@ def without_context(question: str, language: str) -> str:
         for one, is_asking in zip(sentences, asking, strict=True)
         if is_asking or not about_reader.match(one)
     ]
-    rest = "\n".join(kept)
-    if len(kept) == len(sentences) or not any(asking) or has_anaphor(rest, language):
-        return question
-    return rest
+    asked = "\n".join(compress(sentences, asking))
+    refers = not asked or has_anaphor(asked, language)
+    return question if refers or len(kept) == len(sentences) else "\n".join(kept)
 
 
 _SHORT_WORD = 3

@@ -34,6 +34,11 @@ def words(text: str) -> list[str]:
     return _WORD.findall(_POSSESSIVE.sub("", folded))
 
 
+def joined_words(text: str) -> str:
+    """The words with a blank before and after each: one text has another one if it contains it."""
+    return f" {' '.join(words(text))} "
+
+
 def numbers(text: str) -> set[str]:
     """The numbers in `text` without group separators; "two" to "twenty" count as figures."""
     found = {_plain_number(match.group()) for match in _NUMBER.finditer(text)}

@@ -11,10 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.question_analysis import (
-    QuestionAnalysis,
-    analyse,
-)
+from app.domain.answering.question_analysis import QuestionAnalysis, analyse, bare_question
 from app.domain.errors import (
     EMPTY_QUESTION,
     IndexMismatch,
@@ -26,8 +23,7 @@ from app.domain.languages import language_of_words
 from app.domain.retrieval.query import SearchMode, SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
-from app.domain.search_text import SearchText, search_text, without_context
-from app.domain.terms import words
+from app.domain.search_text import search_text, without_context
 from app.services.cognates import FindCognates
 from app.services.lexical import LexicalEncoder
 from app.services.ports import Embedder, QuestionRewriter
@@ -127,33 +123,28 @@ class AnalyseQuestion:
         `selected`: the searched text contains text that the reader selected, instead of earlier
         turns.
         """
-        searched_for, books = asked.texts.question, asked.books
+        standalone, books = asked.texts.question, asked.books
 
         @cache
         def terms(text: str) -> frozenset[int]:
             return self.lexical.terms(text, language)
 
-        @cache
-        def search(text: str) -> SearchText:
-            return search_text(text, language)
-
-        bounds = await self.bounds.of(terms(search(searched_for).text), books)
-        said, searched = tuple(words(question)), search(question)
-        found = analyse(question, searched, searched_for, language, said, terms, bounds)
-        readings = [
-            await self._reading(search(one).text, language, books) for one in found.wordings
-        ]
+        bounds = await self.bounds.of(terms(search_text(standalone, language).text), books)
+        found = analyse(question, language, terms, bounds)
+        bare = bare_question(question, found.asked_in, language)
         asking = question if selected else without_context(question, language)
-        if asking != question and terms(search(asking).text):
-            readings.append(await self._reading(search(asking).text, language, books))
-            found = replace(found, searched=search(asking).text)
-        # The first wording is the question, the second one is the standalone question.
-        about = 0 if selected or searched_for == question else 1
+        if terms(search_text(asking, language).text):
+            found = replace(found, searched=search_text(asking, language).text)
+        about = question if selected else standalone
+        readings = {
+            one: await self._reading(search_text(one, language).text, language, books)
+            for one in dict.fromkeys((question, standalone, bare, asking))
+        }
         return replace(
             found,
-            readings=tuple(readings),
+            readings=tuple(readings.values()),
             vector=readings[about].vector,
-            compared=found.wordings[about],
+            compared=about,
         )
 
     async def in_languages(self, asked: AnalysedQuery, languages: Iterable[str]) -> AnalysedQuery:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import SplitSentences
-from app.domain.retrieval.query import Vector
 from app.services.consultation import Consultation
+from app.services.similarity import SimilarityEncoder
 
 
 class ParagraphScorer(Protocol):
@@ -29,20 +29,12 @@ class ParagraphScorer(Protocol):
         ...
 
 
-class Similarity(Protocol):
-    async def similarities(
-        self, asked: Vector, texts: Sequence[str], language: str
-    ) -> Mapping[str, float]:
-        """Return text -> cosine with the question, -1 to 1; `asked` is the question's vector."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ExtractAnswer:
     """The use case."""
 
     split_sentences: SplitSentences
-    similarity: Similarity
+    similarity: SimilarityEncoder
     paragraphs: Sequence[ParagraphScorer] = ()
     """The first one that reads the languages scores the paragraphs."""
 

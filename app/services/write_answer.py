@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from app.domain.answer import (
     TRUNCATED,
@@ -66,29 +67,29 @@ class WriteAnswer:
     model: Generator | None = None
     """Writes the answers; without one, they are extractive."""
 
-    def events(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
-        """Return the events of the answer. Raises ProviderError."""
+    async def events(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
+        """Yield the events of the answer. Raises ProviderError."""
         solutions = read.request.solutions
-        if read.refused:
-            return _each(refuse(read))
-        if read.exercise and solutions is Solutions.HIDE:
-            return _each(self._to_read_first(read))
         # A model must not solve an exercise of which only a hint is to be shown.
         hint = read.exercise and solutions is Solutions.HINT
-        if self.model is None or read.verbatim or hint:
-            return self._extracted(read)
-        return self._generated(self.model, read)
+        hides = read.exercise and solutions is Solutions.HIDE
+        if self.model and not (read.refused or read.verbatim or hint or hides):
+            async with aclosing(self._generated(self.model, read)) as events:
+                async for event in events:
+                    yield event
+            return
+        for event in self._to_read_first(read) if hides else await self._extracted(read):
+            yield event
 
-    async def _extracted(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
+    async def _extracted(self, read: Consultation) -> Iterator[AnswerEvent]:
+        if read.refused:
+            return refuse(read)
         with stage("generation"):
             found = await self.extract.of(read)
         if not found.claims:
-            for event in refuse(read):
-                yield event
-            return
-        yield Started(AnswerMode.EXTRACTIVE, sources(read.context), read.confidence)
-        for event in quoted(found, read):
-            yield event
+            return refuse(read)
+        started = Started(AnswerMode.EXTRACTIVE, sources(read.context), read.confidence)
+        return chain([started], quoted(found, read))
 
     async def _generated(
         self, model: Generator, read: Consultation
@@ -146,7 +147,7 @@ class WriteAnswer:
             return [*quoted(instead, read, usage)]
         if outage:
             raise outage
-        return [*finish_refusal(read, usage)]
+        return [*refuse(read, usage)]
 
     def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
         """Answer an exercise with a list of the paragraphs to read before it."""
@@ -180,11 +181,6 @@ def verifier_of(read: Consultation, split_sentences: SplitSentences) -> Verifier
     )
 
 
-async def _each(events: Iterable[AnswerEvent]) -> AsyncGenerator[AnswerEvent, None]:
-    for event in events:
-        yield event
-
-
 def _parts(event: GeneratedText) -> Iterator[GeneratedText]:
     """Cut a long text, so that other requests are served between its parts."""
     for at in range(0, len(event.text), UNIT_CHARS):
@@ -210,11 +206,12 @@ def _degraded(
 
 def _written(read: Consultation, builder: CitedAnswerBuilder, usage: Usage) -> Answer:
     # The model's citations are stronger evidence than the score.
-    confidence = Confidence.ANSWERED if builder.citations else read.confidence
-    answer = _answer(
-        read, AnswerMode.GENERATED, builder.text, builder.citations, builder.statements, usage
+    answer = replace(
+        _answer(read, AnswerMode.GENERATED, builder.text, builder.citations, builder.statements),
+        usage=usage,
+        citation_precision=builder.precision,
     )
-    return replace(answer, confidence=confidence, citation_precision=builder.precision)
+    return replace(answer, confidence=Confidence.ANSWERED) if builder.citations else answer
 
 
 def _answer(
@@ -223,7 +220,6 @@ def _answer(
     text: str,
     citations: tuple[Citation, ...],
     statements: tuple[Statement, ...],
-    usage: Usage,
 ) -> Answer:
     return Answer(
         answer=text,
@@ -232,7 +228,6 @@ def _answer(
         citations=citations,
         sources=sources(read.context),
         degraded=read.found.degraded,
-        usage=usage,
         statements=statements,
         coverage=coverage(statements),
         exercise=read.exercise,
@@ -260,10 +255,8 @@ def quoted(
             yield CitationFound(citation)
     if at < len(text):
         yield TextDelta(text[at:])
-    answer = _answer(
-        read, AnswerMode.EXTRACTIVE, text, cited.citations, tuple(statements), usage or Usage()
-    )
-    yield Finished(replace(answer, passages=found.passages))
+    answer = _answer(read, AnswerMode.EXTRACTIVE, text, cited.citations, tuple(statements))
+    yield Finished(replace(answer, passages=found.passages, usage=usage or Usage()))
 
 
 def _notice(read: Consultation) -> str:
@@ -278,19 +271,15 @@ def _notice(read: Consultation) -> str:
     return " ".join(filter(None, (notice, do_not_mention(read.unmentioned), hint))) + "\n\n"
 
 
-def refuse(read: Consultation) -> Iterator[AnswerEvent]:
-    """Yield a refusal from its first event on."""
+def refuse(read: Consultation, usage: Usage | None = None) -> Iterator[AnswerEvent]:
+    """Yield a refusal; after a model's reply, whose `usage` is given, without the Started event."""
     sections = nearest_sections(read.found.hits)
-    yield Started(AnswerMode.REFUSED, sections, Confidence.NOT_IN_BOOK)
-    hint = other_language(read.analysis.asked_in, read.analysis.features.language)
-    yield from finish_refusal(read, Usage(), hint)
-
-
-def finish_refusal(read: Consultation, usage: Usage, hint: str = "") -> Iterator[AnswerEvent]:
-    """Yield the rest of a refusal after the Started event."""
-    sections = nearest_sections(read.found.hits)
-    plain = refusal_text(read.analysis.asked_in, len(sections))
-    text = f"{plain} {hint}".rstrip()
+    asked_in = read.analysis.asked_in
+    text = refusal_text(asked_in, len(sections))
+    if usage is None:
+        yield Started(AnswerMode.REFUSED, sections, Confidence.NOT_IN_BOOK)
+        hint = other_language(asked_in, read.analysis.features.language)
+        text = f"{text} {hint}".rstrip()
     yield TextDelta(text)
     yield Finished(
         Answer(
@@ -299,7 +288,7 @@ def finish_refusal(read: Consultation, usage: Usage, hint: str = "") -> Iterator
             confidence=Confidence.NOT_IN_BOOK,
             sources=sections,
             degraded=read.found.degraded,
-            usage=usage,
+            usage=usage or Usage(),
         )
     )
 

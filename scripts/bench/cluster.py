@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_collections import ServerOptions
+from app.adapters.qdrant.server_store import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import RagError
 from app.domain.indexed_book import IndexPoint

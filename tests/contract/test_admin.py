@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from app.api import ingest_jobs
 from app.api.ingest_jobs import give_way
 from app.settings import Settings
 from tests.command_line import Run
-from tests.owl_server import BOOK, ORIGIN, assert_problem, events_of
+from tests.owl_server import BOOK, ORIGIN, added, assert_problem, bearer, events_of
 from tests.serving import offline_settings, serving
 
 STREAM = {"Accept": "text/event-stream"}
@@ -31,10 +30,10 @@ PHASES = ("", "read", "chunk", "compare", "embed", "index", "publish")
 
 
 @pytest.fixture
-def settings(owl_home: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings(owls: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     # Other tests are no readers.
     monkeypatch.setattr(ingest_jobs, "give_way", lambda _: None)
-    return offline_settings(Path(shutil.copytree(owl_home, home / "state")))
+    return offline_settings(owls)
 
 
 @pytest.fixture
@@ -44,13 +43,8 @@ def admin(settings: Settings, run: Run) -> Iterator[httpx.Client]:
         serving(settings) as address,
         httpx.Client(base_url=f"{address}/v1/admin/books", timeout=60) as client,
     ):
-        client.headers["Authorization"] = f"Bearer {key(run, '--secret')}"
+        client.headers.update(bearer(added(run, "--secret")))
         yield client
-
-
-def key(run: Run, *options: str) -> str:
-    made: str = run("keys", "add", *options, "--json").json()["key"]
-    return made
 
 
 def archive(**files: str) -> bytes:
@@ -171,7 +165,7 @@ def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
 
 def test_the_end_of_the_server_ends_its_ingest(settings: Settings, run: Run) -> None:
     with serving(settings) as address:
-        headers = {"Authorization": f"Bearer {key(run, '--secret')}"}
+        headers = bearer(added(run, "--secret"))
         url = f"{address}/v1/admin/books/bats/ingest"
         assert httpx.post(url, content=UPLOAD, headers=headers).status_code == 202
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
@@ -201,7 +195,7 @@ def test_an_ingest_whose_server_is_killed_ends(settings: Settings, tmp_path: Pat
 def test_an_archive_below_a_relative_home_is_ingested(
     settings: Settings, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    headers = {"Authorization": f"Bearer {key(run, '--secret')}", **STREAM}
+    headers = bearer(added(run, "--secret"), **STREAM)
     monkeypatch.chdir(settings.home.parent)
     with serving(settings.model_copy(update={"home": Path("state")})) as address:
         url = f"{address}/v1/admin/books/bats/ingest"
@@ -247,23 +241,22 @@ def ids_of(ledger: str) -> set[str]:
 def test_admin_needs_a_secret_key_for_the_book(
     settings: Settings, admin: httpx.Client, run: Run
 ) -> None:
-    public, other = key(run, "--origin", ORIGIN), key(run, "--secret", "--book", "bats")
+    public, other = added(run, "--origin", ORIGIN), added(run, "--secret", "--book", "bats")
     calls = [("POST", "ingest"), ("GET", "ingest"), ("POST", "rollback"), ("GET", "ledger")]
     for method, path in [*calls, ("DELETE", "")]:
         url = f"{admin.base_url}owls/{path}".rstrip("/")
         assert_problem(httpx.request(method, url), 401, "key_required")
-        wrong = {"Authorization": "Bearer sk_0"}
+        wrong = bearer("sk_0")
         assert_problem(httpx.request(method, url, headers=wrong), 401, "key_unknown")
-        from_site = {"Authorization": f"Bearer {public}", "Origin": ORIGIN}
+        from_site = bearer(public, Origin=ORIGIN)
         assert_problem(httpx.request(method, url, headers=from_site), 403, "secret_key_required")
-        of_bats = {"Authorization": f"Bearer {other}"}
+        of_bats = bearer(other)
         assert_problem(httpx.request(method, url, headers=of_bats), 403, "book_not_allowed")
 
 
 @pytest.mark.parametrize("open", [True, False])
-def test_without_keys_nobody_administers(owl_home: Path, home: Path, open: bool) -> None:
-    settings = offline_settings(Path(shutil.copytree(owl_home, home / "state")), open=open)
-    with serving(settings) as address:
+def test_without_keys_nobody_administers(owl_home: Path, open: bool) -> None:
+    with serving(offline_settings(owl_home, open=open)) as address:
         response = httpx.delete(f"{address}/v1/admin/books/owls")
         assert_problem(response, 401, "key_required")
         assert response.headers["www-authenticate"].startswith("Bearer")

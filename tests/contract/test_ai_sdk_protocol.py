@@ -16,7 +16,7 @@ import app.domain.errors as errors
 from tests.command_line import Run
 from tests.conftest import ROOT
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added, assert_problem, bearer
-from tests.serving import ScriptedGenerator, connected, offline_settings, serving
+from tests.serving import ScriptedGenerator, offline_settings, serving
 
 PATH = "/v1/ai-sdk"
 FOLDER = Path(os.environ.get("AI_SDK_FOLDER", ROOT / "tests/ai_sdk"))
@@ -81,13 +81,6 @@ def test_a_failure_is_a_problem_or_the_last_part(
     response = ask(generating, message(UNSURE))
     assert parts_of(response)[-1]["type"] == "error"
     assert "10.0.0.7" not in response.text
-
-
-def test_a_question_costs_what_it_costs_elsewhere(owl_home: Path) -> None:
-    limits = offline_settings(owl_home, questions_per_minute=1)
-    with connected(limits) as client:
-        assert ask(client).status_code == 200
-        assert_problem(ask(client), 429, "too_many_requests")
 
 
 def by_the_package(address: str, question: str, book: str, key: str = "") -> dict[str, Any]:

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from app.api.limits import ANSWER, MAX_BUCKETS, FairQueue, RateLimit, site
 from app.domain.errors import Overloaded
 from tests.owl_server import QUESTION, assert_problem, events_of
-from tests.serving import ScriptedGenerator, offline_settings, serving
+from tests.serving import ScriptedGenerator, connected, offline_settings, serving
 
 
 class Clock:
@@ -115,6 +116,31 @@ def test_an_answer_takes_so_long_and_no_longer_and_a_client_gets_so_many(
         assert problem["retry_after"] <= int(refused.headers["retry-after"]) <= 60
     for path in ("/v1/books", "/v1/glossary?page=/owls", "/readyz"):
         assert strict.get(path).status_code == 200
+
+
+CALL = {"name": "ask_book", "arguments": {"question": QUESTION}}
+COSTS: dict[str, dict[str, Any]] = {
+    "/v1/chat/completions": {"model": "owls", "messages": [{"role": "user", "content": QUESTION}]},
+    "/v1/ai-sdk": {"messages": [{"role": "user", "parts": [{"type": "text", "text": QUESTION}]}]},
+    "/v1/mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": CALL},
+    "/v1/books/owls/llms-full.txt": {},
+}
+
+
+def test_a_question_costs_the_same_in_every_protocol(owl_home: Path) -> None:
+    proxied = {"questions_per_minute": 1, "trusted_proxies": "127.0.0.1", "open": True}
+    with connected(offline_settings(owl_home, **proxied)) as client:
+        client.headers["Accept"] = "application/json, text/event-stream"
+        for number, (path, body) in enumerate(COSTS.items()):
+            reader = {"X-Forwarded-For": f"1.1.1.{number}"}
+            method = "POST" if body else "GET"
+            first, second = (
+                client.request(method, path, json=body or None, headers=reader) for _ in range(2)
+            )
+            assert first.status_code == 200, path
+            assert "too_many_requests" not in first.text
+            assert "too_many_requests" in second.text, path
+            assert second.status_code == (200 if path == "/v1/mcp" else 429)
 
 
 async def waiting(queue: FairQueue, clients: str, served: list[str]) -> list[asyncio.Task[None]]:

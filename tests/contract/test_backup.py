@@ -9,8 +9,6 @@ import random
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 from array import array
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -25,7 +23,7 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
 from app.bootstrap.backups import Stores
 from app.domain.book_id import BookId
-from app.domain.errors import IndexBusy, InputError, StorageError
+from app.domain.errors import IndexBusy, InputError
 from app.domain.indexed_book import BookManifest, IndexPoint, Snapshot
 from app.domain.ledger import Entry, Ledger, LedgerParagraph
 from app.domain.retrieval.query import SparseVector
@@ -138,7 +136,7 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
     asyncio.run(_published(home / "a", file))
     whole, expected = file.read_bytes(), content(file)
     chance, accepted = random.Random(1), 0
-    places = [0, 1, len(whole) - 1, *(chance.randrange(len(whole)) for _ in range(60))]
+    places = [0, 1, len(whole) - 1, *(chance.randrange(len(whole)) for _ in range(30))]
     for place in places:
         bad.write_bytes(whole[:place])
         with pytest.raises(InputError, match="truncated, changed or another file"):
@@ -148,7 +146,7 @@ def test_a_cut_or_changed_file_is_refused_before_anything_is_changed(home: Path,
         with contextlib.suppress(InputError):
             assert content(bad) == expected
             accepted += 1
-    assert accepted < 20
+    assert accepted < 15
     bad.write_bytes(whole[:-1])
     refused = run("restore", bad)
     assert (refused.code, refused.out) == (2, "")
@@ -162,35 +160,18 @@ def content(file: Path) -> object:
         return backup.books, pages, backup.state
 
 
-def test_nothing_is_left_of_a_backup_that_cannot_be_renamed(home: Path) -> None:
-    file = home / "folder" / "backup"
-    file.parent.mkdir(parents=True)
-    with pytest.raises(StorageError, match="Is a directory"), writing_backup(file):
-        file.mkdir()  # meanwhile
-    assert [*file.parent.iterdir()] == [file]
-
-
 def test_a_second_backup_to_the_same_file_is_refused(home: Path) -> None:
-    home.mkdir(parents=True, exist_ok=True)
     with writing_backup(home / "one"), pytest.raises(InputError, match="by another run"):
         asyncio.run(_published(home / "a", home / "one"))
     with reading_backup(home / "one") as empty:
         assert not empty.books
 
 
-def test_a_backup_that_is_killed_is_no_file_and_is_written_again(home: Path) -> None:
-    file = home / "backup"
-    home.mkdir(parents=True, exist_ok=True)
-    killed = (
-        "import os, signal, sys, pathlib;"
-        "from app.adapters.qdrant.backup import writing_backup;"
-        "context = writing_backup(pathlib.Path(sys.argv[1])); context.__enter__();"
-        "os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    subprocess.run([sys.executable, "-c", killed, str(file)], check=False)
-    assert [one.name for one in home.iterdir()] == ["backup.part"]
+def test_what_a_killed_backup_leaves_is_written_over(home: Path) -> None:
+    file, part = home / "backup", home / "backup.part"
+    part.write_bytes(b"half a backup")
     with writing_backup(file):
-        pass
+        assert [*home.iterdir()] == [part]
     assert [*home.iterdir()] == [file]
 
 
@@ -220,24 +201,26 @@ class Overtaken:
             yield page
             while first and self._times:
                 self._times -= 1
-                await publish(self._index, BOOK, points(BOOK, range(400), version="v9"))
+                await publish(self._index, BOOK, points(BOOK, range(100), version="v9"))
             first = False
 
 
 @pytest.mark.parametrize(("source", "times"), [(embedded, 2), *((one, 1) for one in OF_SERVERS)])
 async def test_a_book_that_is_ingested_meanwhile_is_one_generation(
-    source: Opened, times: int, home: Path
+    source: Opened, times: int, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("app.adapters.qdrant.edge.PAGE", 100)
+    monkeypatch.setattr("app.adapters.qdrant.server.BATCH", 100)
     file = home / "backup"
     async with source(home / "a") as old:
-        await publish(old, BOOK, made(1_200))
+        await publish(old, BOOK, made(300))
         overtaken: BookStore = Overtaken(old, times)  # type: ignore[assignment]
         done = await back_up(overtaken, home / "a", file)
     new = EdgeIndex(home / "b")
     await restore(new, home / "b", file)
     got = await stored(new)
     assert {one.chunk.book_version for one in got} in ({"v1"}, {"v9"})
-    assert len(got) == done[0].chunks == (1_200 if got[0].chunk.book_version == "v1" else 400)
+    assert len(got) == done[0].chunks == (300 if got[0].chunk.book_version == "v1" else 100)
 
 
 def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run: Run) -> None:

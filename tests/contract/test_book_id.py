@@ -26,7 +26,7 @@ TEXT = "The Fresnel lens bends the light of a small lamp into a single beam."
 FOREIGN = "https://evil.example"
 NO_IDS = [
     "../embeddings", "..", ".", "/etc/passwd", "lamps/../lamps", "lamps\0", "lamps\n", "Lamps", "",
-    "a" * 65, "%2e%2e%2fembeddings", "..\\embeddings", "lamps_v2", "ｌamps", "lamps?mode=rwc", "~",
+    "a" * 65, "%2e%2e%2fembeddings", "..\\embeddings", "ｌamps", "lamps?mode=rwc", "~",
 ]  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,14 @@ from app.settings import Settings
 from tests.cohere_double import CohereDouble
 from tests.command_line import Run
 from tests.logged_answers import deleted, found
-from tests.owl_server import ORIGIN, QUESTION, added, assert_problem, events_of
+from tests.owl_server import ORIGIN, QUESTION, added, assert_problem, bearer, events_of
 from tests.serving import connected, offline_settings
 
 
 @pytest.fixture
-def settings(owl_home: Path, home: Path) -> Settings:
+def settings(owls: Path) -> Settings:
     """Settings with a new, empty log."""
-    state = Path(shutil.copytree(owl_home, home / "state"))
-    return offline_settings(state, question_log_days=36_500)
+    return offline_settings(owls, question_log_days=36_500)
 
 
 @pytest.fixture
@@ -86,20 +84,13 @@ def test_an_answer_is_logged_with_what_readers_say(
 
 def test_no_personal_data_is_logged(settings: Settings, logging_client: httpx.Client) -> None:
     ask(logging_client, f"{QUESTION} I am ann@example.org, +49 170 1234567")
-    ask(logging_client, "hello, I am Ann")
+    assert ask(logging_client, "thank you")["mode"] == "small_talk"
     kept = logged(settings, logging_client)
-    assert kept[0].question == f"{QUESTION} I am <email>, <phone>"
+    assert [one.question for one in kept] == [f"{QUESTION} I am <email>, <phone>", ""]
     assert all("127.0.0.1" not in str(one) for one in kept)
     readers = {one.reader for one in kept}
     assert len(readers) == 1
     assert readers != {""}
-
-
-def test_small_talk_is_counted_without_its_words(
-    settings: Settings, logging_client: httpx.Client
-) -> None:
-    assert ask(logging_client, "thank you")["mode"] == "small_talk"
-    assert only(settings, logging_client).question == ""
 
 
 def test_a_streamed_answer_has_the_id_at_its_end(
@@ -150,13 +141,9 @@ def test_feedback_needs_a_key_for_the_answers_book(
     settings: Settings, logging_client: httpx.Client, run: Run
 ) -> None:
     known = ask(logging_client)["answer_id"]
-    keys = {
-        book: run("keys", "add", "--secret", "--book", book, "--json").json()["key"]
-        for book in ("owls", "bats")
-    }
     body = {"answer_id": known, "rating": "up"}
     for book, status in (("owls", 204), ("bats", 404)):
-        headers = {"Authorization": f"Bearer {keys[book]}"}
+        headers = bearer(added(run, "--secret", "--book", book))
         response = logging_client.post("/v1/feedback", json=body, headers=headers)
         assert response.status_code == status
     assert_problem(logging_client.post("/v1/feedback", json=body), 401, "key_required")
@@ -173,48 +160,32 @@ def test_deleted_answers_are_gone_with_their_feedback(
 ) -> None:
     known = ask(logging_client)["answer_id"]
     say(logging_client, known, rating="up")
-    ask(logging_client, "What is 100% of a_fringe?")
+    ask(logging_client, "What is 100% of a_fringe at Quxhaven?")
+    assert "Quxhaven" in logged(settings, logging_client)[1].question
     assert deleted(settings, Selected(containing="0% OF A_f")) == 1
     assert deleted(settings, Selected(containing="%")) == 0
+    files = list(settings.home.glob("questions.sqlite*"))
+    assert files
+    assert not any(b"Quxhaven" in one.read_bytes() for one in files)
     assert only(settings, logging_client).id == known
     assert deleted(settings, Selected(book="owls")) == 1
     assert_problem(say(logging_client, known, rating="up"), 404, "answer_not_found")
 
 
-def test_a_log_that_cannot_be_written_delays_no_answer(owl_home: Path, home: Path) -> None:
-    state = Path(shutil.copytree(owl_home, home / "state"))
-    (state / "questions.sqlite").write_bytes(b"no database" * 100)
-    settings = offline_settings(state, question_log_days=36_500)
+def test_a_log_that_cannot_be_written_delays_no_answer(settings: Settings) -> None:
+    (settings.home / "questions.sqlite").write_bytes(b"no database" * 100)
     with connected(settings) as client:
         told = ask(client)
         assert told["citations"]
         assert_problem(say(client, told["answer_id"], rating="up"), 503, "storage_failed")
 
 
-def test_the_money_that_a_model_costs_is_logged(owl_home: Path, home: Path) -> None:
-    state = Path(shutil.copytree(owl_home, home / "state"))
+def test_the_money_that_a_model_costs_is_logged(owls: Path) -> None:
     with CohereDouble() as double:
-        settings = offline_settings(
-            state,
-            question_log_days=36_500,
-            generator="cohere",
-            cohere_api_key=double.key,
-            cohere_base_url=double.url,
-        )
+        provider = {"cohere_api_key": double.key, "cohere_base_url": double.url}
+        settings = offline_settings(owls, question_log_days=90, generator="cohere", **provider)
         with connected(settings) as client:
             ask(client)
     (entry,) = found(settings)
     assert entry.mode is AnswerMode.GENERATED
     assert entry.usd > 0
-
-
-def test_deleted_questions_are_gone_from_the_files(
-    settings: Settings, logging_client: httpx.Client
-) -> None:
-    ask(logging_client, "How far do owls see at Quxhaven?")
-    entry = only(settings, logging_client)
-    assert "Quxhaven" in entry.question
-    assert deleted(settings, Selected(containing="Quxhaven")) == 1
-    files = list(settings.home.glob("questions.sqlite*"))
-    assert files
-    assert not any(b"Quxhaven" in one.read_bytes() for one in files)

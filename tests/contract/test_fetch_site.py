@@ -284,7 +284,7 @@ def test_a_page_is_bounded_also_when_it_is_unpacked(
 def test_progress_tells_the_pages(server: Server, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     fetch(server, tmp_path, progress=lambda *said: seen.append(said))
-    assert [done for done, _ in seen] == [2, 3, 4]
+    assert [done for done, _ in seen] == [1, 2, 3, 4]
     assert seen[-1] == (4, 4)
 
 

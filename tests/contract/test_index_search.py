@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -38,6 +39,13 @@ from tests.index_stores import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+
+
+@pytest.fixture(params=OPENERS)
+async def index(request: pytest.FixtureRequest) -> AsyncIterator[BookStore]:
+    """An empty index of each kind in turn, also one whose book is in several segments."""
+    async with OPENERS[request.param]() as opened:
+        yield opened
 
 
 async def test_a_vector_of_another_dimension_is_refused_with_both_dimensions(

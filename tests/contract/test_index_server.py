@@ -16,7 +16,7 @@ from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import public_address, server_client
-from app.adapters.qdrant.server_collections import ServerOptions
+from app.adapters.qdrant.server_store import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, ConfigError, RagError, StorageError
 from app.domain.retrieval.query import SearchFilter, SparseVector

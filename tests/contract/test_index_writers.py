@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, cast
@@ -11,8 +12,8 @@ from qdrant_client import AsyncQdrantClient, models
 
 from app.adapters.qdrant.payload import LAYOUT
 from app.adapters.qdrant.server import ServerIndex
-from app.adapters.qdrant.server_lease import LEASE_SECONDS, Lease, new_lease
-from app.adapters.qdrant.server_records import BookRecord, Records
+from app.adapters.qdrant.server_records import LEASE_SECONDS, BookRecord, Lease, Records
+from app.adapters.qdrant.server_store import ServerOptions, ServerStore
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy, StorageError
 from app.domain.retrieval.query import SearchFilter
@@ -29,7 +30,7 @@ async def client() -> AsyncIterator[AsyncQdrantClient]:
 
 
 def records_of(client: AsyncQdrantClient) -> Records:
-    return Records(client, "textbook~books", "http://localhost")
+    return Records(ServerStore(client, "textbook", "http://localhost", ServerOptions()))
 
 
 @pytest.mark.parametrize("fault", ["another chunk", "another vector", "not found"])
@@ -63,7 +64,7 @@ async def test_a_run_that_was_taken_over_publishes_nothing_and_deletes_nothing(
     await silent.write(points("book", [1]))
     held = await records.read(BookId("book"))
     assert held.lease
-    dead = replace(held.lease, host="elsewhere", seen_at=0.0)
+    dead = replace(held.lease, holder="elsewhere", seen_at=0.0)
     await records.put(held, replace(held, lease=dead))
     other = await index.begin(BookId("book"), DIMENSION)
     await other.write(points("book", [2, 3]))
@@ -96,7 +97,7 @@ async def test_an_unfinished_generation_is_cleared_away_only_when_its_writer_is_
     await unfinished.write(points("book", [1]))
     record = await records.read(BookId("book"))
     age = LEASE_SECONDS / 2 if held else LEASE_SECONDS
-    lease = Lease("elsewhere", 7, "2026-01-01T00:00:00Z", new_lease().seen_at - age)
+    lease = Lease("process 7 on elsewhere, started 2026", time.time() - age)
     await records.put(record, replace(record, lease=lease))
     if held:
         with pytest.raises(IndexBusy, match=r"process 7 on elsewhere, started 20.* in 60 s"):
@@ -275,7 +276,7 @@ async def test_a_write_of_a_record_that_was_read_before_its_book_was_removed_cha
     record = await records.read(BookId("book"))
     await index.remove(BookId("book"))
     with pytest.raises(IndexBusy):
-        await records.put(record, replace(record, lease=new_lease()))
+        await records.put(record, replace(record, lease=Lease.new()))
     assert not await index_of(client).books()
 
 

@@ -114,10 +114,3 @@ def test_an_unknown_book_is_named(run: Run, book: Path) -> None:
     refused = run("links", "bats", "--as", "llms")
     assert (refused.code, refused.out) == (2, "")
     assert "owls" in refused.err
-
-
-def test_a_whole_book_costs_more_than_a_page(owl_home: Path) -> None:
-    limit = offline_settings(owl_home, questions_per_minute=1)
-    with connected(limit) as client:
-        codes = [client.get("/v1/books/owls/llms-full.txt").status_code for _ in range(2)]
-        assert codes == [200, 429]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,12 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.bootstrap.local_state import site_keys
-from app.domain.site_key import KeyKind, SiteKey, digest_of, new_key
 from tests.cohere_double import CohereDouble, Fault
+from tests.command_line import Run
 from tests.openai_double import OpenAIDouble
-from tests.owl_server import ORIGIN, QUESTION, assert_problem
+from tests.owl_server import ORIGIN, QUESTION, added, assert_problem, bearer
 from tests.provider_fakes import opening_after
-from tests.serving import connected, offline_settings, serving
+from tests.serving import connected, offline_settings
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -38,11 +36,6 @@ def value(samples: Samples, name: str, **labels: str) -> float:
 
 
 @pytest.fixture
-def home(owl_home: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(owl_home, tmp_path / "rag"))
-
-
-@pytest.fixture
 def double() -> Iterator[CohereDouble]:
     with CohereDouble() as double:
         yield double
@@ -53,8 +46,8 @@ def cohere(double: CohereDouble) -> dict[str, Any]:
     return {"generator": "cohere", "budget_day": 5.0, **provider}
 
 
-def test_answers_their_stages_and_their_price_are_counted(home: Path, double: CohereDouble) -> None:
-    settings = offline_settings(home, **cohere(double))
+def test_answers_their_stages_and_their_price_are_counted(owls: Path, double: CohereDouble) -> None:
+    settings = offline_settings(owls, **cohere(double))
     with connected(settings) as client:
         for _ in range(2):
             assert client.post("/v1/chat", json={"question": QUESTION}).status_code == 200
@@ -85,13 +78,12 @@ def test_answers_their_stages_and_their_price_are_counted(home: Path, double: Co
 
 
 def test_an_open_breaker_is_a_metric_and_readyz_says_extractive_only(
-    home: Path, double: CohereDouble
+    owls: Path, double: CohereDouble
 ) -> None:
-    settings = offline_settings(home, **cohere(double))
+    settings = offline_settings(owls, **cohere(double))
     with (
         opening_after(1),
-        serving(settings) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
+        connected(settings) as client,
     ):
         before = client.get("/readyz").json()
         double.fail(*[Fault(status=503)] * 3, endpoint="chat")
@@ -105,29 +97,21 @@ def test_an_open_breaker_is_a_metric_and_readyz_says_extractive_only(
     assert (after["embedder"]["fault"], after["disk"]["fault"]) == (None, None)
 
 
-def test_readyz_says_that_the_model_server_is_down(home: Path) -> None:
-    with OpenAIDouble(status=503) as double:
-        settings = offline_settings(home, generator="openai", openai_base_url=double.url)
-        with serving(settings) as address:
-            body = httpx.get(f"{address}/readyz").json()
-    assert body["status"] == "ready, extractive only"
-    assert "HTTP 503" in body["generator"]["fault"]
+def test_readyz_says_that_no_model_answers(owls: Path, double: CohereDouble) -> None:
+    with OpenAIDouble(status=503) as down:
+        for changes, why in (
+            ({"generator": "openai", "openai_base_url": down.url}, "HTTP 503"),
+            ({**cohere(double), "budget_day": 0}, "RAG_BUDGET_DAY"),
+        ):
+            with connected(offline_settings(owls, **changes)) as client:
+                body = client.get("/readyz").json()
+            assert body["status"] == "ready, extractive only"
+            assert why in body["generator"]["fault"]
 
 
-def test_readyz_says_that_the_budget_is_spent(home: Path, double: CohereDouble) -> None:
-    settings = offline_settings(home, **{**cohere(double), "budget_day": 0})
-    with serving(settings) as address:
-        body = httpx.get(f"{address}/readyz").json()
-    assert body["status"] == "ready, extractive only"
-    assert "RAG_BUDGET_DAY" in body["generator"]["fault"]
-
-
-def test_metrics_are_for_this_machine_or_a_secret_key(home: Path) -> None:
-    settings = offline_settings(home, open=True)
-    secret, public = (new_key(kind, bytes(32)) for kind in (KeyKind.SECRET, KeyKind.PUBLISHABLE))
-    keys = site_keys(settings)
-    keys.add(SiteKey(KeyKind.SECRET, digest_of(secret)))
-    keys.add(SiteKey(KeyKind.PUBLISHABLE, digest_of(public), (ORIGIN,)))
+def test_metrics_are_for_this_machine_or_a_secret_key(owls: Path, run: Run) -> None:
+    settings = offline_settings(owls, open=True)
+    secret, public = added(run, "--secret"), added(run, "--origin", ORIGIN)
     forwarded = {"X-Forwarded-For": "192.0.2.1"}
     with connected(settings) as client:
         refused = client.get("/metrics", headers=forwarded)
@@ -137,7 +121,7 @@ def test_metrics_are_for_this_machine_or_a_secret_key(home: Path) -> None:
             ("sk_" + "0" * 43, 401, "key_unknown"),
             (public, 403, "secret_key_required"),
         ):
-            sent = {**forwarded, "Authorization": f"Bearer {key}"}
+            sent = bearer(key, **forwarded)
             assert_problem(client.get("/metrics", headers=sent), status, code)
         assert scrape(client)
-        assert scrape(client, **forwarded, Authorization=f"Bearer {secret}")
+        assert scrape(client, **bearer(secret, **forwarded))

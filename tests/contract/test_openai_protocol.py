@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -136,9 +135,8 @@ HOUSEKEEPING = [
 ]
 
 
-def test_a_front_ends_own_prompts_are_no_questions(owl_home: Path, tmp_path: Path) -> None:
-    home = shutil.copytree(owl_home, tmp_path / "rag")
-    with serving(offline_settings(home, question_log_days=90)) as address:
+def test_a_front_ends_own_prompts_are_no_questions(owls: Path) -> None:
+    with serving(offline_settings(owls, question_log_days=90)) as address:
         books = vendor(address)
         for prompt, reply in HOUSEKEEPING:
             conversation: list[MessageParam] = [
@@ -152,13 +150,8 @@ def test_a_front_ends_own_prompts_are_no_questions(owl_home: Path, tmp_path: Pat
             assert "".join(one.choices[0].delta.content or "" for one in chunks) == reply
         assert "answers_total{" not in httpx.get(f"{address}/metrics").text
         ask(books)
-    assert logged(home) == [QUESTION]
-
-
-def logged(home: Path) -> list[str]:
-    """The questions in the question log."""
-    with sqlite3.connect(home / "questions.sqlite") as log:
-        return [row[0] for row in log.execute("SELECT question FROM answers")]
+    with sqlite3.connect(owls / "questions.sqlite") as log:
+        assert list(log.execute("SELECT question FROM answers")) == [(QUESTION,)]
 
 
 def test_a_question_about_titles_and_tasks_is_a_question() -> None:

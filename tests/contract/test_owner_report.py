@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -23,7 +22,7 @@ from app.settings import Settings
 from tests.command_line import Run
 from tests.html_page import Page
 from tests.logged_answers import found
-from tests.owl_server import ORIGIN, assert_problem
+from tests.owl_server import ORIGIN, added, assert_problem
 from tests.serving import connected, offline_settings, serving
 
 NOW = datetime.now(UTC)
@@ -72,10 +71,9 @@ ENTRIES = [
 
 
 @pytest.fixture
-def settings(owl_home: Path, home: Path) -> Settings:
+def settings(owls: Path) -> Settings:
     """Settings of the command line's state folder, with a filled log."""
-    state = Path(shutil.copytree(owl_home, home / "state"))
-    settings = offline_settings(state, question_log_days=36_500)
+    settings = offline_settings(owls, question_log_days=36_500)
     fill(settings, ENTRIES)
     return settings
 
@@ -92,8 +90,7 @@ def owner(settings: Settings) -> Iterator[httpx.Client]:
 
 
 def secret(run: Run, *options: str) -> tuple[str, str]:
-    key: str = run("keys", "add", "--secret", *options, "--json").json()["key"]
-    return ("owner", key)
+    return ("owner", added(run, "--secret", *options))
 
 
 @pytest.mark.usefixtures("settings")
@@ -177,7 +174,7 @@ def test_admin_shows_the_report_to_a_secret_key_only(owner: httpx.Client, run: R
         assert_problem(refused, 401, "key_required")
         assert refused.headers["www-authenticate"].startswith("Basic")
     auth = secret(run)
-    public = run("keys", "add", "--origin", ORIGIN, "--json").json()["key"]
+    public = added(run, "--origin", ORIGIN)
     assert_problem(owner.get("/admin", auth=("", public)), 403, "secret_key_required")
     assert_problem(owner.get("/admin", auth=("owner", auth[1][:-1])), 401, "key_unknown")
     for wrong in (("owner", ""), (auth[1], "")):
@@ -203,8 +200,7 @@ def test_a_key_of_other_books_sees_no_report(owner: httpx.Client, run: Run) -> N
     assert_problem(owner.get("/admin", auth=auth), 404, "book_not_found")
 
 
-def test_without_a_log_there_is_no_report(owl_home: Path, home: Path, run: Run) -> None:
-    state = Path(shutil.copytree(owl_home, home / "state"))
+def test_without_a_log_there_is_no_report(owls: Path, run: Run) -> None:
     auth = secret(run)
-    with serving(offline_settings(state)) as address:
+    with serving(offline_settings(owls)) as address:
         assert_problem(httpx.get(f"{address}/admin", auth=auth), 404, "answer_not_found")

@@ -113,12 +113,12 @@ async def test_a_damaged_book_is_set_aside_named_and_mended_by_the_next_ingest(
 async def test_every_point_is_compared_in_full() -> None:
     client = in_memory()
     index = ServerIndex(client, "textbook", URL)
-    await publish(index, "book", points("book", range(700)))
+    await publish(index, "book", points("book", range(300)))
     assert await index.faults(BOOK, full=True) == []
     one = (await ids(client, f"textbook~{DIMENSION}"))[:1]
     await client.set_payload(f"textbook~{DIMENSION}", {"text_content": "x"}, one)
     (fault,) = await index.faults(BOOK, full=True)
-    assert "1 of 700 chunks differ" in fault or "read back differ" in fault
+    assert "1 of 300 chunks differ" in fault or "read back differ" in fault
 
 
 async def test_a_damaged_generation_is_not_gone_back_to() -> None:
@@ -147,9 +147,8 @@ def client(monkeypatch: pytest.MonkeyPatch) -> AsyncQdrantClient:
     return client
 
 
-@pytest.mark.parametrize("kind", ["half deleted", "collection gone"])
 def test_a_server_refuses_a_damaged_book_until_it_is_ingested_again(
-    client: AsyncQdrantClient, kind: str, run: Run, home: Path, tmp_path: Path
+    client: AsyncQdrantClient, run: Run, home: Path, tmp_path: Path
 ) -> None:
     lamps = make_book(tmp_path / "lamps", 2)
     question = {"question": "page0 part0", "book": "lamps"}
@@ -158,7 +157,7 @@ def test_a_server_refuses_a_damaged_book_until_it_is_ingested_again(
     with connected(settings) as reader:
         answer = reader.post("/v1/chat", json=question).json()
         assert answer["confidence"] == "answered"
-        asyncio.run(DAMAGES[kind](client, "textbook~256"))
+        asyncio.run(delete_half(client, "textbook~256"))
         assert reader.get("/readyz").status_code == 503
         assert reader.post("/v1/chat", json=question).status_code == 503
         assert reader.get("/v1/books").json()["quarantined"] == ["lamps"]

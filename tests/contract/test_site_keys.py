@@ -26,6 +26,13 @@ def client(two_books: Path) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def keyless(both_home: Path) -> Iterator[httpx.Client]:
+    """A client of a server without keys."""
+    with connected(offline_settings(both_home)) as client:
+        yield client
+
+
 def ask(client: httpx.Client, headers: dict[str, str], **fields: str) -> httpx.Response:
     return client.post("/v1/chat", json={"question": QUESTION, **fields}, headers=headers)
 
@@ -40,10 +47,10 @@ FORWARDED = [
 
 @pytest.mark.parametrize("headers", FORWARDED, ids=str)
 def test_without_keys_this_machine_asks_and_nobody_through_it(
-    client: httpx.Client, headers: dict[str, str]
+    keyless: httpx.Client, headers: dict[str, str]
 ) -> None:
-    assert ask(client, {}).status_code == 200
-    response = ask(client, headers)
+    assert ask(keyless, {}).status_code == 200
+    response = ask(keyless, headers)
     assert_problem(response, 401, "key_required")
     assert response.headers["www-authenticate"] == "Bearer"
 
@@ -53,17 +60,17 @@ ROUTES = ["/", "/healthz", "/readyz", "/metrics", "/v1/books", "/cite/p-1", "/ad
 
 @pytest.mark.parametrize("path", ROUTES)
 def test_without_keys_only_this_machines_names_and_pages_are_answered(
-    client: httpx.Client, path: str
+    keyless: httpx.Client, path: str
 ) -> None:
-    port = client.base_url.port
+    port = keyless.base_url.port
     for host in ("evil.example", f"127.0.0.1.evil.example:{port}", f"evil.example:{port}", ""):
-        assert_problem(client.get(path, headers={"Host": host}), 400, "host_not_allowed")
+        assert_problem(keyless.get(path, headers={"Host": host}), 400, "host_not_allowed")
     for origin in ("https://evil.example", "http://localhost:1", "null"):
-        assert_problem(client.get(path, headers={"Origin": origin}), 403, "origin_not_allowed")
+        assert_problem(keyless.get(path, headers={"Origin": origin}), 403, "origin_not_allowed")
     for host in ("localhost", f"LOCALHOST:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"):
-        response = client.get(path, headers={"Host": host, "Origin": f"http://{host}".lower()})
+        response = keyless.get(path, headers={"Host": host, "Origin": f"http://{host}".lower()})
         assert response.status_code not in {400, 403}
-    assert client.get("/widget.js", headers={"Origin": ORIGIN}).status_code == 200
+    assert keyless.get("/widget.js", headers={"Origin": ORIGIN}).status_code == 200
 
 
 def test_with_keys_any_name_is_answered_but_metrics_only_to_this_machines(

@@ -72,8 +72,8 @@ def test_a_page_suggests_its_sections_and_exercises(tmp_path: Path) -> None:
 def test_a_heading_that_the_site_cannot_link_to_is_not_suggested() -> None:
     rows = [
         (("Owls",), "owls"),
-        (("Owls", "How owls are found"), "owls"),
-        (("Owls", "How owls are fed"), "how-owls-are-fed"),
+        (("Owls", "How to find owls"), "owls"),
+        (("Owls", "How to feed owls"), "how-owls-are-fed"),
     ]
     chunks = [
         replace(
@@ -86,7 +86,7 @@ def test_a_heading_that_the_site_cannot_link_to_is_not_suggested() -> None:
     use_case = SuggestForPage(FakeIndex(chunks), LexicalEncoder(FakeSparse()))
     found = asyncio.run(use_case.on_page("/a.md"))
     assert found is not None
-    assert found.questions == ("How are owls fed?",)
+    assert found.questions == ("How do I feed owls?",)
 
 
 def test_an_exercise_in_two_chunks_is_whole() -> None:

@@ -105,14 +105,13 @@ def test_repair_goes_back_to_the_generation_before(run: Run, home: Path, tmp_pat
     assert run("verify").code == 0
 
 
-@pytest.mark.parametrize("content", ["", "garbage", "000007\n"])
 def test_a_damaged_current_is_mended_by_the_next_ingest(
-    run: Run, home: Path, tmp_path: Path, content: str
+    run: Run, home: Path, tmp_path: Path
 ) -> None:
     book = make_book(tmp_path / "lamps", 1)
     run("ingest", book)
     current = home / "state" / "index" / "lamps" / "current"
-    current.write_text(content)
+    current.write_text("garbage")
     done = run("verify")
     assert done.code == 1
     assert f"{current}: damaged" in done.out
@@ -121,18 +120,20 @@ def test_a_damaged_current_is_mended_by_the_next_ingest(
     assert run("ingest", book, "--json").json()["generation"] == 2
     assert run("verify").code == 0
     assert run("rollback", "lamps").code == 0
-    current.write_text(content)
+    current.write_text("")
     assert "readers see generation 2" in run("verify", "lamps", "--repair").out
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage" * 1_000])
 def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
-    run: Run, home: Path, tmp_path: Path, content: bytes
+    run: Run, home: Path, tmp_path: Path
 ) -> None:
     book = make_book(tmp_path / "lamps", 1)
     run("ingest", book)
     edit(book / "page0.md", "Page0 part0", "Newer words")
-    for file, advice in (("ledger/lamps.sqlite", "--ledger FILE"), ("embeddings.sqlite", "delete")):
+    for file, advice, content in (
+        ("ledger/lamps.sqlite", "--ledger FILE", b""),
+        ("embeddings.sqlite", "delete", b"garbage" * 1_000),
+    ):
         path = home / "state" / file
         kept = path.read_bytes()
         path.write_bytes(content)
@@ -147,16 +148,13 @@ def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
     assert run("ingest", book).code == 0
 
 
-@pytest.mark.parametrize(
-    "change", ["zeroblob(length(vector))", "cast(substr(vector, 5) || x'00000000' as blob)"]
-)
 def test_damaged_vectors_of_the_cache_are_named_and_embedded_again(
-    run: Run, home: Path, tmp_path: Path, change: str
+    run: Run, home: Path, tmp_path: Path
 ) -> None:
     book, cache = make_book(tmp_path / "lamps", 1), home / "state" / "embeddings.sqlite"
     run("ingest", book)
     with closing(sqlite3.connect(cache)) as connection, connection:
-        connection.execute(f"update vectors set vector = {change}")
+        connection.execute("update vectors set vector = zeroblob(length(vector))")
         (count,) = connection.execute("select count(*) from vectors").fetchone()
     done = run("verify")
     assert done.code == 1

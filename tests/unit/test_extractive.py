@@ -311,12 +311,6 @@ def test_answer_holds_nothing_but_the_books_words(
     assert set(words(found.text)) <= {word for one in listed for word in words(one.text)}
 
 
-def test_listing_that_is_only_named_is_not_quoted() -> None:
-    code = passage("{{#include ../listings/match.rs}}", "p-code", BlockKind.CODE)
-    told = passage("A match has arms.", "p-match")
-    assert extracted("Show me an example of a match", code, told).text == told.text
-
-
 @pytest.mark.parametrize("liked", [0, 1])
 def test_of_paragraphs_with_the_same_words_the_one_most_like_the_question_comes_first(
     liked: int,

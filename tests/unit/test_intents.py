@@ -1,4 +1,4 @@
-"""Requests for a chapter, an exercise or a quiz, told from ordinary questions."""
+"""Small talk, and requests for a chapter, an exercise or a quiz, told from questions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from app.domain.answer import AnswerMode
 from app.domain.answering.exercises import label_numbers
 from app.domain.answering.intents import (
     LANGUAGES_OF_REQUESTS,
@@ -20,7 +21,9 @@ from app.domain.answering.notices import (
     WHICH_BOOK,
     WHICH_CHAPTER,
 )
+from app.domain.answering.request import AskRequest
 from app.domain.terms import words
+from tests.answer_fakes import World, passage
 from tests.conftest import ROOT
 
 SUMMARY, EXERCISE, QUIZ = IntentKind.SUMMARY, IntentKind.EXERCISE, IntentKind.QUIZ
@@ -71,31 +74,20 @@ FOUR = 4
         ("Was wird in Kapitel 4 behandelt?", Intent(SUMMARY, "de", FOUR)),
         ("¿Qué hay en el capítulo 4?", Intent(SUMMARY, "es", FOUR)),
         ("Qu'y a-t-il dans le chapitre 4 ?", Intent(SUMMARY, "fr", FOUR)),
+        ("summarise", Intent(SUMMARY, "en", PAGE)),
+        ("Could you give me a short summary, please?", Intent(SUMMARY, "en", PAGE)),
+        ("quiz me on this", Intent(QUIZ, "en", PAGE)),
+        ("Ask me some questions", Intent(QUIZ, "en", PAGE)),
+        ("Fass das bitte kurz zusammen", Intent(SUMMARY, "de", PAGE)),
+        ("Frag mich ab!", Intent(QUIZ, "de", PAGE)),
+        ("hazme un resumen", Intent(SUMMARY, "es", PAGE)),
+        ("Examíname, por favor", Intent(QUIZ, "es", PAGE)),
+        ("Fais-moi un résumé", Intent(SUMMARY, "fr", PAGE)),
+        ("interroge-moi", Intent(QUIZ, "fr", PAGE)),
     ],
 )
 def test_a_request_names_its_part_of_the_book(question: str, intent: Intent) -> None:
     assert intent_of([*words(question)]) == intent
-
-
-@pytest.mark.parametrize(
-    ("question", "kind", "language"),
-    [
-        ("summarise", SUMMARY, "en"),
-        ("Could you give me a short summary, please?", SUMMARY, "en"),
-        ("quiz me on this", QUIZ, "en"),
-        ("Ask me some questions", QUIZ, "en"),
-        ("Fass das bitte kurz zusammen", SUMMARY, "de"),
-        ("Frag mich ab!", QUIZ, "de"),
-        ("hazme un resumen", SUMMARY, "es"),
-        ("Examíname, por favor", QUIZ, "es"),
-        ("Fais-moi un résumé", SUMMARY, "fr"),
-        ("interroge-moi", QUIZ, "fr"),
-    ],
-)
-def test_a_request_that_names_no_part_is_for_the_page(
-    question: str, kind: IntentKind, language: str
-) -> None:
-    assert intent_of([*words(question)]) == Intent(kind, language, PAGE)
 
 
 def test_each_language_of_requests_has_its_phrases() -> None:
@@ -134,6 +126,10 @@ def test_each_language_of_requests_has_its_phrases() -> None:
         "resume",
         "总结第 4 章",
         "第4章を要約して",
+        "hello world",
+        "How are you able to fly?",
+        "thanks to what do owls fly?",
+        "?",
         "",
     ],
 )
@@ -147,6 +143,17 @@ def test_no_question_of_the_development_sets_is_a_request(file: str) -> None:
     asked = [one for one in map(json.loads, lines) if one.get("half") != "final"]
     assert len(asked) > 40
     assert [one["question"] for one in asked if intent_of([*words(one["question"])])] == []
+
+
+@pytest.mark.parametrize(
+    "said", ["hi", "Hello there!", "Thanks a lot", "ok thanks", "¡Hola!", "Vielen Dank", "merci"]
+)
+async def test_small_talk_is_answered_without_a_search(said: str) -> None:
+    world = World((passage("Owls say hello to each other.", "p-1"),))
+    answer = await world.answering().answer(AskRequest(said))
+    assert (answer.mode, answer.refused) == (AnswerMode.SMALL_TALK, False)
+    assert answer.answer
+    assert (answer.citations, answer.sources, world.retriever.asked) == ((), (), [])
 
 
 @pytest.mark.parametrize(

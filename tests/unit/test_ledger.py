@@ -8,7 +8,6 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,13 +45,120 @@ def located(ledger: Ledger, known: str) -> Located:
     return found
 
 
-def test_an_unchanged_book_keeps_every_id() -> None:
-    book = [paragraph(LONG), paragraph("second"), paragraph("second"), paragraph("x", "b.md")]
-    ids, ledger = renew(Ledger(), book)
-    again, renewed = renew(ledger, book)
-    assert again == ids
-    assert renewed == ledger
-    assert len(set(ids)) == len(ids)
+EXERCISES = ("exercises", "tryityourself", "tryityourself")
+MOLE, NEWT, OWL, PIKE = (f"the{animal}livesinaplaceofitsown{animal * 3}" for animal in ANIMALS)
+# Half of the text: 0.5 <= Dice < 0.6.
+HALF = LONG[:40] + "andthenallchangesattheveryend"
+
+
+def page(file: str, *texts: str, title: str = "Title") -> list[LedgerParagraph]:
+    return [replace(paragraph(text, file), heading_path=(title,)) for text in texts]
+
+
+def chapter(title: str, file: str, *own: str) -> list[LedgerParagraph]:
+    """Paragraphs of a chapter: its own, then the same exercises as in every other chapter."""
+    return [*page(file, *own, title=title), *page(file, *EXERCISES, title=f"{title} Exercises")]
+
+
+def option(file: str, name: str, text: str) -> list[LedgerParagraph]:
+    return page(file, name, "defaulttruetypeboolean", text, title=name)
+
+
+MOLES, OWLS = chapter("Mole", "mole.md", MOLE), chapter("Owl", "owl.md", OWL, LONG)
+# Versions of a book, and the place in the first one of the paragraph whose id each of the last
+# version has; None for a new id.
+EDITS: dict[str, tuple[list[list[LedgerParagraph]], list[int | None]]] = {
+    "nothing changes": (
+        [[*page("a.md", LONG, "second", "second"), *page("b.md", "x")]] * 2,
+        [0, 1, 2, 3],
+    ),
+    "a paragraph moves": (
+        [page("a.md", LONG, "stays"), [*page("a.md", "stays"), *page("b.md", LONG)]],
+        [1, 0],
+    ),
+    "an edit on a page whose name changes, as its other paragraphs show": (
+        [page("a.md", "one", "two", LONG), page("new.md", "one", "two", HALF)],
+        [0, 1, 2],
+    ),
+    "a paragraph comes back": (
+        [page("a.md", LONG), page("a.md", "other"), page("a.md", "other", LONG)],
+        [None, 0],
+    ),
+    "a chapter comes back edited": (
+        [
+            [*MOLES, *OWLS],
+            MOLES,
+            [*MOLES, *chapter("Owl", "birds.md", OWL, LONG.replace("every", "each"))],
+        ],
+        [0, 1, 2, 3, 4, 5, 6, 7, 8],
+    ),
+    "chapters are renumbered": (
+        [
+            [*chapter("Mole", "1.md", MOLE), *chapter("Owl", "2.md", OWL)],
+            [
+                *chapter("Mole", "1.md", MOLE),
+                *chapter("Newt", "2.md", NEWT),
+                *chapter("Owl", "3.md", OWL),
+            ],
+        ],
+        [0, 1, 2, 3, None, None, None, None, 4, 5, 6, 7],
+    ),
+    "a folder is renamed and sorted anew": (
+        [
+            [*chapter("Owl", "part/1.md", OWL), *chapter("Mole", "part/2.md", MOLE)],
+            [
+                *chapter("Mole", "animals/mole.md", MOLE.replace("place", "hole")),
+                *chapter("Owl", "animals/owl.md", OWL, OWL.replace("place", "tree")),
+            ],
+        ],
+        [4, 5, 6, 7, 0, None, 1, 2, 3],
+    ),
+    "a page of equal paragraphs is split": (
+        [
+            [
+                *option("all.md", "cert", MOLE),
+                *option("all.md", "key", NEWT),
+                *option("all.md", "proxy", OWL),
+                *option("all.md", "retry", PIKE),
+            ],
+            [
+                *option("network.md", "key", NEWT),
+                *option("network.md", "retry", PIKE),
+                *option("other.md", "cert", MOLE),
+                *option("other.md", "proxy", OWL),
+            ],
+        ],
+        [3, 4, 5, 9, 10, 11, 0, 1, 2, 6, 7, 8],
+    ),
+    "one of two equal texts goes: the one beside the same neighbours stays": (
+        [page("a.md", MOLE, "note", OWL, "note", PIKE), page("a.md", MOLE, OWL, "note", PIKE)],
+        [0, 2, 3, 4],
+    ),
+    "the neighbours of equal texts change their sections": (
+        [
+            [*page("a.md", MOLE, "note", title="A"), *page("a.md", NEWT, "note", title="B")],
+            [*page("a.md", NEWT, "note", title="A"), *page("a.md", MOLE, "note", title="B")],
+        ],
+        [2, 1, 0, 3],
+    ),
+    "a new page has the boilerplate of a removed one": (
+        [
+            [*page("0.md", MOLE, LONG), *page("1.md", OWL, LONG)],
+            [*page("0.md", MOLE, LONG), *page("2.md", NEWT * 2, LONG)],
+        ],
+        [0, 1, None, None],
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_ids_are_kept(edit: str) -> None:
+    versions, expected = EDITS[edit]
+    first, ledger = renew(Ledger(), versions[0])
+    ids: list[str] = []
+    for version in versions[1:]:
+        ids, ledger = renew(ledger, version)
+    assert [first.index(one) if one in first else None for one in ids] == expected
 
 
 def test_an_edited_paragraph_keeps_its_id_and_its_new_hash_becomes_an_alias() -> None:
@@ -62,20 +168,6 @@ def test_an_edited_paragraph_keeps_its_id_and_its_new_hash_becomes_an_alias() ->
     assert kept == old
     assert resolved(renewed, edited.content_id).paragraph_id == old
     assert 0.5 < renewed.aliases[edited.content_id].score < 1
-
-
-def test_a_moved_paragraph_keeps_its_id() -> None:
-    ids, ledger = renew(Ledger(), [paragraph(LONG), paragraph("stays")])
-    moved, _ = renew(ledger, [paragraph("stays"), paragraph(LONG, "other.md")])
-    assert moved == [ids[1], ids[0]]
-
-
-def test_an_edit_on_a_renamed_page_is_followed() -> None:
-    # 0.5 <= Dice < 0.6: found only because the page's other paragraphs show the new name.
-    half = LONG[:40] + "andthenallchangesattheveryend"
-    ids, ledger = renew(Ledger(), [paragraph("one"), paragraph("two"), paragraph(LONG)])
-    news = [paragraph("one", "new.md"), paragraph("two", "new.md"), paragraph(half, "new.md")]
-    assert renew(ledger, news)[0] == ids
 
 
 def test_another_text_gets_an_id_of_its_own_and_the_old_one_a_tombstone() -> None:
@@ -89,72 +181,6 @@ def test_another_text_gets_an_id_of_its_own_and_the_old_one_a_tombstone() -> Non
     assert nearest.paragraph_id in {ids[0], near}
 
 
-def test_a_paragraph_that_comes_back_gets_its_old_id_back() -> None:
-    (old,), ledger = renew(Ledger(), [paragraph(LONG)])
-    _, without = renew(ledger, [paragraph("other")])
-    ids, again = renew(without, [paragraph("other"), paragraph(LONG)])
-    assert ids[1] == old
-    assert again.entries[old].live
-
-
-def chapter(title: str, file: str, *own: str) -> list[LedgerParagraph]:
-    """Paragraphs of a chapter: its own, then the same exercises as in every other chapter."""
-    section = (title, "Exercises")
-    return [
-        *(replace(paragraph(text, file), heading_path=(title,)) for text in own),
-        *(replace(paragraph(text, file), heading_path=section) for text in EXERCISES),
-    ]
-
-
-EXERCISES = ("exercises", "tryityourself", "tryityourself")
-MOLE, NEWT, OWL, PIKE = (f"the{animal}livesinaplaceofitsown{animal * 3}" for animal in ANIMALS)
-
-
-def moved(
-    before: list[LedgerParagraph], after: list[LedgerParagraph]
-) -> dict[tuple[str, int], tuple[str, int] | None]:
-    """Map each new paragraph, by title and number in its chapter, to the old one of its id."""
-
-    def places(book: list[LedgerParagraph]) -> list[tuple[str, int]]:
-        counts: Counter[str] = Counter()
-        found = []
-        for one in book:
-            found.append((one.heading_path[0], counts[one.heading_path[0]]))
-            counts[one.heading_path[0]] += 1
-        return found
-
-    ids, ledger = renew(Ledger(), before)
-    old = dict(zip(ids, places(before), strict=True))
-    news = renew(ledger, after)[0]
-    return {place: old.get(one) for place, one in zip(places(after), news, strict=True)}
-
-
-def test_equal_paragraphs_stay_in_their_chapter_when_chapters_are_renumbered() -> None:
-    before = [*chapter("Mole", "1.md", MOLE), *chapter("Owl", "2.md", OWL)]
-    after = [
-        *chapter("Mole", "1.md", MOLE),
-        *chapter("Newt", "2.md", NEWT),
-        *chapter("Owl", "3.md", OWL),
-    ]
-    found = moved(before, after)
-    assert [found["Owl", n] for n in range(4)] == [("Owl", n) for n in range(4)]
-    assert [found["Newt", n] for n in range(4)] == [None] * 4
-
-
-def test_equal_paragraphs_stay_in_their_chapter_when_a_folder_is_renamed_and_sorted_anew() -> None:
-    before = [*chapter("Owl", "part/1.md", OWL), *chapter("Mole", "part/2.md", MOLE)]
-    edited = MOLE.replace("place", "hole"), OWL.replace("place", "tree")
-    after = [
-        *chapter("Mole", "animals/mole.md", edited[0]),
-        *chapter("Owl", "animals/owl.md", OWL, edited[1]),
-    ]
-    found = moved(before, after)
-    assert found["Owl", 0] == ("Owl", 0)
-    assert [found["Owl", n] for n in (2, 3, 4)] == [("Owl", n) for n in (1, 2, 3)]
-    assert found["Mole", 0] == ("Mole", 0)
-    assert [found["Mole", n] for n in (1, 2, 3)] == [("Mole", n) for n in (1, 2, 3)]
-
-
 def test_a_new_chapter_does_not_get_the_ids_of_a_removed_ones_exercises() -> None:
     before = [*chapter("Mole", "mole.md", MOLE), *chapter("Owl", "owl.md", OWL)]
     _, ledger = renew(Ledger(), before)
@@ -165,59 +191,6 @@ def test_a_new_chapter_does_not_get_the_ids_of_a_removed_ones_exercises() -> Non
     for number in (1, 2, 3):
         gone = ledger.resolve(f"{paragraph(EXERCISES[number - 1]).content_id}-{number}")
         assert gone is None or not gone.live or gone.paragraph.file == "mole.md"
-
-
-def test_equal_paragraphs_of_a_page_stay_in_their_sections_when_it_is_split() -> None:
-    default = "defaulttruetypeboolean"
-
-    def option(name: str, text: str, file: str) -> list[LedgerParagraph]:
-        path = ("Settings", name)
-        texts = (name, default, text)
-        return [replace(paragraph(one, file), heading_path=path) for one in texts]
-
-    texts = {"cert": MOLE, "key": NEWT, "proxy": OWL, "retry": PIKE}
-    before = [one for name, text in texts.items() for one in option(name, text, "all.md")]
-    files = {"key": "network.md", "retry": "network.md", "cert": "other.md", "proxy": "other.md"}
-    after = [one for name, file in files.items() for one in option(name, texts[name], file)]
-    ids, ledger = renew(Ledger(), before)
-    old = {one: entry.heading_path for one, entry in zip(ids, before, strict=True)}
-    found = [old.get(one) for one in renew(ledger, after)[0]]
-    assert found == [one.heading_path for one in after]
-
-
-def test_of_equal_texts_the_one_beside_the_same_neighbours_stays() -> None:
-    first, second, third = (paragraph(f"{LONG} of {animal}") for animal in ANIMALS[:3])
-    note = paragraph("note")
-    ids, ledger = renew(Ledger(), [first, note, second, note, third])
-    assert renew(ledger, [first, second, note, third])[0] == [ids[0], *ids[2:]]
-
-
-def test_an_equal_text_stays_in_its_section_when_its_neighbour_moves() -> None:
-    def under(heading: str, text: str) -> LedgerParagraph:
-        return replace(paragraph(text), heading_path=("Title", heading))
-
-    moles, newts = f"{LONG} of moles", f"{LONG} of newts"
-    old = [under("A", moles), under("A", "note"), under("B", newts), under("B", "note")]
-    ids, ledger = renew(Ledger(), old)
-    new = [under("A", newts), under("A", "note"), under("B", moles), under("B", "note")]
-    assert renew(ledger, new)[0] == [ids[2], ids[1], ids[0], ids[3]]
-
-
-def test_boilerplate_does_not_tie_a_new_page_to_a_removed_one() -> None:
-    before = [
-        paragraph(text, f"{n}.md") for n, own in enumerate((MOLE, OWL)) for text in (own, LONG)
-    ]
-    ids, ledger = renew(Ledger(), before)
-    after = [*before[:2], paragraph(NEWT * 2, "2.md"), paragraph(LONG, "2.md")]
-    assert not {*renew(ledger, after)[0][2:]} & {*ids}
-
-
-def test_a_chapter_that_comes_back_edited_gets_its_ids_back() -> None:
-    before = [*chapter("Mole", "mole.md", MOLE), *chapter("Owl", "owl.md", OWL, LONG)]
-    ids, ledger = renew(Ledger(), before)
-    _, ledger = renew(ledger, before[:4])
-    back = chapter("Owl", "birds.md", OWL, LONG.replace("every", "each"))
-    assert renew(ledger, [*before[:4], *back])[0] == ids
 
 
 def test_what_is_gone_follows_its_page_and_its_neighbours() -> None:

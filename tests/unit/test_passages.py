@@ -210,15 +210,6 @@ def test_a_list_of_links_is_never_shown() -> None:
     assert extracted("How do owls hunt mice?", linked(BlockKind.PARAGRAPH)).passages
 
 
-def test_a_line_or_list_below_see_also_is_never_shown() -> None:
-    told = in_section("Owls hunt.", "told")
-    path = ("Book", "See also:")
-    line = passage("how owls hunt mice, and owls", "p-line", heading_path=path)
-    listed = passage("- How owls hunt mice", "p-list", BlockKind.LIST, heading_path=path)
-    (shown,) = extracted("How do owls hunt mice?", told, line, listed).passages
-    assert shown.text == told.text
-
-
 def test_a_paragraph_that_ends_with_a_question_is_shown_with_the_next_one_or_not_at_all() -> None:
     asking = passage("Owls hunt mice at night. How do owls find mice in the dark?", "p-asking")
     reply = passage("Their ears hear each step.", "p-reply")
@@ -234,19 +225,3 @@ def test_a_caption_is_shown_beside_a_text_but_not_alone() -> None:
     text = passage("The camera reads a code of squares.", "p-text")
     assert extracted("What is a QR code?", caption).passages == ()
     assert [one.text for one in extracted("What is a QR code?", text, caption).passages]
-
-
-@pytest.mark.parametrize(
-    "remains",
-    [
-        "{{ page.title }}",
-        "{{title}}",
-        "Owls of {{ site.owls }} hunt mice.",
-        "Owls hunt mice. {% include owls.html %}",
-        "Owls hunt mice. {{< figure owls >}}",
-    ],
-)
-def test_what_is_left_of_a_template_is_not_shown(remains: str) -> None:
-    told = in_section("In `{{ owls }}` the owls of the page title hunt mice.", "told")
-    found = extracted("What owls hunt mice by page title?", passage(remains), told)
-    assert [one.text for one in found.passages] == [told.text]

@@ -84,6 +84,7 @@ WITHOUT_CONTEXT = [
     ("en", "I have an exam tomorrow. What is osmosis?", "What is osmosis?"),
     ("en", "how does osmosis work. i missed the lecture", "how does osmosis work."),
     ("en", "i missed the lecture, how does osmosis work", "how does osmosis work"),
+    ("en", "Hi there! My teacher likes it. What is osmosis?", "Hi there!\nWhat is osmosis?"),
     ("de", "Ich habe morgen Prüfung. Was ist Osmose?", "Was ist Osmose?"),
     ("fr", "J'ai un contrôle demain. Comment marche l'osmose ?", "Comment marche l'osmose ?"),
 ]

@@ -5,21 +5,22 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from app.adapters.sqlite.connection import integrity, open_to_write
+from app.adapters.sqlite.file import SqliteFile
 
 SCHEMA = "create table if not exists numbers (number integer)"
 
 
 def test_the_log_of_a_deleted_file_is_not_applied_to_a_new_one(tmp_path: Path) -> None:
     path, log = tmp_path / "new.sqlite", tmp_path / "new.sqlite-wal"
-    with open_to_write(path, SCHEMA, wal=True) as before:
+    file = SqliteFile(path, SCHEMA, "the file", "delete it", wal=True)
+    with file.open_to_write() as before:
         before.execute("insert into numbers values (1)")
     shutil.copy(log, tmp_path / "log")
     before.close()
     path.unlink()
     (tmp_path / "log").rename(log)
 
-    opened = open_to_write(path, SCHEMA, wal=True)
-    assert integrity(opened) == []
+    assert file.faults() == []
+    opened = file.open_to_write()
     assert opened.execute("select count(*) from numbers").fetchone() == (0,)
     opened.close()

@@ -16,22 +16,20 @@ from app.adapters.qdrant.payload import (
     in_reading_order,
 )
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
-from app.adapters.qdrant.server_checks import GenerationChecks
+from app.adapters.qdrant.server_checks import faults
 from app.adapters.qdrant.server_client import public_address
-from app.adapters.qdrant.server_collections import BATCH, Collections, ServerOptions
 from app.adapters.qdrant.server_errors import check_version
-from app.adapters.qdrant.server_lease import refuse_if_held
 from app.adapters.qdrant.server_points import (
     best_scores,
     chunk_id_of,
     condition_of,
     point_id,
     retrieve_points,
-    scroll,
     search_points,
 )
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
-from app.adapters.qdrant.server_writer import ServerWriter, Storage
+from app.adapters.qdrant.server_store import BATCH, ServerOptions, ServerStore
+from app.adapters.qdrant.server_writer import ServerWriter, delete_others
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, InputError, StorageError
@@ -51,15 +49,10 @@ class ServerIndex:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """No request is sent yet. `url` is used only in messages; `clock` gives seconds."""
-        address = public_address(url)
-        self._client = client
-        self._address = address
+        self._store = ServerStore(client, prefix, public_address(url), options or ServerOptions())
+        self._records = Records(self._store)
+        self._catalogue = Catalogue(self._records, clock)
         self._version_is_checked = False
-        self._collections = Collections(client, prefix, options or ServerOptions())
-        self._records = Records(client, self._collections.books, address)
-        self._checks = GenerationChecks(client, self._collections, address)
-        self._storage = Storage(client, self._collections, self._records, self._checks)
-        self._catalogue = Catalogue(self._records, self._checks, clock)
 
     async def books(self) -> BookList:
         await self._check_version()
@@ -77,7 +70,7 @@ class ServerIndex:
 
     async def repair(self, book: BookId) -> BookManifest:
         record = await self._record(book)
-        refuse_if_held(book, record.lease)
+        record.require_free()
         intact = [one for one in record.kept if not await self._faults(record.book, [one])]
         if not intact:
             message = f"every generation of book {book!r} is damaged: run `textbook-rag ingest`"
@@ -92,16 +85,16 @@ class ServerIndex:
     async def _faults(
         self, book: BookId, which: Sequence[GenerationRecord], *, full: bool = False
     ) -> list[str]:
-        found = await self._checks.faults([(book, one) for one in which], full=full)
+        found = await faults(self._store, [(book, one) for one in which], full=full)
         return [*found.values()]
 
     async def begin(self, book: BookId, dimension: int, number: int = 1) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         await self._check_version()
-        await self._collections.create(dimension)
-        record = await self._storage.take(BookId(book))
+        await self._store.create(dimension)
+        record = await self._records.take(BookId(book))
         switched = self._catalogue.look_again
-        writer = ServerWriter(self._storage, record, dimension, switched, number)
+        writer = ServerWriter(self._records, record, dimension, switched, number)
         await writer.start()
         return writer
 
@@ -127,8 +120,8 @@ class ServerIndex:
     async def best_scores(self, terms: Sequence[int], books: Sequence[BookId] = ()) -> list[float]:
         best = [0.0] * len(terms)
         for dimension, scope in _scopes(await self._served(books)).items():
-            collection = self._collections.points(dimension)
-            best = list(map(max, best, await best_scores(self._client, collection, scope, terms)))
+            collection = self._store.points(dimension)
+            best = list(map(max, best, await best_scores(self._store, collection, scope, terms)))
         return best
 
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
@@ -150,22 +143,36 @@ class ServerIndex:
         found = []
         for dimension, scope in _scopes(await self._served(filter.books)).items():
             condition = condition_of(scope, filter)
-            records = scroll(self._client, self._collections.points(dimension), condition, True)
+            records = self._store.scroll(self._store.points(dimension), condition)
             found += [from_payload(record.payload) async for record in records]
         return sorted(found, key=lambda chunk: (chunk.book, chunk.chunk_id))
 
     async def remove(self, book: BookId) -> None:
         """IndexBusy while the book is being written."""
         await self._record(book)
-        record = await self._storage.take(BookId(book))
+        record = await self._records.take(BookId(book))
         # A crash after this leaves a record without generations, which the next run cleans up.
         record = await self._records.put(record, BookRecord(record.book, lease=record.lease))
-        await self._storage.keep(record.book, [])
+        await delete_others(self._store, record.book)
         await self._records.delete(record)
         self._catalogue.look_again()
 
     async def rollback(self, book: BookId) -> BookManifest:
-        await self._swap(book)
+        """Exchange the current and the previous generation, in one write of the record.
+
+        StorageError if the previous one is damaged.
+        """
+        record = await self._record(book)
+        record.require_free()
+        if record.previous is None:
+            message = f"book {book!r} has no previous generation to go back to"
+            raise InputError(message)
+        if found := await self._faults(record.book, [record.previous]):
+            raise StorageError(found[0])
+        await self._records.put(
+            record, replace(record, current=record.previous, previous=record.current, lease=None)
+        )
+        self._catalogue.look_again()
         return (await self._get(book)).manifest
 
     async def snapshot(self, book: BookId) -> Snapshot:
@@ -173,13 +180,13 @@ class ServerIndex:
         return Snapshot(served.manifest, self._in_reading_order(served))
 
     async def _in_reading_order(self, served: ServedBook) -> AsyncIterator[list[IndexPoint]]:
-        key, collection = served.current.key, self._collections.points(served.manifest.dimension)
+        key, collection = served.current.key, self._store.points(served.manifest.dimension)
         condition = condition_of({key: served.manifest.book})
-        records = scroll(self._client, collection, condition, list(ORDER_FIELDS))
+        records = self._store.scroll(collection, condition, list(ORDER_FIELDS))
         ids = in_reading_order([(chunk_id_of(key, one.id), one.payload) async for one in records])
         for start in range(0, len(ids), BATCH):
             asked = ids[start : start + BATCH]
-            found = await retrieve_points(self._client, collection, key, asked)
+            found = await retrieve_points(self._store, collection, key, asked)
             yield [found[chunk_id] for chunk_id in asked if chunk_id in found]
 
     async def check(self) -> None:
@@ -198,14 +205,12 @@ class ServerIndex:
             for one in books:
                 manifest = one.manifest
                 check_dimension(manifest.book, manifest.model, manifest.dimension, len(dense))
-        found = []
-        for dimension, scope in _scopes(books).items():
-            collection, options = self._collections.points(dimension), self._collections.options
-            found.append(
-                await search_points(
-                    self._client, collection, scope, dense, sparse, limit, filter, options
-                )
+        found = [
+            await search_points(
+                self._store, self._store.points(dimension), scope, dense, sparse, limit, filter
             )
+            for dimension, scope in _scopes(books).items()
+        ]
         return Candidates.best(found, limit)
 
     async def _record(self, book: BookId) -> BookRecord:
@@ -216,29 +221,12 @@ class ServerIndex:
             raise BookNotFound.of(book)
         return record
 
-    async def _swap(self, book: BookId) -> None:
-        """Exchange the current and the previous generation, in one write of the record.
-
-        StorageError if the previous one is damaged.
-        """
-        record = await self._record(book)
-        refuse_if_held(book, record.lease)
-        if record.previous is None:
-            message = f"book {book!r} has no previous generation to go back to"
-            raise InputError(message)
-        if faults := await self._faults(record.book, [record.previous]):
-            raise StorageError(faults[0])
-        await self._records.put(
-            record, replace(record, current=record.previous, previous=record.current, lease=None)
-        )
-        self._catalogue.look_again()
-
     async def _retrieve(self, ids: Mapping[int, Sequence[str]]) -> dict[tuple[BookId, str], Chunk]:
         """Return the chunks of these points, which are given by dimension."""
         chunks: list[Chunk] = []
         for dimension, some in ids.items():
-            collection = self._collections.points(dimension)
-            records = await self._client.retrieve(collection, some, with_payload=True)
+            collection = self._store.points(dimension)
+            records = await self._store.client.retrieve(collection, some, with_payload=True)
             chunks += [from_payload(record.payload) for record in records]
         return {(chunk.book, chunk.chunk_id): chunk for chunk in chunks}
 
@@ -252,7 +240,7 @@ class ServerIndex:
 
     async def _check_version(self) -> None:
         if not self._version_is_checked:
-            check_version(self._address, (await self._client.info()).version)
+            check_version(self._store.address, (await self._store.client.info()).version)
             self._version_is_checked = True
 
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.adapters.qdrant.server_checks import GenerationChecks
+from app.adapters.qdrant.server_checks import faults
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
@@ -44,12 +44,9 @@ class _Seen:
 class Catalogue:
     """The books of one prefix. The generation that a record names never changes."""
 
-    def __init__(
-        self, records: Records, checks: GenerationChecks, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, records: Records, clock: Callable[[], float]) -> None:
         """No request is sent yet. `clock` gives seconds."""
         self._records = records
-        self._checks = checks
         self._clock = clock
         self._seen: dict[BookId, _Seen] = {}
         self._books: BookList | None = None
@@ -85,7 +82,7 @@ class Catalogue:
                 self._books = BookList(one.manifest for one in readable if one)
             return self._books
 
-    async def served(self, books: Sequence[BookId]) -> Sequence[ServedBook]:
+    async def served(self, books: Sequence[BookId]) -> list[ServedBook]:
         """Return the readable ones of these books, or of all books if none is named.
 
         BookNotFound if a named book is missing, IndexUnreadable if all are unreadable.
@@ -95,14 +92,16 @@ class Catalogue:
             await self._look_at(list(asked))
         else:
             asked = [*await self.books()] or list(self.damaged())
-        found, failed = [], None
+        found, failed = list[ServedBook](), ""
         for book in asked:
-            try:
-                found.append(self._found(book))
-            except IndexUnreadable as error:
-                failed = error
+            seen = self._seen.get(book)
+            if seen is None or seen.record.current is None:
+                raise BookNotFound.of(book)
+            if seen.served and not seen.reason:
+                found.append(seen.served)
+            failed = failed or seen.reason
         if failed and not found:
-            raise failed
+            raise IndexUnreadable(failed)
         return found
 
     async def _list(self) -> None:
@@ -146,7 +145,7 @@ class Catalogue:
         if current is None:
             return _Seen(record)
         try:
-            manifest = current.read_manifest(f"{self._records.address} {record.book}")
+            manifest = current.read_manifest(f"{self._records.store.address} {record.book}")
         except IndexUnreadable as error:
             return _Seen(record, reason=str(error))
         return _Seen(record, ServedBook(manifest, current, record.previous))
@@ -166,27 +165,15 @@ class Catalogue:
             ]
             if not due:
                 return
-            faults = await self._checks.faults([(book, current) for book, _, current in due])
+            found = await faults(self._records.store, [(book, one) for book, _, one in due])
             for book, seen, current in due:
-                fault = faults.get(current.key, "")
+                fault = found.get(current.key, "")
                 seen.compared = now - (_COMPARE_SECONDS - _RECHECK_SECONDS if fault else 0.0)
-                self._set_aside(book, seen, fault)
-
-    def _set_aside(self, book: BookId, seen: _Seen, reason: str) -> None:
-        """Do not answer from the book while there is a reason; "" takes it back."""
-        if seen.reason != reason:
-            seen.reason = reason
-            self._changed()
-            if reason:
-                _log.error("index.book_set_aside", extra={"book": book, "reason": reason})
-
-    def _found(self, book: BookId) -> ServedBook:
-        seen = self._seen.get(book)
-        if seen is None or seen.record.current is None:
-            raise BookNotFound.of(book)
-        if seen.served is None or seen.reason:
-            raise IndexUnreadable(seen.reason)
-        return seen.served
+                if seen.reason != fault:
+                    seen.reason = fault
+                    self._changed()
+                    if fault:
+                        _log.error("index.book_set_aside", extra={"book": book, "reason": fault})
 
     def _forget(self, books: Iterable[BookId]) -> None:
         for book in books:

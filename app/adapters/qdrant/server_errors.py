@@ -71,13 +71,22 @@ def is_node_failure(error: Exception) -> bool:
     )
 
 
+_HTTP_STATUS = {
+    StatusCode.UNAUTHENTICATED: 401,
+    StatusCode.PERMISSION_DENIED: 403,
+    StatusCode.NOT_FOUND: 404,
+    StatusCode.ALREADY_EXISTS: 409,
+}
+
+
 @contextmanager
 def server_errors(address: str) -> Iterator[None]:
     """Raise StorageError or ConfigError for any error of a call to the server."""
     try:
         yield
     except UnexpectedResponse as error:
-        raise _refused(address, error) from error
+        status = error.status_code or 0
+        raise _refusal(address, str(status), status, _reason(error)) from error
     except AioRpcError as error:
         raise _failed_call(address, error) from error
     except ConnectionError as error:
@@ -103,40 +112,35 @@ def _not_qdrant(address: str) -> StorageError:
     return StorageError(f"{address} does not answer like a Qdrant server: check QDRANT_URL")
 
 
-def _refused(address: str, error: UnexpectedResponse) -> RagError:
-    status, reason = error.status_code, _reason(error)
+def _failed_call(address: str, error: AioRpcError) -> RagError:
+    code, reason = error.code(), _one_line(error.details())
+    if code is StatusCode.UNAVAILABLE:
+        message = (
+            f"cannot reach Qdrant's gRPC at {address} ({reason}): check QDRANT_URL and the server, "
+            "open its gRPC port (RAG_QDRANT_GRPC_PORT), or set the port to 0 for HTTP"
+        )
+        return StorageError(message)
+    if code is StatusCode.DEADLINE_EXCEEDED:
+        return StorageError(f"Qdrant at {address} did not answer in time ({reason})")
+    return _refusal(address, code.name, _HTTP_STATUS.get(code, 500), reason)
+
+
+def _refusal(address: str, code: str, status: int, reason: str) -> RagError:
     if status in (401, 403):
-        return ConfigError(f"Qdrant at {address} refused the key ({status}): check QDRANT_API_KEY")
+        return ConfigError(f"Qdrant at {address} refused the key ({code}): check QDRANT_API_KEY")
     if status == 409 or "already exists" in reason:
         return CollectionExists(f"Qdrant at {address}: {reason}")
     if status == 404 and _NO_COLLECTION.search(reason):
         return CollectionMissing(f"Qdrant at {address}: {reason}")
-    return StorageError(f"Qdrant at {address} answered {status}: {reason}")
-
-
-def _failed_call(address: str, error: AioRpcError) -> RagError:
-    code = error.code()
-    reason = " ".join((error.details() or "no reason given").split())[:300]
-    if code is StatusCode.ALREADY_EXISTS or "already exists" in reason:
-        return CollectionExists(f"Qdrant at {address}: {reason}")
-    if code is StatusCode.NOT_FOUND and _NO_COLLECTION.search(reason):
-        return CollectionMissing(f"Qdrant at {address}: {reason}")
-    match code:
-        case StatusCode.UNAUTHENTICATED | StatusCode.PERMISSION_DENIED:
-            return ConfigError(f"Qdrant at {address} refused the key: check QDRANT_API_KEY")
-        case StatusCode.UNAVAILABLE:
-            return StorageError(
-                f"cannot reach Qdrant's gRPC at {address} ({reason}): check QDRANT_URL and the "
-                "server, open its gRPC port (RAG_QDRANT_GRPC_PORT), or set the port to 0 for HTTP"
-            )
-        case StatusCode.DEADLINE_EXCEEDED:
-            return StorageError(f"Qdrant at {address} did not answer in time ({reason})")
-    return StorageError(f"Qdrant at {address} answered {code.name}: {reason}")
+    return StorageError(f"Qdrant at {address} answered {code}: {reason}")
 
 
 def _reason(error: UnexpectedResponse) -> str:
     try:
-        text = str(json.loads(error.content)["status"]["error"])
+        return _one_line(str(json.loads(error.content)["status"]["error"]))
     except (ValueError, KeyError, TypeError):
-        text = error.reason_phrase or "no reason given"
-    return " ".join(text.split())[:300]
+        return _one_line(error.reason_phrase)
+
+
+def _one_line(reason: str | None) -> str:
+    return " ".join((reason or "no reason given").split())[:300]

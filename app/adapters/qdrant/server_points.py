@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 from array import array
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
-from qdrant_client import AsyncQdrantClient, models
+from qdrant_client import models
 
 from app.adapters.qdrant.payload import (
     DENSE,
@@ -20,14 +20,7 @@ from app.adapters.qdrant.payload import (
     index_point,
     to_payload,
 )
-from app.adapters.qdrant.server_collections import (
-    BATCH,
-    GENERATION_FIELD,
-    PAGE,
-    ServerOptions,
-    match_any,
-    search_params,
-)
+from app.adapters.qdrant.server_store import GENERATION_FIELD, ServerStore, match_any
 from app.domain.book_id import BookId
 from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
@@ -71,20 +64,20 @@ _EVERYTHING = SearchFilter()
 
 
 async def search_points(
-    client: AsyncQdrantClient,
+    store: ServerStore,
     collection: str,
     scope: Scope,
     dense: Vector | None,
     sparse: SparseVector | None,
     limit: int,
     filter: SearchFilter,
-    options: ServerOptions,
 ) -> Candidates:
     """Return the best points by each vector that is not None, in one request."""
     requests = {}
     if dense is not None:
-        params = search_params(options)
-        requests["dense"] = models.QueryRequest(query=dense.tolist(), using=DENSE, params=params)
+        requests["dense"] = models.QueryRequest(
+            query=dense.tolist(), using=DENSE, params=store.search_params
+        )
     if sparse is not None:
         requests["sparse"] = _bm25_request(scope, sparse)
     for request in requests.values():
@@ -94,7 +87,7 @@ async def search_points(
         request.with_payload = [GENERATION_FIELD] if len(scope) > 1 else False
     if not requests:
         return Candidates()
-    answers = await client.query_batch_points(collection, [*requests.values()])
+    answers = await store.client.query_batch_points(collection, [*requests.values()])
     hits = {
         name: tuple(_scored(point, scope) for point in answer.points)
         for name, answer in zip(requests, answers, strict=True)
@@ -120,13 +113,13 @@ def _scored(point: models.ScoredPoint, scope: Scope) -> ScoredId:
 
 
 async def best_scores(
-    client: AsyncQdrantClient, collection: str, scope: Scope, terms: Sequence[int]
+    store: ServerStore, collection: str, scope: Scope, terms: Sequence[int]
 ) -> list[float]:
     """Return the highest BM25 score of any point for each single term; 0 if no point has it."""
     requests = [_bm25_request(scope, SparseVector((term,), (1.0,))) for term in terms]
     for request in requests:
         request.filter, request.limit, request.with_payload = condition_of(scope), 1, False
-    answers = await client.query_batch_points(collection, requests) if requests else []
+    answers = await store.client.query_batch_points(collection, requests) if requests else []
     return [answer.points[0].score if answer.points else 0.0 for answer in answers]
 
 
@@ -142,35 +135,10 @@ def condition_of(scope: Scope, filter: SearchFilter = _EVERYTHING) -> models.Fil
     return models.Filter(must=must)
 
 
-async def scroll(
-    client: AsyncQdrantClient,
-    collection: str,
-    condition: models.Filter,
-    payload: bool | list[str],
-    *,
-    vectors: bool = False,
-) -> AsyncIterator[models.Record]:
-    """Yield all records that match; one request per page."""
-    offset = None
-    while True:
-        records, offset = await client.scroll(
-            collection,
-            scroll_filter=condition,
-            limit=BATCH if vectors else PAGE,
-            offset=offset,
-            with_payload=payload,
-            with_vectors=vectors,
-        )
-        for record in records:
-            yield record
-        if offset is None:
-            return
-
-
 async def retrieve_points(
-    client: AsyncQdrantClient, collection: str, generation: str, chunk_ids: Sequence[str]
+    store: ServerStore, collection: str, generation: str, chunk_ids: Sequence[str]
 ) -> dict[str, IndexPoint]:
-    records = await client.retrieve(
+    records = await store.client.retrieve(
         collection,
         [point_id(generation, chunk_id) for chunk_id in chunk_ids],
         with_payload=True,

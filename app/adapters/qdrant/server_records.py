@@ -7,20 +7,22 @@ see all changes of a write at the same time.
 
 from __future__ import annotations
 
+import os
 import secrets
+import socket
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
-from qdrant_client import AsyncQdrantClient, models
+from qdrant_client import models
 
 from app.adapters.qdrant.payload import manifest_from_json
-from app.adapters.qdrant.server_collections import PAGE, match_any
 from app.adapters.qdrant.server_errors import CollectionMissing
-from app.adapters.qdrant.server_lease import Lease, lease_from_json
-from app.adapters.qdrant.server_points import scroll
+from app.adapters.qdrant.server_store import PAGE, ServerStore, match_any
 from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, StorageError
 from app.domain.indexed_book import BookManifest
@@ -30,6 +32,29 @@ _EARLIER = 8
 
 _ATTEMPTS = 3
 """Attempts to write a record. The read after the first may come from a replica that lacks it."""
+
+LEASE_SECONDS = 120.0
+"""A writer counts as dead if it has not renewed its lease for this time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right of one writer of a book, because Qdrant has no locks."""
+
+    holder: str
+    """Process, host and start time, with microseconds: every process in a container may have the
+    same id."""
+    seen_at: float
+    """Seconds since the epoch."""
+
+    @classmethod
+    def new(cls) -> Lease:
+        started = datetime.now(UTC).isoformat(timespec="microseconds")
+        holder = f"process {os.getpid()} on {socket.gethostname()}, started {started}"
+        return cls(holder, time.time())
+
+    def renewed(self) -> Lease:
+        return replace(self, seen_at=time.time())
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +94,21 @@ class BookRecord:
     def kept(self) -> list[GenerationRecord]:
         return [one for one in (self.current, self.previous) if one]
 
+    def require_free(self) -> None:
+        """Raise IndexBusy while a writer that is not dead has the lease."""
+        if self.lease and (rest := self.lease.seen_at + LEASE_SECONDS - time.time()) > 0:
+            message = (
+                f"book {self.book!r} is being written by another run ({self.lease.holder}): wait "
+                f"for it to end, or stop it; if it was killed, try again in {rest:.0f} s"
+            )
+            raise IndexBusy(message)
 
+
+@dataclass(frozen=True, slots=True)
 class Records:
     """Reads and writes of `<prefix>~books`. A server without this collection has no books."""
 
-    def __init__(self, client: AsyncQdrantClient, collection: str, address: str) -> None:
-        """No request is sent yet; `address` is used in messages."""
-        self._client = client
-        self._collection = collection
-        self.address = address
+    store: ServerStore
 
     async def read(self, book: BookId) -> BookRecord:
         """Return the book's record, or a new one if there is none. StorageError."""
@@ -89,7 +120,7 @@ class Records:
         with suppress(CollectionMissing):
             for start in range(0, len(books), PAGE):
                 ids = list(map(_point_id, books[start : start + PAGE]))
-                found = await self._client.retrieve(self._collection, ids, with_payload=True)
+                found = await self.store.client.retrieve(self.store.books, ids, with_payload=True)
                 records.update((one.book, one) for one in map(_record_of, found))
         return records
 
@@ -98,10 +129,20 @@ class Records:
         revisions: dict[str, str] = {}
         with suppress(CollectionMissing):
             fields = ["book", "revision"]
-            async for one in scroll(self._client, self._collection, models.Filter(), fields):
+            async for one in self.store.scroll(self.store.books, models.Filter(), fields):
                 payload = one.payload or {}
                 revisions[str(payload.get("book"))] = str(payload.get("revision"))
         return revisions
+
+    async def take(self, book: BookId) -> BookRecord:
+        """Put our lease into the book's record. IndexBusy while another process holds the lease."""
+        record = await self.read(book)
+        record.require_free()
+        try:
+            return await self.put(record, replace(record, lease=Lease.new()))
+        except IndexBusy:
+            (await self.read(book)).require_free()
+            raise
 
     async def put(self, old: BookRecord, new: BookRecord) -> BookRecord:
         """Replace `old` by `new` unless another process has written or deleted it since: IndexBusy.
@@ -122,7 +163,7 @@ class Records:
                 return new
             if lost:
                 raise lost
-            if old.lease and found.lease and old.lease.is_of(found.lease):
+            if old.lease and found.lease and old.lease.holder == found.lease.holder:
                 old = found
         raise _overtaken(old)
 
@@ -136,16 +177,16 @@ class Records:
         unchanged, ordering = match_any("revision", [old.revision]), models.WriteOrdering.MEDIUM
         if old.revision:
             this = models.HasIdCondition(has_id=[point_id])
-            await self._client.overwrite_payload(
-                self._collection,
+            await self.store.client.overwrite_payload(
+                self.store.books,
                 payload=payload,
                 points=models.Filter(must=[this, unchanged]),
                 wait=True,
                 ordering=ordering,
             )
         else:
-            await self._client.upsert(
-                self._collection,
+            await self.store.client.upsert(
+                self.store.books,
                 points=[models.PointStruct(id=point_id, vector={}, payload=payload)],
                 wait=True,
                 ordering=ordering,
@@ -158,8 +199,8 @@ class Records:
             match_any(name, [value])
             for name, value in (("book", record.book), ("revision", record.revision))
         )
-        await self._client.delete(
-            self._collection, points_selector=models.Filter(must=[this, unchanged]), wait=True
+        await self.store.client.delete(
+            self.store.books, points_selector=models.Filter(must=[this, unchanged]), wait=True
         )
 
 
@@ -184,9 +225,15 @@ def _record_of(point: models.Record) -> BookRecord:
         str(data.get("revision")),
         _generation(data.get("current")),
         _generation(data.get("previous")),
-        lease_from_json(data.get("lease")),
+        _lease(data.get("lease")),
         tuple(map(str, data.get("earlier") or ())),
     )
+
+
+def _lease(data: object) -> Lease | None:
+    with suppress(TypeError):
+        return Lease(**data) if isinstance(data, dict) else None
+    return None
 
 
 def _generation(data: object) -> GenerationRecord | None:

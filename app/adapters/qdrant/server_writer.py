@@ -6,56 +6,38 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from qdrant_client import AsyncQdrantClient, models
+from qdrant_client import models
 
-from app.adapters.qdrant.payload import TENANT_FIELD, check_count, check_dimension, manifest_to_json
-from app.adapters.qdrant.server_checks import GenerationChecks
-from app.adapters.qdrant.server_collections import (
-    BATCH,
-    GENERATION_FIELD,
-    Collections,
-    match_any,
+from app.adapters.qdrant.payload import (
+    TENANT_FIELD,
+    check_count,
+    check_dimension,
+    manifest_to_json,
 )
-from app.adapters.qdrant.server_lease import RENEW_SECONDS, new_lease, refuse_if_held
+from app.adapters.qdrant.server_checks import faults
 from app.adapters.qdrant.server_points import condition_of, point_of
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
+from app.adapters.qdrant.server_store import BATCH, GENERATION_FIELD, ServerStore, match_any
 from app.domain.book_id import BookId
-from app.domain.errors import IndexBusy, RagError, StorageError
+from app.domain.errors import RagError, StorageError
 from app.domain.indexed_book import BookManifest, IndexPoint
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
-    """What is stored under one prefix."""
+RENEW_SECONDS = 20.0
 
-    client: AsyncQdrantClient
-    collections: Collections
-    records: Records
-    checks: GenerationChecks
 
-    async def take(self, book: BookId) -> BookRecord:
-        """Put our lease into the book's record. IndexBusy while another process holds the lease."""
-        record = await self.records.read(book)
-        refuse_if_held(book, record.lease)
-        try:
-            return await self.records.put(record, replace(record, lease=new_lease()))
-        except IndexBusy:
-            refuse_if_held(book, (await self.records.read(book)).lease)
-            raise
-
-    async def keep(self, book: BookId, kept: Sequence[GenerationRecord]) -> None:
-        """Delete all other generations of the book. Only while our lease is in its record."""
-        keys = [one.key for one in kept]
-        await self.collections.delete_points(
-            models.Filter(
-                must=[match_any(TENANT_FIELD, [book])],
-                must_not=[match_any(GENERATION_FIELD, keys)] if keys else None,
-            )
-        )
+async def delete_others(
+    store: ServerStore, book: BookId, kept: Sequence[GenerationRecord] = ()
+) -> None:
+    """Delete all other generations of the book. Only while our lease is in its record."""
+    keys = [one.key for one in kept]
+    of_book = match_any(TENANT_FIELD, [book])
+    others = [match_any(GENERATION_FIELD, keys)] if keys else None
+    await store.delete_points(models.Filter(must=[of_book], must_not=others))
 
 
 class ServerWriter:
@@ -66,7 +48,7 @@ class ServerWriter:
 
     def __init__(
         self,
-        storage: Storage,
+        records: Records,
         record: BookRecord,
         dimension: int,
         on_switch: Callable[[], None],
@@ -76,11 +58,11 @@ class ServerWriter:
 
         The generation gets the number `number`, or the next free one if that is higher.
         """
-        self._storage = storage
+        self._records, self._store = records, records.store
         self._record = record
         self._book = record.book
         self._dimension = dimension
-        self._collection = storage.collections.points(dimension)
+        self._collection = self._store.points(dimension)
         self._on_switch = on_switch
         self._key = secrets.token_hex(8)
         self._number = max([number, *(one.number + 1 for one in record.kept)])
@@ -92,7 +74,7 @@ class ServerWriter:
     async def start(self) -> None:
         """Delete leftovers of a crash and begin to renew the lease. StorageError."""
         try:
-            await self._storage.keep(self._book, self._record.kept)
+            await delete_others(self._store, self._book, self._record.kept)
         except BaseException:
             await self.abandon()
             raise
@@ -103,7 +85,7 @@ class ServerWriter:
             check_dimension(self._book, "of this run", self._dimension, len(point.dense))
         for start in range(0, len(points), BATCH):
             batch = [point_of(self._key, point) for point in points[start : start + BATCH]]
-            await self._storage.client.upsert(self._collection, points=batch, wait=True)
+            await self._store.client.upsert(self._collection, points=batch, wait=True)
             self._count += len(batch)
 
     async def publish(self, manifest: BookManifest) -> BookManifest:
@@ -112,11 +94,11 @@ class ServerWriter:
         published = replace(manifest, generation=self._number)
         current = GenerationRecord(self._key, manifest_to_json(published))
         kept = self._record.kept
-        faults = await self._storage.checks.faults([(self._book, one) for one in (current, *kept)])
-        if self._key in faults:
-            message = f"not published: {faults[self._key]}"
+        found = await faults(self._store, [(self._book, one) for one in (current, *kept)])
+        if self._key in found:
+            message = f"not published: {found[self._key]}"
             raise StorageError(message)
-        previous = next((one for one in kept if one.key not in faults), None)
+        previous = next((one for one in kept if one.key not in found), None)
         await self._switch(BookRecord(self._book, current=current, previous=previous))
         try:
             for one in kept:
@@ -131,7 +113,7 @@ class ServerWriter:
         await self._stop_renewing()
         self._may_be_published = True
         try:
-            await self._storage.records.put(self._record, new)
+            await self._records.put(self._record, new)
         except StorageError as error:
             message = (
                 f"{error}; book {self._book!r} may have been published nevertheless: "
@@ -146,19 +128,18 @@ class ServerWriter:
             return
         self._done = True
         await self._stop_renewing()
-        records = self._storage.records
         try:
             # The record first: with its new revision, a publication that is still under way fails.
             # If this write fails, the generation may be current; if not, the next run deletes it.
-            record = await records.put(self._record, replace(self._record, lease=None))
+            record = await self._records.put(self._record, replace(self._record, lease=None))
             await self._delete(self._key)
             if not record.kept and not self._may_be_published:
-                await records.delete(record)
+                await self._records.delete(record)
         except RagError as error:
             self._warn("index.prune_failed", error)
 
     async def _delete(self, key: str) -> None:
-        await self._storage.collections.delete_points(condition_of({key: self._book}))
+        await self._store.delete_points(condition_of({key: self._book}))
 
     async def _renew_lease(self) -> None:
         """Renew the lease meanwhile: embedding a book can take hours."""
@@ -167,7 +148,7 @@ class ServerWriter:
             lease = self._record.lease
             async with self._putting:
                 try:
-                    self._record = await self._storage.records.put(
+                    self._record = await self._records.put(
                         self._record, replace(self._record, lease=lease and lease.renewed())
                     )
                 except RagError as error:

@@ -13,7 +13,7 @@ from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
 from app.adapters.reading.definitions import glossary_drafts, reference_drafts
 from app.adapters.reading.drafts import NO_SPAN, Draft, compose
 from app.adapters.reading.inline import inline
-from app.adapters.reading.listings import code_language, code_text, code_title
+from app.adapters.reading.listings import code_language, code_text
 from app.adapters.reading.lists import read_list
 from app.adapters.reading.sections import titled_kind
 from app.adapters.reading.tables import read_table
@@ -137,7 +137,7 @@ class _Blocks:
 
     def _code(self, element: HtmlElement) -> list[Draft]:
         pres = list(element.iter("pre"))
-        drafts = _lead_in(code_title(element, self._tree))
+        drafts = _lead_in(self._take_title(element, "code_title"))
         for pre in pres:
             text, runs = code_text(pre)
             language = code_language(pre, element)
@@ -148,7 +148,8 @@ class _Blocks:
         return drafts if pres else self.of(element)
 
     def _container(self, kind: BlockKind, element: HtmlElement) -> list[Draft]:
-        title = self._take_title(element)
+        title = self._take_title(element, "admonition_title")
+        title = title or element.get("title") or ""
         if kind is BlockKind.ADMONITION:
             kind = titled_kind(title)
         drafts = self.of(element)
@@ -160,17 +161,18 @@ class _Blocks:
         own.element_id = own_id(element) or own.element_id
         return [own, *(one for one in drafts if one.kind is apart)]
 
-    def _take_title(self, element: HtmlElement) -> str:
-        """Return the title of an admonition or of details, and remove its element."""
+    def _take_title(self, element: HtmlElement, role: str) -> str:
+        """Return the text of a title of this role, and remove its element.
+
+        One inside a container that is nested in the element is the title of that.
+        """
+        own = (element, self._around(element, _CONTAINERS))
         for one in element.iterdescendants():
-            if (
-                self._tree.has("admonition_title", one)
-                and self._around(one, _CONTAINERS) is element
-            ):
+            if self._tree.has(role, one) and self._around(one, _CONTAINERS) in own:
                 title = self._label(one)
                 one.drop_tree()
                 return title
-        return element.get("title") or ""
+        return ""
 
     def _around(self, element: HtmlElement, roles: Collection[str]) -> HtmlElement | None:
         """Return the innermost element around this one that has one of these roles."""
@@ -186,10 +188,15 @@ class _Blocks:
         """Return the blocks of each tab, with its label before them."""
         before = element.getprevious()
         lists = [before] if before is not None and self._tree.has("tab_list", before) else []
-        inside = [one for part in (*lists, element) for one in part.iter()]
-        own = [one for one in inside if self._around(one, ["tab_set"]) in (element, None)]
-        labels = [one for one in own if self._tree.has("tab_label", one)]
-        panels = [one for one in own if self._tree.has("tab_panel", one)]
+        labels, panels = (
+            [
+                one
+                for part in (*lists, element)
+                for one in part.iter()
+                if self._tree.has(role, one) and self._around(one, ["tab_set"]) in (element, None)
+            ]
+            for role in ("tab_label", "tab_panel")
+        )
         names = [self._label(one) for one in labels]
         names = names or [one.get("label") or one.get("title") or "" for one in panels]
         found = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from app.domain.document import Block, BlockKind, Document
 
@@ -22,30 +23,29 @@ def without_boilerplate(pages: Sequence[Document]) -> tuple[list[Document], int]
     """
     if len(pages) < _FEWEST:
         return [*pages], 0
-    counts = Counter(text for page in pages for text in _edge_texts(page.blocks))
-    common = {text for text, count in counts.items() if 2 * count > len(pages)}
-    kept = [
-        replace(page, blocks=tuple(_inner(page.blocks, common)) or page.blocks) for page in pages
-    ]
+    edges = (
+        {*map(_text, page.blocks[: _EDGE + 1]), *map(_text, page.blocks[-_EDGE:])} for page in pages
+    )
+    counts = Counter(chain.from_iterable(edges))
+    common = {text for text, count in counts.items() if text and 2 * count > len(pages)}
+    kept = [replace(page, blocks=_inner(page.blocks, common) or page.blocks) for page in pages]
     return kept, sum(len(page.blocks) for page in pages) - sum(len(one.blocks) for one in kept)
 
 
-def _edge_texts(blocks: Sequence[Block]) -> set[str]:
-    edges = (*blocks[: _EDGE + 1], *blocks[-_EDGE:])
-    return {one.text for one in edges if one.kind is not BlockKind.CODE}
+def _text(block: Block) -> str:
+    return "" if block.kind is BlockKind.CODE else block.text
 
 
-def _inner(blocks: Sequence[Block], common: Collection[str]) -> Sequence[Block]:
+def _inner(blocks: Sequence[Block], common: Collection[str]) -> tuple[Block, ...]:
     """Return the blocks without the common ones before, but for the title, and behind."""
-    is_own = [one.text not in common for one in blocks]
-    if not any(is_own):
+    own = [at for at, block in enumerate(blocks) if _text(block) not in common]
+    if not own:
         return ()
-    title = blocks[0].kind is BlockKind.HEADING and is_own[0]
-    first = is_own.index(True, title) if any(is_own[title:]) else title
+    title = int(own[0] == 0 and blocks[0].kind is BlockKind.HEADING)
+    first = next((at for at in own if at >= title), title)
     while first > title and _introduces(blocks[first - 1]):
         first -= 1
-    last = len(blocks) - is_own[::-1].index(True)
-    return [*blocks[:title], *blocks[first:last]]
+    return (*blocks[:title], *blocks[first : own[-1] + 1])
 
 
 def _introduces(block: Block) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import chain, islice
@@ -13,6 +13,7 @@ from app.adapters.reading.documents import PageInfo, with_ids
 from app.adapters.reading.markdown.sites import SourceSite, open_page, open_sources, recognised
 from app.adapters.reading.pages import PageReader
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, SitePages, open_site_folder
+from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Book, Document, Site
@@ -22,7 +23,7 @@ from app.domain.languages import language_of_text
 from app.services.gc_control import paused_gc
 from app.services.phases import Advance, ignore
 
-_SINGLE_FILES = (".md", ".mdx", ".markdown", ".mdown", ".ipynb", ".txt", *PAGE_SUFFIXES)
+_SINGLE_FILES = (*MARKDOWN, ".txt", *PAGE_SUFFIXES)
 _HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?", re.I)
 _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
@@ -71,10 +72,9 @@ def read_book(
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
     if isinstance(opened, SitePages):
         documents = reader.without_boilerplate(documents)
-    included = {name: files.text(name) for name in files.partials}
-    for name, text in included.items():
-        reader.warn_of_injections(text, name)
-    book = _book(own_id, opened, documents, included)
+    for name in sorted(files.partials):
+        reader.warn_of_injections(files.text(name), name)
+    book = _book(own_id, opened, documents)
     warnings = (*opened.warnings, *reader.warnings(), *files.warnings)
     return replace(book, orphans=tuple(opened.orphans), warnings=warnings)
 
@@ -104,17 +104,17 @@ def is_built_site(folder: Path) -> bool:
     if recognised(files)[1]:
         return False
     return any(folder.glob("*.html")) or (
-        not files.any_with(".md", ".mdx", ".ipynb", ".markdown") and files.any_with(*PAGE_SUFFIXES)
+        not files.any_with(*MARKDOWN) and files.any_with(*PAGE_SUFFIXES)
     )
 
 
 def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     """Return how a folder is read and why: as built pages, or as the Markdown of a generator."""
-    if site is None and is_built_site(folder):
-        return "built pages", "it holds HTML and no Markdown"
-    kind, config = recognised(SourceFiles(folder), site)
     if site is not None:
-        return kind, "as --site says"
+        return site, "as --site says"
+    if is_built_site(folder):
+        return "built pages", "it holds HTML and no Markdown"
+    kind, config = recognised(SourceFiles(folder))
     return kind, f"it has {config}" if config else "no generator's configuration"
 
 
@@ -164,20 +164,15 @@ def book_name(folder: Path) -> str:
     return names[0] or path.name
 
 
-def _book(
-    book_id: BookId,
-    site: SitePages | SourceSite,
-    documents: Sequence[Document],
-    included: Mapping[str, str],
-) -> Book:
+def _book(book_id: BookId, site: SitePages | SourceSite, documents: Sequence[Document]) -> Book:
     declared, found = site.language.partition("-")[0], _language_of(documents)
     language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
     placed = tuple(
         replace(one, position=position, language=_spoken(one, language, declared))
         for position, one in enumerate(with_ids(documents))
     )
-    title, version = site.title or placed[0].title, _version(placed, included)
-    return Book(book_id, title, site.site, site.base_url, language, version, placed)
+    title = site.title or placed[0].title
+    return Book(book_id, title, site.site, site.base_url, language, _version(placed), placed)
 
 
 def _spoken(page: Document, language: str, declared: str) -> str:
@@ -212,10 +207,10 @@ def book_id_of(name: str) -> BookId:
     return BookId(slug)
 
 
-def _version(documents: Sequence[Document], included: Mapping[str, str]) -> str:
-    """Hash the text of all pages and of the files that they include."""
-    texts = {document.file: document.source for document in documents} | {**included}
+def _version(documents: Sequence[Document]) -> str:
+    """Hash the source of all pages, and what their blocks show of other files."""
     digest = sha256()
-    for file, text in sorted(texts.items()):
-        digest.update(f"{file}\0{text}\0".encode("utf-8", "surrogatepass"))
+    for page in sorted(documents, key=lambda page: page.file):
+        texts = (page.file, page.source, *(block.text for block in page.blocks))
+        digest.update("\0".join(texts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:16]

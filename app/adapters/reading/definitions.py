@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TypeAlias
 
 from lxml.html import HtmlElement
@@ -22,21 +23,28 @@ Entry: TypeAlias = tuple[HtmlElement, list[Draft]]
 
 def glossary_drafts(inside: Sequence[Entry]) -> list[Draft]:
     """Return an entry for each run of terms and definitions."""
-    entries: list[Draft] = []
+    found: list[Draft] = []
     terms: list[Draft] = []
-    definitions: list[list[Draft]] = []
-    for child, drafts in inside:
-        if child.tag == "dd":
-            definitions.append(drafts)
-            continue
-        if definitions:
-            entries.append(_entry(terms, definitions))
-            terms, definitions = [], []
-        terms += drafts
-    if definitions:
-        entries.append(_entry(terms, definitions))
-        terms = []
-    return [*(one for one in entries if one.text), *terms]
+    for tag, run in groupby(inside, key=lambda entry: entry[0].tag):
+        drafts = [draft for _, own in run for draft in own]
+        if tag == "dd":
+            found.append(_entry(terms, drafts))
+        terms = drafts if tag == "dt" else []
+    return [*found, *terms]
+
+
+def _entry(terms: Sequence[Draft], definitions: Sequence[Draft]) -> Draft:
+    """Return a glossary entry: its terms, each on a line, then its definitions."""
+    names = [" ".join(one.text.split()) for one in terms]
+    meaning = compose(BlockKind.GLOSSARY_ENTRY, definitions)
+    ids = (one.element_id for one in (*terms, meaning))
+    return replace(
+        meaning,
+        text="\n".join([*names, meaning.text]),
+        runs=RUN_BOUNDARY.join([*names, meaning.runs]),
+        terms=tuple(names),
+        element_id=next(filter(None, ids), ""),
+    )
 
 
 def reference_drafts(inside: Sequence[Entry]) -> list[Draft]:
@@ -45,24 +53,20 @@ def reference_drafts(inside: Sequence[Entry]) -> list[Draft]:
     A field and its value are one block: "Default: 80".
     """
     found: list[Draft] = []
-    field: list[Draft] = []
+    field: Draft | None = None
     signature: tuple[tuple[str, str], ...] = ()
     for child, drafts in inside:
         is_field = child.tag == "dt" and bool(drafts) and drafts[0].text.endswith(":")
         if child.tag == "dt" and drafts and not is_field:
-            signature = (_signature(drafts[0].text, child),)
+            name = _ARGUMENTS.split(" ".join(drafts[0].text.split()), maxsplit=1)[0]
+            signature = ((name, own_id(child)),)
         own = [replace(one, signatures=signature + one.signatures) for one in drafts]
-        if child.tag == "dd" and len(field) == 1 and [one.kind for one in own] == [field[0].kind]:
-            found[-1] = _field(field[0], own[0])
-        else:
-            found += own
-        field = own if is_field else []
-    return [one for one in found if one.text]
-
-
-def _signature(text: str, element: HtmlElement) -> tuple[str, str]:
-    """Return the name, without arguments, and the id of what a reference documents."""
-    return _ARGUMENTS.split(" ".join(text.split()), maxsplit=1)[0], own_id(element)
+        if child.tag == "dd" and field and [one.kind for one in own] == [field.kind]:
+            own = [_field(field, own[0])]
+            found.pop()
+        found += own
+        field = own[0] if is_field and len(own) == 1 else None
+    return found
 
 
 def _field(name: Draft, value: Draft) -> Draft:
@@ -72,19 +76,4 @@ def _field(name: Draft, value: Draft) -> Draft:
         runs=f"{name.runs}{RUN_BOUNDARY}{value.runs}",
         span=span_of([name, value]),
         element_id=name.element_id or value.element_id,
-    )
-
-
-def _entry(terms: list[Draft], definitions: list[list[Draft]]) -> Draft:
-    """Return a glossary entry: its terms, each on a line, then its definitions."""
-    names = [" ".join(one.text.split()) for one in terms]
-    meanings = [compose(BlockKind.GLOSSARY_ENTRY, one) for one in definitions]
-    return replace(
-        meanings[0],
-        text="\n".join([*names, *(one.text for one in meanings)]),
-        runs=RUN_BOUNDARY.join([*names, *(one.runs for one in meanings)]),
-        span=span_of(meanings),
-        terms=tuple(names),
-        parts=[part for one in meanings for part in one.parts],
-        element_id=next((one.element_id for one in (*terms, *meanings) if one.element_id), ""),
     )

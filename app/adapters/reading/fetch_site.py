@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -69,10 +70,10 @@ async def fetch_site(
     async with http_client(allow_private=allow_private) as client:
         crawl = _Crawl(PoliteRequests(client, sleep), FetchRecord(folder))
         try:
-            home = await crawl.find_home(checked_base_url(address))
+            await crawl.begin(checked_base_url(address))
         except PageFailed as error:
             raise InputError(f"{address}: {error}") from error
-        await crawl.run(home, progress)
+        await crawl.run(progress)
     return FetchedSite(crawl.record.pages, crawl.root.rstrip("/"), crawl.left_out)
 
 
@@ -84,23 +85,25 @@ class _Crawl:
     record: FetchRecord
     root: str = ""
     """The address of the site, with a slash at its end."""
-    left_out: dict[str, list[str]] = field(default_factory=dict)
+    left_out: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     found: set[str] = field(default_factory=set)
     """Files of the pages that are known."""
     waiting: deque[str] = field(default_factory=deque)
 
-    async def find_home(self, address: str) -> Answer:
-        """Return the first page of the site, where redirects lead to. InputError if none."""
+    async def begin(self, address: str) -> None:
+        """Fetch the first page of the site, where redirects lead to. InputError if none."""
         url = address
         for _ in range(_REDIRECTS):
-            self.root = _root(url)
+            above, _, name = url.rpartition("/")
+            is_page = not name or name.lower().endswith(PAGE_SUFFIXES)
+            self.root = f"{above}/" if is_page else f"{url}/"
             await self.requests.read_robots(url)
             if not self.requests.may_fetch(url):
                 message = f"{url}: the site's robots.txt does not allow {AGENT} to read it"
                 raise InputError(message)
             answer = await self._get(url)
-            if answer.is_html or answer.status == httpx.codes.NOT_MODIFIED:
-                return answer
+            if self._store(answer):
+                return self._add([url])
             if not answer.target:
                 message = (
                     f"{url}: answers {answer.status} and no HTML page; give the book's address"
@@ -110,15 +113,17 @@ class _Crawl:
         message = f"{address}: redirects in a loop"
         raise InputError(message)
 
-    async def run(self, home: Answer, progress: Progress) -> None:
+    async def run(self, progress: Progress) -> None:
         """Fetch the pages of the sitemap; without one, those that links lead to."""
         listed = await self._sitemap()
-        self.found.add(self._file(home.url))
-        links = self._store(home)
-        self._add(listed or links)
+        self._add(listed)
         while self.waiting:
-            links = await self._page(self.waiting.popleft())
-            self._add(() if listed else links)
+            url = self.waiting.popleft()
+            file = self._file(url)
+            if file not in self.record.seen:
+                await self._fetch(url, file)
+            if file in self.record.seen and not listed:
+                self._add(self._links(file))
             progress(len(self.found) - len(self.waiting), len(self.found))
         self.record.finish()
 
@@ -151,58 +156,44 @@ class _Crawl:
             if url in seen or not url.startswith(urljoin(self.root, "/")):
                 continue
             seen.add(url)
-            try:
+            with suppress(PageFailed):
                 answer = await self.requests.get(url, SITEMAP_BYTES)
-            except PageFailed:
-                continue
-            pages, more = sitemap_urls(answer.body if answer.status == httpx.codes.OK else b"")
-            found += [page for page in pages if self._file(page)]
-            waiting += more
+                pages, more = sitemap_urls(answer.body if answer.status == httpx.codes.OK else b"")
+                found += [page for page in pages if self._file(page)]
+                waiting += more
         return found
 
     async def _get(self, url: str) -> Answer:
         """Ask for a page only if it has changed."""
         return await self.requests.get(url, MAX_BYTES, self.record.known.get(self._file(url)))
 
-    async def _page(self, url: str) -> Iterable[str]:
-        """Fetch a page; return the addresses that it links."""
-        file = self._file(url)
-        if file in self.record.seen:
-            return self._links(file)
+    async def _fetch(self, url: str, file: str) -> None:
+        """Fetch a page, or add the one that it leads to, or note why it is left out."""
         if not self.requests.may_fetch(url):
-            return self._leave_out("disallowed by robots.txt", url)
+            self.left_out["disallowed by robots.txt"].append(url)
+            return
         try:
-            return self._store(await self._get(url))
+            answer = await self._get(url)
+            if not self._store(answer):
+                self._add([answer.target])
+                if not self._file(answer.target):
+                    self.left_out[answer.fault].append(url)
         except (PageFailed, OSError) as error:
             if file in self.record.known:  # the server may have it again tomorrow
                 self.record.keep(file, self.record.known[file])
-            return self._leave_out(str(error), url)
+            self.left_out[str(error)].append(url)
 
-    def _store(self, answer: Answer) -> Iterable[str]:
+    def _store(self, answer: Answer) -> bool:
+        """Keep a page, or the known one if it is unchanged. Return whether the answer is either."""
         file = self._file(answer.url)
-        if answer.status == httpx.codes.NOT_MODIFIED and file in self.record.known:
-            self.record.keep(file, self.record.known[file])
-        elif answer.is_html:
+        if answer.is_html:
             self.record.keep(file, answer.validators, answer.body)
-        elif self._file(answer.target):
-            self._add([answer.target])
-            return ()
-        else:
-            return self._leave_out(answer.fault, answer.url)
-        return self._links(file)
+        elif answer.status == httpx.codes.NOT_MODIFIED and file in self.record.known:
+            self.record.keep(file, self.record.known[file])
+        return file in self.record.seen
 
     def _links(self, file: str) -> Iterator[str]:
         page = read_facts((self.record.pages / file).read_bytes(), file)
         for target in filter(None, (page.redirect, *page.all_links)):
             is_path = not target.startswith(("/", "http://", "https://"))
             yield encoded_url(joined(self.root, encoded_path(target) if is_path else target))
-
-    def _leave_out(self, reason: str, url: str) -> Iterable[str]:
-        self.left_out.setdefault(reason, []).append(url)
-        return ()
-
-
-def _root(url: str) -> str:
-    """Return the address below which a site is whose first page has this URL."""
-    above, _, name = url.rpartition("/")
-    return f"{above}/" if not name or name.lower().endswith(PAGE_SUFFIXES) else f"{url}/"

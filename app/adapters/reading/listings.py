@@ -1,4 +1,4 @@
-"""Code of a page: its text without line numbers, its language and its title."""
+"""Code of a page: its text without line numbers, and its language."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from lxml.html import HtmlElement
 
 from app.adapters.reading.inline import runs_of
-from app.adapters.reading.tree import GAP, Tree
+from app.adapters.reading.tree import GAP
 
 _LANGUAGE = re.compile(r"(?:^|\s)(?:(?:language|lang|highlight|src)-|brush:\s?)([\w+#.-]+)")
 _NO_LANGUAGE = frozenset(
@@ -70,13 +70,3 @@ def _class_names(element: HtmlElement) -> Iterator[str]:
     if "sourceCode" in words and len(words) > 1:  # pandoc: class="sourceCode python"
         yield next(word for word in words if word != "sourceCode")
     yield from _LANGUAGE.findall(classes)
-
-
-def code_title(element: HtmlElement, tree: Tree) -> str:
-    """Return the title that the page shows above the code, which is then removed."""
-    for one in element.iter():
-        if tree.has("code_title", one) and one is not element:
-            title = " ".join(one.text_content().replace(GAP, "").split())
-            one.drop_tree()
-            return title
-    return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from lxml.html import HtmlElement
 
@@ -12,7 +11,6 @@ from app.adapters.reading.blocks import page_drafts
 from app.adapters.reading.boilerplate import without_boilerplate
 from app.adapters.reading.documents import PageInfo, build_document
 from app.adapters.reading.images import resolve_images
-from app.adapters.reading.markdown.includes import Expanded, expand
 from app.adapters.reading.markdown.render import render
 from app.adapters.reading.markdown.sites import SourceSite
 from app.adapters.reading.prompt_injections import prompt_injections
@@ -47,13 +45,14 @@ class PageReader:
             try:
                 if isinstance(site, SitePages):
                     read = self._built_page(page)
-                    empty += [page.file] if read is None else []
                 else:
-                    read = self._source_page(site, page)
+                    source = self.files.text(page.file)
+                    read = self.markdown(page, source, site.site, site.base_url)
             except FileRefused as error:
                 self._refused(error, page.file)
             else:
                 yield from [read] if read is not None else []
+                empty += [page.file] if read is None and isinstance(site, SitePages) else []
             advance(1)
         if empty:
             message = f"{counted(empty)} without text if scripts do not run"
@@ -77,44 +76,30 @@ class PageReader:
         html = self.files.data(info.file)
         root = parse(marked(html) if self.mark else html, info.file)
         resolve_images(root, info.url)
-        shown = shown_text(root)
-        document = self._document(info, root, "" if self.mark else None, shown)
+        document = self._document(info, root, "" if self.mark else None, shown_text(root))
         if document is not None:
-            text = "\n\n".join(one.text for one in document.blocks)
-            self.warn_of_injections(text, info.file)
+            self.warn_of_injections(document.source, info.file)
         return document
-
-    def _source_page(self, site: SourceSite, page: PageInfo) -> Document | None:
-        source = self.files.text(page.file)
-        self.warn_of_injections(source, page.file)
-        return self.markdown(page, source, site.site, site.base_url)
 
     def markdown(
         self, info: PageInfo, source: str, site: Site, base_url: str = ""
     ) -> Document | None:
         """Return a page of Markdown below an address; None if it has no blocks."""
+        self.warn_of_injections(source, info.file)
         front, skip = front_matter(source, info.file)
-        insert = partial(expand, file=info.file, files=self.files)
-        rendered = render(
-            source,
-            site,
-            skip,
-            info.file,
-            insert if site is Site.MDBOOK else Expanded,
-            jsx=info.file.endswith(".mdx"),
-        )
-        self._note_unknown(rendered.unknown, source, info.file)
+        html, unknown = render(source, site, skip, info.file, self.files)
+        self._note_unknown(unknown, source, info.file)
         info = replace(
             info,
             title=str(front.get("title") or info.title),
             settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
         )
-        root = parse(f"<main>{rendered.html}</main>".encode("utf-8", "replace"), info.file)
+        root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
         # Other generators move images when they build the site.
         keeps_images = site in (Site.PLAIN, Site.MDBOOK)
         resolve_images(root, info.url if keeps_images else "", base_url)
         document = self._document(info, root, source)
-        return replace(document, html=rendered.html) if document is not None else None
+        return replace(document, html=html) if document is not None else None
 
     def _document(
         self, info: PageInfo, root: HtmlElement, source: str | None, shown: PageText | None = None
@@ -126,15 +111,12 @@ class PageReader:
             message = f"hidden text is not read: {text[:60]!r}"
             self._warnings.append(SourceWarning(message, info.file, 0))
         content = " ".join(tree.content.itertext())
-        drafts = page_drafts(tree, info.file)
-        if not drafts:
-            return None
-        return replace(build_document(info, drafts, source, shown), content=content)
+        if drafts := page_drafts(tree, info.file):
+            return replace(build_document(info, drafts, source, shown), content=content)
+        return None
 
     def warn_of_injections(self, text: str, file: str) -> None:
-        for line, meaning in prompt_injections(text):
-            message = f"the text {meaning}: it may be meant for a language model"
-            self._warnings.append(SourceWarning(message, file, line))
+        self._warnings += prompt_injections(text, file)
 
     def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
         self._unknown += len(unknown)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from app.domain.document import SourceWarning
+
 _DETERMINER = r"(?:(?:all|any|of|the|your|my)\s+)"
 _INVISIBLE = "\U000e0001\U000e0020-\U000e007f\u200b-\u200f\u2060-\u2064\ufeff"
 _FLAG = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")
@@ -32,17 +34,14 @@ _LONGEST = 60
 """Characters of the text that a warning quotes."""
 
 
-def prompt_injections(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the first line (from 1) and a description of each kind of injection in the text."""
+def prompt_injections(text: str, file: str) -> Iterator[SourceWarning]:
+    """Yield a warning of each kind of injection in the text, with its first line."""
     text = text.lower()  # patterns that ignore the case take twice the time
     for meaning, pattern in _PATTERNS.items():
         found = [one for one in pattern.finditer(text) if not _FLAG.fullmatch(one[0])]
         if found:
+            words = " ".join(found[0][0].split())[:_LONGEST]
+            quoted = f'"{words}"' if words.isprintable() else ascii(words)
             more = f", and {len(found) - 1:,} more in this file" if found[1:] else ""
-            line = text.count("\n", 0, found[0].start()) + 1
-            yield line, f"{meaning} ({_quoted(found[0][0])}){more}"
-
-
-def _quoted(words: str) -> str:
-    shown = " ".join(words.split())[:_LONGEST]
-    return f'"{shown}"' if shown.isprintable() else ascii(shown)
+            message = f"the text {meaning} ({quoted}){more}: it may be meant for a language model"
+            yield SourceWarning(message, file, text.count("\n", 0, found[0].start()) + 1)

@@ -17,13 +17,15 @@ _INLINE = (
 _NOT_RENDERED = ("head", "script", "style", "template", "noscript", "title")
 _HIDDEN_CODE = ("boring", "clipboard-copy-txt")
 """Classes of the lines of code that mdBook hides, and of mkdocs-jupyter's copies of cells."""
+_MAYBE_HIDDEN = f"//*[{' or '.join(f'contains(@class, {name!r})' for name in _HIDDEN_CODE)}]"
 
 
 def shown_text(root: HtmlElement) -> PageText:
     """Return the text of a parsed page by blocks."""
     page = deepcopy(root)
-    for element in [one for name in _HIDDEN_CODE for one in page.find_class(name)]:
-        element.drop_tree()
+    for element in page.xpath(_MAYBE_HIDDEN):
+        if not is_rendered(element):
+            element.drop_tree()
     etree.strip_elements(page, *_NOT_RENDERED, with_tail=False)
     etree.strip_tags(page, *_INLINE)
     return PageText.of(filter(str.strip, page.itertext()))

@@ -15,7 +15,7 @@ from app.adapters.reading.repeated_pages import repeated_pages
 from app.adapters.reading.site_addresses import Addresses, read_sitemaps, site_addresses
 from app.adapters.reading.site_editions import find_editions
 from app.adapters.reading.source_files import SourceFiles, by_numbers
-from app.adapters.reading.table_of_contents import Entry, Listed, listed_pages
+from app.adapters.reading.table_of_contents import Entry, listed_pages
 from app.adapters.reading.themes import UNKNOWN
 from app.domain.document import SourceWarning
 from app.domain.edition import ONLY, Edition
@@ -169,26 +169,21 @@ class _Edition:
         listed = {one.file: one for one in self._contents()}
         left_out = self._left_out(listed)
         order = [file for file in self._in_order(listed) if file not in left_out]
-        for file in self._files.keys() - {*order, *left_out}:
-            left_out[file] = NO_TEXT if file == self._home else UNLISTED
-        read = {*order, self._home}
-        title = site_title([page for file, page in self._files.items() if file in read])
-        pages = [self._page(one, title) for one in _in_chapters(order, listed)]
+        left_out = dict.fromkeys(self._files, UNLISTED) | {self._home: NO_TEXT} | left_out
+        kept = {*order}
         reasons: dict[str, list[str]] = {UNLISTED: []}
         for file in self._files:
-            if file in left_out:
+            if file not in kept:
                 reasons.setdefault(left_out[file], []).append(file)
+        read = [page for file, page in self._files.items() if file in kept | {self._home}]
+        title = site_title(read)
+        pages = tuple(self._placed(one, title) for one in _in_chapters(order, listed))
         languages = Counter(page.language for page in pages if page.language)
-        return SitePages(
-            title,
-            base_url,
-            max(languages, key=lambda one: languages[one], default=""),
-            edition,
-            tuple(pages),
-            {reason: names for reason, names in reasons.items() if names},
-        )
+        language = max(languages, key=lambda one: languages[one], default="")
+        found = {reason: names for reason, names in reasons.items() if names}
+        return SitePages(title, base_url, language, edition, pages, found)
 
-    def _contents(self) -> list[Listed]:
+    def _contents(self) -> list[PageInfo]:
         """Return the pages of the table of contents, that in the home page's text included."""
         distinct = {page.navigation for page in self._files.values()}
         resolved = {navigation: self._resolved(navigation) for navigation in distinct}
@@ -247,26 +242,25 @@ class _Edition:
         own = self._files[self._home].paragraphs
         return bool(own) and own not in [self._files[file].paragraphs for file in listed]
 
-    def _page(self, listed: Listed, title: str) -> PageInfo:
+    def _placed(self, listed: PageInfo, title: str) -> PageInfo:
+        """Return a page with its address; the home page's title is that of the site."""
         page = self._files[listed.file]
-        return PageInfo(
-            page.file,
-            self._addresses.url_of(page.file),
-            listed.title or (title if page.file == self._home else ""),
-            listed.chapter,
-            listed.chapter_number,
-            page.language,
-            page.theme,
+        return replace(
+            listed,
+            url=self._addresses.url_of(page.file),
+            title=listed.title or (title if page.file == self._home else ""),
+            language=page.language,
+            theme=page.theme,
         )
 
 
-def _in_chapters(order: Sequence[str], listed: Mapping[str, Listed]) -> Iterator[Listed]:
+def _in_chapters(order: Sequence[str], listed: Mapping[str, PageInfo]) -> Iterator[PageInfo]:
     """Yield the pages with their chapters; one between two that are listed is in the first's."""
-    before = Listed("", "", "", 0)
     last = max((at for at, file in enumerate(order) if file in listed), default=0)
+    before = PageInfo("", "")
     for at, file in enumerate(order):
-        inherited = before if at < last else Listed("", "", "", 0)
-        before = listed.get(file) or inherited._replace(file=file, title="")
+        unlisted = replace(before, file=file, title="") if at < last else PageInfo(file, "")
+        before = listed.get(file, unlisted)
         yield before
 
 

@@ -19,9 +19,9 @@ from app.domain.reading_budget import BUDGET, check_size
 from app.services.safe_paths import IRREGULAR, OUTSIDE, file_inside, shown_name
 
 PAGE_SUFFIXES = (".md", ".mdx", ".markdown", ".mdown", ".ipynb")
-_SKIPPED = frozenset(
-    "node_modules _build site-packages __pycache__ _site build dist book public site".split()
-)
+_SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__"})
+_OUTPUT = frozenset({"build", "dist", "book", "public", "site"})
+"""Folders into which generators write, besides those that begin with `_`."""
 _FRONT_MATTER = re.compile(
     r"\ufeff?(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<body>.*?)^(?:(?P=mark)|\.\.\.)[ \t]*\r?$\n?",
     re.DOTALL | re.MULTILINE,
@@ -130,14 +130,9 @@ def _unlistable(error: OSError) -> None:
 
 def _is_walked(at: str, name: str) -> bool:
     """Whether pages may be below a folder: a folder `build` of Markdown is no build output."""
-    if name.startswith((".", "_")) and name != "_":
+    if (name.startswith((".", "_")) and name != "_") or name in _SKIPPED:
         return False
-    path = Path(at, name)
-    return name not in _SKIPPED or (
-        name in ("build", "book", "site", "public")
-        and not (path / "index.html").exists()
-        and any(path.glob("*.md*"))
-    )
+    return name not in _OUTPUT or not Path(at, name, "index.html").exists()
 
 
 def page_names(files: SourceFiles, folder: str = "") -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from app.adapters.reading.documents import PageInfo
+
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
 _FIRST_NUMBER = re.compile(r"\d{1,4}(?!\d)")
 
@@ -22,18 +24,8 @@ class Entry(NamedTuple):
     """The page that it names; "" if none."""
 
 
-class Listed(NamedTuple):
-    """A page in the table of contents."""
-
-    file: str
-    title: str
-    chapter: str
-    chapter_number: int
-    """The number that the site shows; 0 if none."""
-
-
-def listed_pages(navigations: Mapping[str, Sequence[Entry]]) -> list[Listed]:
-    """Return the pages in the order of the table of contents, each once.
+def listed_pages(navigations: Mapping[str, Sequence[Entry]]) -> list[PageInfo]:
+    """Return the pages in the order of the table of contents, each once, without addresses.
 
     `navigations` are those of the pages, by file, with files as targets. A page may show only a
     part, such as its own branch: what is new is inserted behind the page that it follows there.
@@ -42,7 +34,7 @@ def listed_pages(navigations: Mapping[str, Sequence[Entry]]) -> list[Listed]:
     trees = {navigation: _lines(navigation) for navigation in map(tuple, navigations.values())}
     opened = {line.path for lines in trees.values() for line in lines if line.children}
     places = {navigation: _places(lines, opened) for navigation, lines in trees.items()}
-    found: dict[str, Listed] = {}
+    found: dict[str, PageInfo] = {}
     after, last = {"": ""}, ""
     for shown in places.values():
         before = ""
@@ -103,23 +95,22 @@ def _lines(entries: Sequence[Entry]) -> list[_Line]:
     return found
 
 
-def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, Listed]:
+def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, PageInfo]:
     """Return the pages of one navigation; `opened` are the paths of lines with others below."""
     top = [line for line in lines if not line.above]
     # A single line that holds all others is the book itself.
     is_whole = len(top) == 1 and any(one.path in opened for one in top[0].children)
     parts = {id(line) for line in lines if _is_part(line, opened)}
     parts |= {id(top[0])} if is_whole else set()
-    found: dict[str, Listed] = {}
+    found: dict[str, PageInfo] = {}
     for line in lines:
         file = line.entry.target
         if file and file not in found and not line.is_section:
             chapters = (one for one in (*line.above, line) if id(one) not in parts)
             chapter = next(chapters, line).entry
             number = _FIRST_NUMBER.match(chapter.number)
-            found[file] = Listed(
-                file, line.entry.title, chapter.title, int(number[0]) if number else 0
-            )
+            shown = int(number[0]) if number else 0
+            found[file] = PageInfo(file, "", line.entry.title, chapter.title, shown)
     return found
 
 

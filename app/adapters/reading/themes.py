@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -25,8 +25,6 @@ _SIMPLE = re.compile(r"(?:[a-z]\w*)?(?:\.[\w-]+)?|\[(?:role|data-type)=[\w-]+\]"
 Roles: TypeAlias = dict[str, dict[HtmlElement, None]]
 """Role -> the elements that have it, in order."""
 _Lists: TypeAlias = dict[str, list[str]]
-_Kind: TypeAlias = tuple[str, str | None, str | None, str | None]
-"""Tag, classes, `role` and `data-type` of an element."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,21 +53,28 @@ class Theme:
     def roles(self, content: HtmlElement) -> Roles:
         """Return the roles of the elements."""
         found: Roles = defaultdict(dict)
-        kinds: dict[_Kind, list[str]] = {}
-        names: set[str] = set()
+        known: dict[tuple[str, str], list[str]] = {}
+        on_page: set[str] = set()
         for one in content.iter():
-            kind = (str(one.tag), one.get("class"), one.get("role"), one.get("data-type"))
-            if kind not in kinds:
-                own = set(_names_of(kind))
-                names |= own
-                kinds[kind] = [role for name in own for role in self.simple.get(name, ())]
-            for role in kinds[kind]:
+            kind = (str(one.tag), one.get("class") or "")
+            if kind not in known:
+                names = _names_of(*kind)
+                on_page.update(names)
+                known[kind] = self._roles_of(names)
+            for role in known[kind]:
+                found[role][one] = None
+        for one in content.xpath("descendant-or-self::*[@role or @data-type]"):
+            values = (f"[{name}={one.get(name)}]" for name in ("role", "data-type"))
+            for role in self._roles_of(values):
                 found[role][one] = None
         for css, role in self.others:
             # Most pages lack most names: to evaluate every selector takes half the reading's time.
-            if _required(css) <= names:
+            if _required(css) <= on_page:
                 found[role] |= dict.fromkeys(_compiled(css)(content))
         return found
+
+    def _roles_of(self, names: Iterable[str]) -> list[str]:
+        return [role for name in names for role in self.simple.get(name, ())]
 
 
 def _with_content(selectors: Sequence[str], root: HtmlElement) -> HtmlElement | None:
@@ -80,11 +85,9 @@ def _with_content(selectors: Sequence[str], root: HtmlElement) -> HtmlElement | 
     return None
 
 
-def _names_of(kind: _Kind) -> tuple[str, ...]:
-    """Return the simple selectors that match elements of this kind."""
-    tag, classes, role, data_type = kind
-    names = [name for one in (classes or "").split() for name in (f".{one}", f"{tag}.{one}")]
-    return (tag, *names, f"[role={role}]", f"[data-type={data_type}]")
+def _names_of(tag: str, classes: str) -> list[str]:
+    """Return the simple selectors that match an element by its tag and classes."""
+    return [tag, *(name for one in classes.split() for name in (f".{one}", f"{tag}.{one}"))]
 
 
 @cache

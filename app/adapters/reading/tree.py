@@ -98,8 +98,8 @@ def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:
     if content is None:
         return None
     roles = theme.roles(content)
-    for element in roles["console"]:
-        _show_console(element)
+    for code in (one for element in roles["console"] for one in element.iter("code")):
+        _show_console(code)
     mark_formulas(content, roles["formula"])
     hidden = tuple(_drop_hidden(content))
     for element in roles["drop"]:

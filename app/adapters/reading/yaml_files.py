@@ -8,7 +8,6 @@ from app.domain.characters import well_formed
 from app.domain.errors import BookError, FileRefused
 from app.domain.reading_budget import BUDGET, check_size, is_small_number
 
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 UNREADABLE = (yaml.YAMLError, ValueError, RecursionError)
 """The errors of invalid YAML."""
 _MOST_ALIASES = 10
@@ -17,14 +16,22 @@ _ALIASES = f"over {_MOST_ALIASES} YAML aliases (*name): write their values out"
 _DEEP = f"lists and tables over {BUDGET.depth} deep in YAML: nest fewer"
 
 
-def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) -> object:
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """A safe loader for which a tag that it does not know has no value."""
+
+
+_Loader.add_multi_constructor("", lambda *_: None)
+
+
+def load_yaml(text: str, file: str, first_line: int = 1) -> object:
     """Parse YAML. Raises one of UNREADABLE, or FileRefused if it exceeds the budget.
 
-    `first_line` is the line of `file` on which the text begins.
+    Tags that only a generator knows (`!ENV`, `!!python/name:...`) have no value. `first_line` is
+    the line of `file` on which the text begins.
     """
     check_size(len(text), BUDGET.settings, file)
     depth = aliases = 0
-    for event in yaml.parse(text, Loader=LOADER):
+    for event in yaml.parse(text, Loader=_Loader):
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         aliases += isinstance(event, yaml.AliasEvent)
@@ -32,7 +39,7 @@ def load_yaml(text: str, file: str, first_line: int = 1, loader: type = LOADER) 
             problem = _DEEP if depth > BUDGET.depth else _ALIASES
             line = event.start_mark.line if event.start_mark else 0
             raise FileRefused(problem, file, first_line + line)
-    return well_formed_value(yaml.load(text, Loader=loader))  # noqa: S506 - safe loaders only
+    return well_formed_value(yaml.load(text, Loader=_Loader))  # noqa: S506 - a safe loader
 
 
 def well_formed_value(value: object) -> object:
@@ -52,21 +59,10 @@ def well_formed_value(value: object) -> object:
 
 
 def read_yaml(text: str, file: str) -> object:
-    """Parse a settings file.
-
-    Tags that only the generator knows (`!ENV`, `!!python/name:...`) have no value. BookError, with
-    the line if known, if it is invalid YAML.
-    """
+    """Parse a settings file. BookError, with the line if known, if it is invalid YAML."""
     try:
-        return load_yaml(text, file, loader=_Lenient)
+        return load_yaml(text, file)
     except UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 0
         raise BookError(f"is not YAML: {getattr(error, 'problem', error)}", file, line) from error
-
-
-class _Lenient(yaml.SafeLoader):
-    """A safe loader for which a tag it does not know has no value."""
-
-
-_Lenient.add_multi_constructor("", lambda *_: None)

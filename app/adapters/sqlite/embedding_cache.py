@@ -6,12 +6,10 @@ import hashlib
 import logging
 import sqlite3
 from array import array
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from app.adapters.sqlite.connection import integrity, reading, writing
-from app.domain.errors import StorageError
+from app.adapters.sqlite.file import SqliteFile
 from app.domain.retrieval.query import Vector
 from app.services.threads import in_thread
 
@@ -39,23 +37,24 @@ class SqliteEmbeddingCache:
 
     def __init__(self, path: Path) -> None:
         """Nothing is opened yet; the first `put` creates the file."""
-        self._path = path
+        self._file = SqliteFile(
+            path,
+            _SCHEMA,
+            "the embedding cache",
+            "delete this file and its -wal and -shm; the texts will be embedded again",
+            wal=True,
+        )
 
     @in_thread
     def faults(self) -> list[str]:
         """Check the whole file and each vector; a line of text for each fault."""
-        if not self._path.exists():
-            return []
-        try:
-            with self._errors(), reading(self._path) as connection:
-                found = integrity(connection)
-                rows = connection.execute("SELECT key, CAST(vector AS BLOB) FROM vectors")
-                damaged = sum(_vector(key, row) is None for key, row in rows)
-        except StorageError as error:
-            return [str(error)]
-        if damaged:
-            found.append(f"vectors that differ from their checksums: {damaged}")
-        return [str(self._damaged(reason)) for reason in found]
+
+        def check(connection: sqlite3.Connection) -> list[str]:
+            rows = connection.execute("SELECT key, CAST(vector AS BLOB) FROM vectors")
+            damaged = sum(_vector(key, row) is None for key, row in rows)
+            return [f"vectors that differ from their checksums: {damaged}"] if damaged else []
+
+        return self._file.faults(check)
 
     @in_thread
     def get(self, model: str, dimension: int, texts: Sequence[str]) -> list[Vector | None]:
@@ -63,15 +62,15 @@ class SqliteEmbeddingCache:
         keys = self._keys(model, dimension, texts)
         found = self._found(list(dict.fromkeys(keys)))
         if damaged := sum(vector is None for vector in found.values()):
-            _log.warning("cache.damaged", extra={"file": str(self._path), "vectors": damaged})
+            _log.warning("cache.damaged", extra={"file": str(self._file.path), "vectors": damaged})
         return [found.get(key) for key in keys]
 
     def _found(self, keys: Sequence[bytes]) -> dict[bytes, Vector | None]:
         """Return the vectors of those of the keys that have a row; None for a damaged one."""
         found: dict[bytes, Vector | None] = {}
-        if not keys or not self._path.exists():
+        if not keys or not self._file.path.exists():
             return found
-        with self._errors(), reading(self._path) as connection:
+        with self._file.reading() as connection:
             for start in range(0, len(keys), _BATCH):
                 page = keys[start : start + _BATCH]
                 marks = ",".join("?" * len(page))
@@ -88,7 +87,7 @@ class SqliteEmbeddingCache:
             (key, vector.tobytes() + _digest(key, vector.tobytes()))
             for key, vector in zip(self._keys(model, dimension, texts), vectors, strict=True)
         ]
-        with self._errors(), writing(self._path, _SCHEMA, wal=True) as connection:
+        with self._file.writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
 
     def _keys(self, model: str, dimension: int, texts: Sequence[str]) -> list[bytes]:
@@ -99,27 +98,6 @@ class SqliteEmbeddingCache:
             key.update(text.encode())
             keys.append(key.digest())
         return keys
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            if "no such" in str(error):  # table or column: another database, or an empty one
-                raise self._damaged(str(error)) from error
-            message = f"{self._path}: embedding cache: {error}"
-            raise StorageError(message) from error
-        except sqlite3.DatabaseError as error:
-            raise self._damaged(str(error)) from error
-        except OSError as error:
-            message = f"{error.filename or self._path}: {error.strerror or error}; check RAG_HOME"
-            raise StorageError(message) from error
-
-    def _damaged(self, reason: str) -> StorageError:
-        return StorageError(
-            f"{self._path}: the embedding cache is damaged ({reason}): delete this file and its "
-            "-wal and -shm; the texts will be embedded again"
-        )
 
 
 def _vector(key: bytes, row: object) -> Vector | None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from app.adapters.sqlite.connection import integrity, reading, writing
+from app.adapters.sqlite.file import SqliteFile
 from app.domain.book_id import BookId
-from app.domain.errors import StorageError
 from app.domain.ledger import Alias, Entry, Ledger, LedgerParagraph, Located
+from app.services.threads import in_thread
 
 _SCHEMA = """
 create table if not exists entry (
@@ -32,8 +28,6 @@ _COLUMNS = """
 select paragraph_id, live, "order", content_id, text, file, heading_path, url, author_id from entry
 """
 
-_Result = TypeVar("_Result")
-
 
 class SqliteLedgers:
     """The ledgers in `folder`, one file `<book>.sqlite` per book."""
@@ -41,76 +35,63 @@ class SqliteLedgers:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def load(self, book: BookId) -> Ledger:
-        return await asyncio.to_thread(self._read, book, _load, Ledger())
+    @in_thread
+    def load(self, book: BookId) -> Ledger:
+        file = self._file(book)
+        if not file.path.exists():
+            return Ledger()
+        with file.reading() as connection:
+            return _load(connection)
 
-    async def locate(self, book: BookId, paragraph_id: str) -> Located | None:
-        return await asyncio.to_thread(self._read, book, partial(_locate, paragraph_id), None)
+    @in_thread
+    def locate(self, book: BookId, paragraph_id: str) -> Located | None:
+        """Read one row for a live paragraph; the whole ledger for an alias or a tombstone."""
+        file = self._file(book)
+        if not file.path.exists():
+            return None
+        with file.reading() as connection:
+            query = f"{_COLUMNS} where paragraph_id = ? and live = 1"
+            row = connection.execute(query, (paragraph_id,)).fetchone()
+            return Located(_entry(row)) if row else _load(connection).locate(paragraph_id)
 
-    async def save(self, book: BookId, ledger: Ledger) -> None:
-        await asyncio.to_thread(self._save, book, ledger)
+    @in_thread
+    def save(self, book: BookId, ledger: Ledger) -> None:
+        aliases = ((one.alias, one.paragraph_id, one.score) for one in ledger.aliases.values())
+        with self._file(book).writing() as connection:
+            connection.execute("delete from entry")
+            connection.execute("delete from alias")
+            rows = map(_row, ledger.entries.values())
+            connection.executemany("insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            connection.executemany("insert into alias values (?, ?, ?)", aliases)
 
-    async def revision(self, book: BookId) -> str:
+    @in_thread
+    def revision(self, book: BookId) -> str:
         """SHA-256 of the file, which only `save` changes; "" without a file."""
-        return await asyncio.to_thread(_hash, self._path(book))
+        file = self._file(book)
+        if not file.path.exists():
+            return ""
+        with file.errors(), file.path.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
 
-    async def faults(self, book: BookId) -> list[str]:
+    @in_thread
+    def faults(self, book: BookId) -> list[str]:
         """Check the whole file and every entry; a line of text for each fault."""
-        try:
-            found = await asyncio.to_thread(self._read, book, integrity, [])
-            await self.load(book)
-        except StorageError as error:
-            return [str(error)]
-        return [str(_damaged(self._path(book), reason)) for reason in found]
 
-    def _path(self, book: BookId) -> Path:
-        return self._folder / f"{BookId(book)}.sqlite"
+        def check(connection: sqlite3.Connection) -> list[str]:
+            _load(connection)
+            return []
 
-    def _read(
-        self, book: BookId, query: Callable[[sqlite3.Connection], _Result], absent: _Result
-    ) -> _Result:
-        path = self._path(book)
-        if not path.exists():
-            return absent
-        with _storage_errors(path), reading(path) as connection:
-            return query(connection)
+        return self._file(book).faults(check)
 
-    def _save(self, book: BookId, ledger: Ledger) -> None:
-        path = self._path(book)
-        with _storage_errors(path), writing(path, _SCHEMA) as connection:
-            _save(connection, ledger)
-
-
-@contextmanager
-def _storage_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (sqlite3.OperationalError, OSError) as error:
-        if "no such" in str(error) and isinstance(error, sqlite3.Error):  # table: an empty file
-            raise _damaged(path, str(error)) from error
-        message = f"{path}: the ledger of paragraph ids cannot be used: {error}"
-        raise StorageError(message) from error
-    except (sqlite3.DatabaseError, ValueError, TypeError) as error:
-        raise _damaged(path, str(error)) from error
-
-
-def _damaged(path: Path, reason: str) -> StorageError:
-    return StorageError(
-        f"{path}: the ledger of paragraph ids is damaged ({reason}): restore a copy, or delete it "
-        f"and run `textbook-rag ingest BOOK_DIR --book {path.stem} --ledger FILE` with an exported "
-        "one; without either, the next ingest makes new ids from the text"
-    )
-
-
-def _hash(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        message = f"{path}: the ledger of paragraph ids cannot be read: {error.strerror}"
-        raise StorageError(message) from error
+    def _file(self, book: BookId) -> SqliteFile:
+        return SqliteFile(
+            self._folder / f"{BookId(book)}.sqlite",
+            _SCHEMA,
+            "the ledger of paragraph ids",
+            f"restore a copy, or delete it and run `textbook-rag ingest BOOK_DIR --book {book} "
+            "--ledger FILE` with an exported one; without either, the next ingest makes new ids "
+            "from the text",
+        )
 
 
 def _load(connection: sqlite3.Connection) -> Ledger:
@@ -126,34 +107,8 @@ def _entry(row: tuple[Any, ...]) -> Entry:
     return Entry(pid, paragraph, order, bool(live))
 
 
-def _locate(paragraph_id: str, connection: sqlite3.Connection) -> Located | None:
-    """Read one row for a live paragraph; the whole ledger for an alias or a tombstone."""
-    query = f"{_COLUMNS} where paragraph_id = ? and live = 1"
-    row = connection.execute(query, (paragraph_id,)).fetchone()
-    return Located(_entry(row)) if row else _load(connection).locate(paragraph_id)
-
-
-def _save(connection: sqlite3.Connection, ledger: Ledger) -> None:
-    connection.execute("delete from entry")
-    connection.execute("delete from alias")
-    connection.executemany(
-        "insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                entry.paragraph_id,
-                int(entry.live),
-                entry.order,
-                entry.paragraph.content_id,
-                entry.paragraph.text,
-                entry.paragraph.file,
-                json.dumps(entry.paragraph.heading_path, ensure_ascii=False),
-                entry.paragraph.url,
-                entry.paragraph.author_id,
-            )
-            for entry in ledger.entries.values()
-        ),
-    )
-    connection.executemany(
-        "insert into alias values (?, ?, ?)",
-        ((alias.alias, alias.paragraph_id, alias.score) for alias in ledger.aliases.values()),
-    )
+def _row(entry: Entry) -> tuple[object, ...]:
+    one = entry.paragraph
+    path = json.dumps(one.heading_path, ensure_ascii=False)
+    ids = (entry.paragraph_id, int(entry.live), entry.order, one.content_id)
+    return (*ids, one.text, one.file, path, one.url, one.author_id)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from app.adapters.sqlite.connection import integrity, open_to_write, reading
-from app.domain.errors import StorageError
+from app.adapters.sqlite.file import SqliteFile
 from app.domain.logged_answer import Feedback, LoggedAnswer
 from app.services.question_log import Selected
 from app.services.threads import in_thread
@@ -29,7 +28,9 @@ class SqliteQuestionLog:
 
     def __init__(self, path: Path) -> None:
         """Nothing is opened yet; the first call creates the file."""
-        self._path = path
+        self._file = SqliteFile(
+            path, _SCHEMA, "the question log", "restore a copy, or delete this file", wal=True
+        )
 
     @in_thread
     def add(self, answers: Sequence[LoggedAnswer]) -> None:
@@ -66,31 +67,15 @@ class SqliteQuestionLog:
     @in_thread
     def faults(self) -> list[str]:
         """Check the whole file; a line of text for each fault."""
-        if not self._path.exists():
-            return []
-        try:
-            with self._failures(), reading(self._path) as connection:
-                connection.execute("SELECT entry FROM answers LIMIT 1").fetchall()
-                return [f"{self._path}: {one}" for one in integrity(connection)]
-        except StorageError as error:
-            return [str(error)]
+        query = "SELECT entry FROM answers LIMIT 1"
+        return self._file.faults(lambda connection: connection.execute(query).fetchall()[1:])
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        with self._failures(), closing(open_to_write(self._path, _SCHEMA, wal=True)) as connection:
+        with self._file.errors(), closing(self._file.open_to_write()) as connection:
             connection.execute("PRAGMA secure_delete = on")
             connection.create_function("casefold", 1, str.casefold, deterministic=True)
             yield connection
-
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        """Raise StorageError for an error of the file or of its content, which it does not tell."""
-        try:
-            yield
-        except (sqlite3.Error, OSError, ValueError) as error:
-            told = str(error) if isinstance(error, sqlite3.Error | OSError) else "damaged"
-            message = f"the question log at {self._path} failed: {told}"
-            raise StorageError(message) from error
 
 
 def _row(answer: LoggedAnswer) -> tuple[object, ...]:
@@ -100,20 +85,12 @@ def _row(answer: LoggedAnswer) -> tuple[object, ...]:
 
 def _where(selected: Selected) -> tuple[str, list[object]]:
     """Return the condition and its values."""
-    texts, values = ["TRUE"], list[object]()
-
-    def also(text: str, *given: object) -> None:
-        texts.append(text)
-        values.extend(given)
-
-    if selected.book is not None:
-        also("book = ?", selected.book)
-    if selected.since is not None:
-        also("asked_at >= ?", selected.since.timestamp())
-    if selected.before is not None:
-        also("asked_at < ?", selected.before.timestamp())
-    if selected.containing:
-        also("instr(casefold(question), ?)", selected.containing.casefold())
-    if selected.ids:
-        also(f"id IN ({', '.join('?' * len(selected.ids))})", *selected.ids)
-    return " AND ".join(texts), values
+    compared = {
+        "book = ?": selected.book,
+        "asked_at >= ?": selected.since and selected.since.timestamp(),
+        "asked_at < ?": selected.before and selected.before.timestamp(),
+        "instr(casefold(question), ?)": selected.containing.casefold() or None,
+    }
+    given = {text: value for text, value in compared.items() if value is not None}
+    among = [f"id IN ({', '.join('?' * len(selected.ids))})"] if selected.ids else []
+    return " AND ".join(["TRUE", *given, *among]), [*given.values(), *selected.ids]

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from app.adapters.sqlite.connection import integrity, reading, writing
+from app.adapters.sqlite.file import SqliteFile
 from app.domain.book_id import BookId
-from app.domain.errors import RagError, StorageError
 from app.domain.site_key import KeyKind, SiteKey
 from app.services.threads import in_thread
 
@@ -26,14 +23,19 @@ class SqliteSiteKeys:
 
     def __init__(self, path: Path) -> None:
         """Nothing is opened yet; the first `add` creates the file."""
-        self._path = path
+        self._file = SqliteFile(
+            path,
+            _SCHEMA,
+            "the file of keys",
+            "restore a copy, or delete this file and make new keys",
+        )
         self._read: tuple[tuple[int, int, int], tuple[SiteKey, ...]] | None = None
 
     def all(self) -> tuple[SiteKey, ...]:
         """Return the keys in order of creation; the file is read again only if it changed."""
-        with self._errors():
+        with self._file.errors():
             try:
-                stat = self._path.stat()
+                stat = self._file.path.stat()
             except FileNotFoundError:
                 return ()
             version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
@@ -50,31 +52,29 @@ class SqliteSiteKeys:
             key.label,
             key.created_at,
         )
-        with self._errors(), writing(self._path, _SCHEMA) as connection:
+        with self._file.writing() as connection:
             connection.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)", values)
 
     def remove(self, key: SiteKey) -> None:
-        with self._errors(), writing(self._path, _SCHEMA) as connection:
+        with self._file.writing() as connection:
             connection.execute("DELETE FROM keys WHERE digest = ?", (key.digest,))
 
     @in_thread
     def faults(self) -> list[str]:
         """Check the whole file and each key; a line of text for each fault."""
-        if not self._path.exists():
+
+        def check(_: sqlite3.Connection) -> list[str]:
+            self._load()
             return []
-        try:
-            self.all()
-            with self._errors(), reading(self._path) as connection:
-                return [f"{self._path}: damaged keys: {one}" for one in integrity(connection)]
-        except StorageError as error:
-            return [str(error)]
+
+        return self._file.faults(check)
 
     def _load(self) -> tuple[SiteKey, ...]:
         query = (
             "SELECT kind, digest, origins, books, label, created_at "
             "FROM keys ORDER BY created_at, digest"
         )
-        with reading(self._path) as connection:
+        with self._file.reading() as connection:
             return tuple(
                 SiteKey(
                     KeyKind(kind),
@@ -86,14 +86,3 @@ class SqliteSiteKeys:
                 )
                 for kind, digest, origins, books, label, created_at in connection.execute(query)
             )
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError, ValueError, TypeError, RagError) as error:
-            message = (
-                f"{self._path}: the keys cannot be read or written: {error}; restore a copy, or "
-                "delete this file and make new keys"
-            )
-            raise StorageError(message) from error

@@ -9,8 +9,7 @@ from datetime import date
 from pathlib import Path
 from threading import Lock
 
-from app.adapters.sqlite.connection import open_to_write
-from app.domain.errors import StorageError
+from app.adapters.sqlite.file import SqliteFile
 from app.services.budget import Spent
 from app.services.threads import in_thread
 
@@ -28,7 +27,9 @@ class SqliteSpending:
 
     def __init__(self, path: Path) -> None:
         """Nothing is opened yet; the first call creates the file."""
-        self._path = path
+        self._file = SqliteFile(
+            path, _SCHEMA, "the spending", "restore a copy, or delete this file", wal=True
+        )
         self._connection: sqlite3.Connection | None = None
         self._lock = Lock()
 
@@ -53,21 +54,20 @@ class SqliteSpending:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        with self._lock, self._file.errors():
             try:
                 if self._connection is None:
-                    self._connection = open_to_write(self._path, _SCHEMA, wal=True)
+                    self._connection = self._file.open_to_write()
                 with self._connection as connection:
                     connection.execute("BEGIN IMMEDIATE")
                     yield connection
-            except (sqlite3.Error, OSError) as error:
+            except (sqlite3.Error, OSError):
                 # The next call opens the file again: it may have been repaired or moved.
                 if self._connection is not None:
                     with suppress(sqlite3.Error):
                         self._connection.close()
                     self._connection = None
-                message = f"{self._path}: the spending cannot be counted: {error}"
-                raise StorageError(message) from error
+                raise
 
 
 def _spent(connection: sqlite3.Connection, day: date) -> Spent:

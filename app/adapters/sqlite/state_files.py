@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO
 
-from app.adapters.sqlite.connection import reading
+from app.adapters.sqlite.file import BESIDE, SqliteFile
 from app.domain.errors import InputError, StorageError
 
 NAMES = ("keys.sqlite", "questions.sqlite", "spending.sqlite", "embeddings.sqlite")
@@ -27,13 +27,9 @@ class SqliteStateFiles:
 
     def copy(self, name: str, target: Path) -> None:
         """Copy a consistent snapshot, even while the file is written. Raises StorageError."""
-        source = self._home / name
-        try:
-            with reading(source) as here, closing(sqlite3.connect(target)) as there:
-                here.backup(there)
-        except sqlite3.Error as error:
-            message = f"{source}: cannot be copied: {error}"
-            raise StorageError(message) from error
+        file = SqliteFile(self._home / name, "", "the file", "restore a copy")
+        with file.reading() as here, closing(sqlite3.connect(target)) as there:
+            here.backup(there)
 
     def put(self, name: str, source: IO[bytes]) -> bool:
         """Write a file in one step; False, without a change, if it exists.
@@ -51,7 +47,7 @@ class SqliteStateFiles:
             self._home.mkdir(parents=True, exist_ok=True)
             _write_durably(new, source)
             # Leftovers of a deleted file, which SQLite would apply to the new one.
-            for left in ("-wal", "-shm", "-journal"):
+            for left in BESIDE:
                 target.with_name(name + left).unlink(missing_ok=True)
             os.link(new, target)
         except FileExistsError:

@@ -5,7 +5,6 @@ Each tool returns JSON, as text and as structured content.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, TypeAlias
 
@@ -21,7 +20,6 @@ from app.api.requests import BookName, ChatRequest, Question
 from app.api.responses import HitBody, answer_body, printable_json
 from app.bootstrap.application import Application
 from app.domain.answering.request import require_length
-from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 
@@ -103,22 +101,17 @@ class BookTools:
         """List the chapters and pages of a textbook in reading order, with their addresses."""
         request = self._request(call)
         rag: Application = request.app.state.application
-        only = await _only(rag, books_for(request, book))
-        contents = await rag.describe.contents(only)
+        allowed = books_for(request, book) or [*await rag.index.books()]
+        if len(allowed) != 1:
+            names = f"name one of {', '.join(allowed)}" if allowed else "the index holds no book"
+            message = f"book: {names}"
+            raise InputError(message)
+        contents = await rag.describe.contents(allowed[0])
         chapters = [
             {"name": name, "pages": [{"title": page.title, "url": page.url} for page in pages]}
             for name, pages in contents.chapters
         ]
         result: dict[str, Any] = printable_json(
-            {"book": only, "title": contents.title, "chapters": chapters}
+            {"book": allowed[0], "title": contents.title, "chapters": chapters}
         )
         return result
-
-
-async def _only(rag: Application, books: Sequence[BookId]) -> BookId:
-    """Return the only allowed book. InputError if there is none, or several; it names them."""
-    allowed = books or [*await rag.index.books()]
-    if len(allowed) == 1:
-        return allowed[0]
-    message = f"book: name one of {', '.join(allowed)}" if allowed else "the index holds no book"
-    raise InputError(message)

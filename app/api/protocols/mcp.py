@@ -82,17 +82,13 @@ def _forbid_other_arguments(tool: Tool) -> None:
 
 def _message(error: ToolError) -> str:
     cause = error.__cause__
-    if isinstance(error, UnexpectedToolError) and isinstance(cause, Exception):
-        return _reported(cause)
-    if isinstance(cause, ValidationError):
+    if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
         return "; ".join(f"{one.field}: {one.message}" for one in invalid_fields(cause.errors()))
-    return str(error)
-
-
-def _reported(error: Exception) -> str:
-    report(error)
-    failure = error_event(error)
-    logged = status_of(error).status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    if not isinstance(error, UnexpectedToolError) or not isinstance(cause, Exception):
+        return str(error)
+    report(cause)
+    failure = error_event(cause)
+    logged = status_of(cause).status >= HTTPStatus.INTERNAL_SERVER_ERROR
     where = f" (request {request_id()})" if logged else ""
     return f"{failure.message}{where} ({failure.code})"
 

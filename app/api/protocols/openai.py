@@ -209,12 +209,8 @@ async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatReq
     """
     read = [(one.role, one.read()) for one in body.messages]
     book = (await _book_of(body.model, request, rag)).book
-    return housekeeping_reply(read) or _chat_request(body, read, book)
-
-
-def _chat_request(
-    body: CompletionRequest, read: Sequence[tuple[str, str]], book: BookId
-) -> ChatRequest:
+    if reply := housekeeping_reply(read):
+        return reply
     if (body.n or 1) > 1:
         message = "n: a book gives one answer; send 1"
         raise InputError(message)
@@ -224,7 +220,7 @@ def _chat_request(
     turns = [
         (role, without_links(text) if role == "assistant" else text)
         for role, text in read
-        if role in _TURNS
+        if role in {"user", "assistant"}
     ]
     return chat_request(turns, book, body)
 
@@ -240,7 +236,6 @@ async def _book_of(model: str, request: Request, rag: Application) -> BookManife
     raise BookNotFound(message)
 
 
-_TURNS = ("user", "assistant")
 Asked = Annotated[ChatRequest | str, Depends(_asked)]
 
 
@@ -266,18 +261,14 @@ async def completions(body: CompletionRequest, asked: Asked, request: Request) -
     if isinstance(asked, str):
         answer = Answer(asked, AnswerMode.SMALL_TALK)
         if body.stream:
-            return _whole(events, answer)
+            told = (Started(answer.mode, ()), TextDelta(asked), Finished(answer))
+            frames = (frame for event in told for frame in events.frames(event))
+            return Response(b"".join(frames), media_type=MEDIA_TYPE)
     elif body.stream:
         return await streamed(asked, request, events)
     else:
         answer = await answered(asked, request)
     return JSONResponse(_completion(body.model, answer))
-
-
-def _whole(events: CompletionEvents, answer: Answer) -> Response:
-    told = (Started(answer.mode, ()), TextDelta(answer.answer), Finished(answer))
-    frames = (frame for event in told for frame in events.frames(event))
-    return Response(b"".join(frames), media_type=MEDIA_TYPE)
 
 
 @router.get(

@@ -9,15 +9,14 @@ from app.domain.glossary import definition_in
 from app.domain.retrieval.definition_terms import referred_to, term_forms
 from app.domain.terms import Terms
 
-_KIND_FOLLOWS = (
-    r"(?=\s+(?:an?|the|any|one|when|what|how|un[ae]?|l[ae]|el|eine?|d(?:er|ie|as)|uma?)\b)"
-)
-DEFINING_VERB = re.compile(
-    rf"\b(?:(?:is|are|was|were|es|son|ist|sind|est|sont|é|são){_KIND_FOLLOWS}"
-    r"|means?|refers?\s+to|consists?\s+of|describes?|denotes?|involves?|represents?)\b"
-    r"|:|\u2014|\s-\s",
+_KIND = r"(?:an?|any|one|the|when|what|how|un[ae]?|l[ae]|el|eine?|d(?:er|ie|as)|uma?)\b"
+_DEFINES = re.compile(
+    rf"\b(?:is|are|was|were|es|son|ist|sind|est|sont|é|são)(?=\s+{_KIND})"
+    r"|\b(?:means?|refers?\s+to|consists?\s+of|describes?|denotes?|involves?|represents?)\b"
+    rf"|(?::|[\u2013\u2014]|\s-\s)(?=\s*(?-i:An?\b|{_KIND}))",
     re.IGNORECASE,
 )
+"""What follows a term that is defined, and not a label as in "Usage: Call it ..."."""
 _LONGEST_SUBJECT = 80  # characters
 _CALLED = re.compile(
     r"\b(?:called|named|termed|dubbed|known as|referred to as|by the name of|llama[dns]*|genannt"
@@ -42,14 +41,12 @@ def only_refers(passage: Passage) -> bool:
     return bool(referred_to(definition_in(passage)))
 
 
-def subject_match(
-    asked: frozenset[int], sentence: str, verb: re.Pattern[str], terms: Terms
-) -> float:
+def subject_match(asked: frozenset[int], sentence: str, terms: Terms) -> float:
     """Score the subject of a defining sentence: the text before its verb.
 
     1 if it has exactly the asked terms, 1 / (1 + n) with n further terms, else 0.
     """
-    found = verb.search(sentence)
+    found = _DEFINES.search(sentence)
     if not found or found.start() > _LONGEST_SUBJECT or _POINTS_AT.match(sentence):
         return 0.0
     # "TCP (a protocol) is ..." is about TCP.

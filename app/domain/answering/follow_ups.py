@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from app.domain.answering.asides import names_objectives
 from app.domain.answering.definitions import names_term, subject_match
 from app.domain.answering.exercises import TASKS
 from app.domain.answering.heading_questions import heading_question, sentence_case
 from app.domain.answering.notices import DIFFERENCE_QUESTION, TERM_QUESTION, in_language
+from app.domain.answering.objectives import names_objectives
 from app.domain.characters import without_invisible
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -25,22 +25,9 @@ _SAME = 0.6
 _LONGEST_TERM = 5  # words
 _LONGEST_HEADING = 3
 """Maximum number of words of a heading that is a term."""
-_SURELY_DEFINES = re.compile(
-    r"\b(?:is|are|was|were|es|son|ist|sind|est|sont|é|são)"
-    r"\s+(?:an?|the|any|one|when|how|un[ae]?|l[ae]|el|eine?|d(?:er|ie|as)|uma?)\b"
-    r"|\b(?:means?|refers?\s+to|denotes?|describes?)\b"
-    r"|(?::|[\u2013\u2014]|\s-\s)\s*(?:[Aa]n?|any|one|the|when|how|un[ae]?|l[ae]|el|eine?|uma?)\s"
-)
-"""What follows a term that is defined, and not a label as in "Usage: Call it ..."."""
 _ENDINGS = " \t:;,.\"'\u201c\u201d*"
 _VERSUS = re.compile(r"([^:;]+?)\s+(?:vs\.?|versus)\s+([^:;]+)", re.IGNORECASE)
-_AND = re.compile(r"(\w+)\s(?:and|und|y|e|et)\s(\w+(?:\s\w+)?)", re.IGNORECASE)
 _LEADING_ARTICLE = re.compile(r"^(?:the|an?) ")
-_COMPARES = re.compile(
-    r"\b(?:differ|unlike|whereas|in contrast|mientras que|während|unterschied|diferen|différen)",
-    re.IGNORECASE,
-)
-"""The beginnings of words of a sentence that compares."""
 _LABEL = re.compile(
     r"(?:notes?|n\.?b\.?|remarks?|tips?|hints?|warnings?|caution|danger|important|info|examples?"
     r"|exercises?|questions?|answers?|solutions?|problems?|proof|theorem|lemma|definition|summary"
@@ -108,27 +95,12 @@ def _of_heading(heading: str, chunk: Chunk, terms: Terms, language: str) -> str:
     if question := heading_question(heading, chunk.language, text):
         return question
     subject = sentence_case(heading, text) if chunk.language == "en" else heading
-    if compared := _compared(subject, below, terms):
-        return in_language(DIFFERENCE_QUESTION, language).format(*compared)
+    if compared := _VERSUS.fullmatch(subject):
+        return in_language(DIFFERENCE_QUESTION, language).format(*compared.groups())
     short = len(heading.split()) <= _LONGEST_HEADING
     if short and any(_defines(one, heading, terms) for one in below):
         return in_language(TERM_QUESTION, language).format(_LEADING_ARTICLE.sub("", subject))
     return ""
-
-
-def _compared(heading: str, below: Iterable[str], terms: Terms) -> tuple[str, ...]:
-    """Return the two things that the section compares, or ().
-
-    They are those of "X versus Y"; of "X and Y" if a sentence that compares has both.
-    """
-    if match := _VERSUS.fullmatch(heading):
-        return match.groups()
-    match = _AND.fullmatch(heading)
-    sides = match.groups() if match else ()
-    both = terms(" ".join(sides))
-    sentences = (one for text in below for one in _SENTENCE_END.split(text))
-    compares = any(_COMPARES.search(one) and both <= terms(one) for one in sentences)
-    return sides if both and compares else ()
 
 
 def _defined_terms(passage: Passage, terms: Terms) -> Iterator[str]:
@@ -148,5 +120,5 @@ def _defines(text: str, term: str, terms: Terms) -> bool:
         return False
     sentences = _SENTENCE_END.split(text.replace("\n", ". "))
     return names_term(about, text, terms) or any(
-        subject_match(about, one, _SURELY_DEFINES, terms) == 1.0 for one in sentences
+        subject_match(about, one, terms) == 1.0 for one in sentences
     )

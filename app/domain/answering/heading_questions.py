@@ -1,7 +1,7 @@
 """Turns headings into the questions that their sections answer.
 
-"Why not index whole chapters?" is a question. In English so are "What k1 does", "How the book is
-built", "How to choose a size" and "Building the index". All other headings are none.
+"Why not index whole chapters?" is a question. In English so are "How to choose a size" and
+"Building the index". All other headings are none.
 """
 
 from __future__ import annotations
@@ -35,28 +35,12 @@ _GERUNDS = (
     rf"|(?:{'|'.join(map(_gerund, _DETERMINED.split()))})(?=\s{_ARTICLE}))"
 )
 _IMPERATIVES = rf"(?P<verb>{'|'.join(_BY_GERUND.values())})(?=\s{_ARTICLE})"
-_FINITE = "is|are|do|does|did|can|should|was|were|goes|happens|makes|causes"
-_SUBJECT = r"(?P<subject>(?:\S+\s){0,3}?\S+)"
 _SEVERAL = re.compile(r"[:;]|\b(?:and|or)\s+\w+ing\b|\w+ing\s+(?:and|or)\b", re.IGNORECASE)
 """Headings with a label or two actions."""
 
 _TITLE_CASE = re.compile(r"(?:\S{1,4}|[^a-z\s]\S*)(?:\s(?:\S{1,4}|[^a-z\s]\S*))*")
-_PATTERNS = tuple(
-    (re.compile(pattern, re.IGNORECASE), question)
-    for pattern, question in (
-        (rf"{_GERUNDS}\s(?P<rest>.+)", "How do I {verb} {rest}?"),
-        (rf"(?:how\sto\s(?P<how>\w+)|{_IMPERATIVES})\s(?P<rest>.+)", "How do I {verb} {rest}?"),
-        (
-            rf"(?P<first>what|why|how|when|where|which|who)\s(?P<rest>(?:{_FINITE})\s.+)",
-            "{first} {rest}?",
-        ),
-        (
-            rf"(?P<first>what|why|how|where)\s{_SUBJECT}\s(?P<aux>is|are|was|were)(?P<rest>(?:\s.+)?)",
-            "{first} {aux} {subject}{rest}?",
-        ),
-        (rf"what\s{_SUBJECT}\sdoes", "What does {subject} do?"),
-        (rf"how\s{_SUBJECT}\sworks", "How does {subject} work?"),
-    )
+_TO_DO = re.compile(
+    rf"(?:{_GERUNDS}|how\sto\s(?P<how>\w+)|{_IMPERATIVES})\s(?P<rest>.+)", re.IGNORECASE
 )
 
 
@@ -67,21 +51,12 @@ def heading_question(heading: str, language: str, text: str) -> str:
     """
     if heading.endswith("?"):
         return heading if language != "en" or not heading.endswith(" ?") else ""
-    if language != "en" or _SEVERAL.search(heading):
+    match = _TO_DO.fullmatch(heading)
+    if language != "en" or _SEVERAL.search(heading) or not match:
         return ""
-    for pattern, question in _PATTERNS:
-        if match := pattern.fullmatch(heading):
-            return _filled(question, match, text)
-    return ""
-
-
-def _filled(question: str, match: re.Match[str], text: str) -> str:
-    parts = {name: sentence_case(said, text) for name, said in match.groupdict("").items()}
-    verb = (
-        _BY_GERUND.get(parts.get("gerund", "").lower()) or parts.get("how") or parts.get("verb", "")
-    )
-    asked = question.format(**{**parts, "verb": verb.lower()})
-    return re.sub(r"\byour\b", "my", asked[0].upper() + asked[1:])
+    verb = _BY_GERUND.get((match["gerund"] or "").lower()) or match["how"] or match["verb"]
+    asked = f"How do I {verb.lower()} {sentence_case(match['rest'], text)}?"
+    return re.sub(r"\byour\b", "my", asked)
 
 
 def sentence_case(heading: str, text: str) -> str:

@@ -8,7 +8,7 @@ units around the best one is shown. Paragraphs that follow each other in a secti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,7 +25,7 @@ from app.domain.document import BlockKind, Span
 from app.domain.fences_and_tables import table_rows
 from app.domain.retrieval.query import ContextPassage
 from app.domain.scripts import word_count
-from app.domain.terms import words
+from app.domain.terms import joined_words
 
 MAX_PASSAGES = 5
 MAX_ANSWER_WORDS = 260
@@ -117,11 +117,9 @@ class PassageSelector:
         return sum(self._parts[at].size for at in taken)
 
     def _repeats(self, at: int) -> bool:
-        said = _plain(self._parts[at].text)
-        return any(said in _plain(text) for text in (self.read, *self._texts()))
-
-    def _texts(self) -> Iterator[str]:
-        return (self._parts[one].text for one in self._taken)
+        said = joined_words(self._parts[at].text)
+        shown = (self.read, *(self._parts[one].text for one in self._taken))
+        return any(said in joined_words(text) for text in shown)
 
     def _whole(self, at: int) -> range:
         """Return the paragraph with its lead-in and the block it announces.
@@ -155,7 +153,3 @@ class PassageSelector:
 
     def _is_block(self, at: int) -> bool:
         return at < len(self.context) and self.context[at].passage.kind in BLOCKS
-
-
-def _plain(text: str) -> str:
-    return f" {' '.join(words(text))} "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
@@ -17,7 +17,7 @@ from app.domain.languages import (
 )
 from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Vector
-from app.domain.search_text import SearchText
+from app.domain.search_text import search_text
 from app.domain.terms import Terms, words
 
 EARLIER_TURN = 0.5
@@ -58,11 +58,9 @@ class QuestionAnalysis:
     """Whether the book's language is detected from the question's words."""
     own_terms: frozenset[int] = frozenset()
     """The terms of the question itself, without earlier turns."""
-    wordings: tuple[str, ...] = ()
-    """Distinct texts for which answerability is scored: the question, the question with its earlier
-    turns, and the question without function words of another language."""
     readings: tuple[Reading, ...] = ()
-    """The wordings as terms and vectors."""
+    """Its wordings as terms and vectors: the question, the question with its earlier turns, without
+    function words of another language, and without sentences about the reader."""
     vector: Vector = field(default_factory=lambda: array("f"))
     """Vector of the question with its earlier turns, without a selected text; see `Reading`."""
     compared: str = ""
@@ -70,41 +68,32 @@ class QuestionAnalysis:
 
 
 def analyse(
-    question: str,
-    searched: SearchText,
-    standalone: str,
-    language: str,
-    said: Sequence[str],
-    terms: Terms,
-    upper_bounds: Mapping[int, float],
+    question: str, language: str, terms: Terms, upper_bounds: Mapping[int, float]
 ) -> QuestionAnalysis:
-    """Analyse a question for a book in `language`.
+    """Analyse a question for a book in `language`, without its readings.
 
-    `searched` is the question as it is searched for (`search_text`), `said` are its words as they
-    were written. `standalone` is the question with its earlier turns; `upper_bounds` has the BM25
-    upper bound of each of its terms.
+    `upper_bounds` has the BM25 upper bound of each term of the question and of its earlier turns.
     """
+    said, searched = tuple(words(question)), search_text(question, language)
     own = terms(searched.text)
     asked_in = language_of_question(said, language)
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
-    features = QuestionFeatures(
-        terms=terms,
-        language=language,
-        weights=_weights(upper_bounds, own, content),
-        definition=terms(name_asked(searched.words, terms, language)),
-        identifiers=terms(" ".join(identifiers(question))),
-        asked_kinds=asked_kinds(said),
-    )
     return QuestionAnalysis(
         question=question,
         searched=searched.text,
-        features=features,
+        features=QuestionFeatures(
+            terms=terms,
+            language=language,
+            weights=_weights(upper_bounds, own, content),
+            definition=terms(name_asked(searched.words, terms, language)),
+            identifiers=terms(" ".join(identifiers(question))),
+            asked_kinds=asked_kinds(said),
+        ),
         words=frozenset(said),
         asked_in=asked_in,
         in_book_language=language_of_words(said, "") == language,
         own_terms=own,
-        wordings=tuple(dict.fromkeys((question, standalone, bare))),
     )
 
 

@@ -14,8 +14,8 @@ from functools import cached_property
 from operator import mul
 from typing import NamedTuple
 
-from app.domain.answering.asides import ASKS_OBJECTIVES, only_leads_on, states_objectives
-from app.domain.answering.definitions import DEFINING_VERB, defines, subject_match
+from app.domain.answering.definitions import defines, subject_match
+from app.domain.answering.objectives import ASKS_OBJECTIVES, states_objectives
 from app.domain.answering.question_analysis import QuestionFeatures
 from app.domain.answering.units import (
     SplitSentences,
@@ -146,10 +146,9 @@ class Relevance:
         found: list[Sequence[Unit]] = []
         for at, one in enumerate(self.context):
             before = self.context[at - 1].passage if continues_section(self.context, at) else None
-            aside = only_leads_on(one.passage)
-            aside = aside or (not asks and states_objectives(one.passage, before))
+            hidden = not asks and states_objectives(one.passage, before)
             given = (self.context, self.split_sentences, self.question.language)
-            found.append(() if aside else [*units(*given, [at])])
+            found.append(() if hidden else [*units(*given, [at])])
         return found
 
     def _scored(self, at: int, units: Sequence[Unit]) -> Iterator[ScoredUnit]:
@@ -217,5 +216,5 @@ class Relevance:
             return _ENTRY
         if not asked <= terms(unit.text):
             return 0.0
-        defining = subject_match(asked, unit.text, DEFINING_VERB, terms)
+        defining = subject_match(asked, unit.text, terms)
         return max(defining, MARKED) if marked else _SENTENCE * defining

@@ -13,7 +13,7 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import QuestionError
 from app.domain.retrieval.query import Hit, SearchFilter, Turn
-from app.domain.terms import words
+from app.domain.terms import joined_words
 
 ON_PAGE = 2.0
 """Factor on the score of hits on the reader's page if no scope is set. Of 139 students' and table
@@ -114,16 +114,12 @@ def _named(chunk: Chunk, paragraph_id: str) -> tuple[Passage, ...]:
 
 
 def _containing(chunk: Chunk, text: str) -> tuple[Passage, ...]:
-    wanted = _plain(text)
+    wanted = joined_words(text)
     return tuple(
         one
         for one in chunk.passages
-        if one.kind is not BlockKind.HEADING and wanted and wanted in _plain(one.text)
+        if one.kind is not BlockKind.HEADING and wanted in joined_words(one.text)
     )
-
-
-def _plain(text: str) -> str:
-    return f" {' '.join(words(text))} "
 
 
 ANSWER_CHUNKS = 8

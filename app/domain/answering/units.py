@@ -40,11 +40,6 @@ _CACHED_PASSAGES = 4_096
 _LABEL_CHARS = 200
 """A longer paragraph is text without its full stop."""
 _GAP = 80  # maximum characters of mark-up between two adjacent passages
-_TEMPLATE = re.compile(
-    r"\{%[^{}]*%\}|\{\{[<%#][^{}]*\}\}|\{\{-?\s*(?:page|site|layout|config|include)\.[^{}]*\}\}"
-    r"|\A\s*\{\{[^{}]*\}\}\s*\Z"
-)
-"""What is left of a site generator's template: `{{ page.title }}`, `{{#include x}}`."""
 _JOINT = re.compile(r"(?<=[;.!?])(?<!\b[^\W\d_]\.)[ \t]+|\s*\n\s*")
 """Where a sentence that is too long is split; not after the full stop of an initial."""
 _MARKER = re.compile(r"(?P<indent>[ \t]*)(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+")
@@ -107,17 +102,16 @@ def _quotable(passage: Passage, split_sentences: SplitSentences, language: str) 
 def is_quotable(passage: Passage) -> bool:
     """Whether the paragraph may be shown.
 
-    Not shown: headings, exercises, solutions, references, lists of links, what is left of a
-    template, listings of more than `MAX_UNIT_WORDS`.
+    Not shown: headings, exercises, solutions, references, lists of links, glossary entries that
+    only refer to another one, listings of more than `MAX_UNIT_WORDS`.
     """
     kind, text = passage.kind, passage.text
     if kind in NEVER_QUOTED or kind is BlockKind.REFERENCE or only_refers(passage):
         return False
     if kind in (BlockKind.CODE, BlockKind.MATH) and word_count(text) > MAX_UNIT_WORDS:
         return False
-    if kind is BlockKind.LIST and len(text) < LEAST_TEXT * (passage.end - passage.start):
-        return False
-    return _TEMPLATE.search(text) is None
+    linked = kind is BlockKind.LIST and len(text) < LEAST_TEXT * (passage.end - passage.start)
+    return not linked
 
 
 def _spans(passage: Passage, split_sentences: SplitSentences, language: str) -> Iterable[Span]:

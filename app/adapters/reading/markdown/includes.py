@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.errors import BookError, FileRefused
@@ -20,22 +19,12 @@ _DIRECTIVE = re.compile(
 _ANCHOR = re.compile(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Expanded:
-    """A page's text with its includes."""
-
-    text: str
-    origins: Sequence[int] = ()
-    """For each line the number of the page's own line, from 0; empty if nothing is included."""
-
-
-def expand(text: str, file: str, files: SourceFiles) -> Expanded:
+def expand(text: str, file: str, files: SourceFiles) -> tuple[str, list[int]]:
     """Insert the files that a page includes; the directive of one that cannot be read stays.
 
-    FileRefused if they are long.
+    Return also for each line the number of the page's own line, from 0. FileRefused if the files
+    are long.
     """
-    if "{{" not in text:
-        return Expanded(text)
     lines: list[str] = []
     origins: list[int] = []
     size = 0
@@ -51,7 +40,7 @@ def expand(text: str, file: str, files: SourceFiles) -> Expanded:
             raise FileRefused(message, file, number + 1)
         lines += new
         origins += [number] * len(new)
-    return Expanded("\n".join(lines), origins)
+    return "\n".join(lines), origins
 
 
 def _included(directive: re.Match[str], file: str, files: SourceFiles) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from html import escape
 from typing import Any
@@ -27,9 +26,10 @@ from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import heading_ids
-from app.adapters.reading.markdown.includes import Expanded
+from app.adapters.reading.markdown.includes import expand
 from app.adapters.reading.markdown.tags import as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import unresolved_plugin
+from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.stamping import marked
 from app.adapters.reading.tree import SPAN
 from app.domain.document import Site
@@ -59,42 +59,30 @@ _LEFT_OUT = {
 _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
 
 
-@dataclass(slots=True)
-class Rendered:
-    """A page as HTML, and what the renderer did not understand."""
-
-    html: str
-    unknown: Sequence[str] = ()
-    """The text of each place that only the site's generator can resolve."""
-
-
 def render(
-    source: str,
-    site: Site,
-    skip: int = 0,
-    file: str = "",
-    expand: Callable[[str], Expanded] = Expanded,
-    *,
-    jsx: bool = False,
-) -> Rendered:
-    """Render a page; `skip` is the length of its front matter, `jsx` says that it is MDX.
+    source: str, site: Site, skip: int, file: str, files: SourceFiles
+) -> tuple[str, list[str]]:
+    """Render a page to HTML; return also the places that only the site's generator can resolve.
 
-    `expand` inserts included files. Spans in the HTML are code points of `source`. FileRefused,
-    with the line, if it is nested too deeply or has too many tokens.
+    `skip` is the length of its front matter; mdBook includes others of the `files`. Spans in the
+    HTML are code points of `source`. FileRefused, with the line, if it is nested too deeply or has
+    too many tokens.
     """
-    md = parser(site, jsx)
+    md = parser(site, site is Site.DOCUSAURUS or file.endswith(".mdx"))
     env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     text = "\n" * front + _LINE_END.sub("\n", source[skip:])
-    expanded = expand(text)
-    tokens = md.parse(expanded.text, env)
-    _place(tokens, expanded.origins)
+    origins: list[int] = []
+    if site is Site.MDBOOK and "{{" in text:
+        text, origins = expand(text, file, files)
+    tokens = md.parse(text, env)
+    _place(tokens, origins)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
         raise FileRefused(_TOO_DEEP, file, deep.map[0] + 1 if deep.map else 0)
     heading_ids(tokens, site)
     _set_spans(tokens, source, starts)
-    return Rendered(md.renderer.render(tokens, md.options, env), env["unknown"])
+    return md.renderer.render(tokens, md.options, env), env["unknown"]
 
 
 def _place(tokens: Sequence[Token], origins: Sequence[int]) -> None:
@@ -118,7 +106,7 @@ def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> N
 
 
 @cache
-def parser(site: Site, jsx: bool = False) -> MarkdownIt:
+def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     """Return the parser for a generator's Markdown."""
     md = (
         MarkdownIt("commonmark", {"html": True, "maxNesting": BUDGET.depth})
@@ -134,7 +122,7 @@ def parser(site: Site, jsx: bool = False) -> MarkdownIt:
         md.use(dollarmath_plugin, allow_space=site is Site.MYST, allow_digits=False,
                double_inline=True).use(amsmath_plugin)  # fmt: skip
         md.block.ruler.at("amsmath", _environment)
-    if jsx or site is Site.DOCUSAURUS:
+    if is_mdx:
         md.disable("code")  # MDX has no indented code
     if site is Site.MYST:
         md.use(myst_block_plugin).use(myst_role_plugin)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from posixpath import join, normpath
 
 from app.adapters.reading.documents import PageInfo
 from app.adapters.reading.markdown.generators import READERS, Facts
 from app.adapters.reading.source_files import SourceFiles
-from app.adapters.reading.table_of_contents import Listed, listed_pages
+from app.adapters.reading.table_of_contents import listed_pages
 from app.domain.characters import is_well_formed
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
@@ -136,10 +136,10 @@ def _built_beside(files: SourceFiles) -> list[SourceWarning]:
     return [SourceWarning(message.format(one), "", 0) for one in built[:1]]
 
 
-def _listed(files: SourceFiles, facts: Facts) -> list[Listed]:
+def _listed(files: SourceFiles, facts: Facts) -> list[PageInfo]:
     """Return the pages in the order of the table of contents, with their chapters."""
     if facts.entries is None:
-        return [Listed(name, "", "", 0) for name in facts.pages]
+        return [PageInfo(name, "") for name in facts.pages]
     known = {name.rpartition(".")[0]: name for name in facts.pages}
     known |= {**{name: name for name in facts.pages}, **facts.names, "": ""}
     entries = []
@@ -151,7 +151,6 @@ def _listed(files: SourceFiles, facts: Facts) -> list[Listed]:
     return listed_pages({"": entries})
 
 
-def _page(facts: Facts, listed: Listed, base: str) -> PageInfo:
+def _page(facts: Facts, listed: PageInfo, base: str) -> PageInfo:
     path = encoded_path(facts.pages[listed.file].lstrip("/"))
-    file = join(facts.folder, listed.file)
-    return PageInfo(file, f"{base}/{path}", listed.title, listed.chapter, listed.chapter_number)
+    return replace(listed, file=join(facts.folder, listed.file), url=f"{base}/{path}")

@@ -1,4 +1,4 @@
-"""Paragraphs beside the subject, which answer nothing: learning objectives, "see also"."""
+"""Recognises learning objectives: "By the end of this section, you will be able to: ..."."""
 
 from __future__ import annotations
 
@@ -19,20 +19,6 @@ _OBJECTIVES = re.compile(
     r"|obiettivi di apprendimento|sarai in grado di|objetivos de aprendizagem|será capaz de)\b",
     re.IGNORECASE,
 )
-_LEADS_ON = re.compile(
-    r"\W*(?:see also|see more|next steps?|what'?s next|further (?:information|reading|resources)"
-    r"|related (?:pages|articles|topics)|learn more|more (?:information|resources)|external links"
-    r"|siehe auch|weiterführende links|véase también|lecturas adicionales|voir aussi"
-    r"|ver também|vedi anche)\W*",
-    re.IGNORECASE,
-)
-"""Headings of lists of links."""
-
-
-def only_leads_on(passage: Passage) -> bool:
-    """Whether the paragraph is a list or line of links below a heading such as "See also"."""
-    below = any(map(_LEADS_ON.fullmatch, passage.heading_path[-1:]))
-    return below and (passage.kind is BlockKind.LIST or "." not in passage.text)
 
 
 def states_objectives(passage: Passage, before: Passage | None) -> bool:

@@ -1,12 +1,12 @@
-"""The collections of one prefix on a server, created when first needed.
+"""What is stored on a Qdrant server under one prefix.
 
-`<prefix>~books` has the records (`server_records`), `<prefix>~<dimension>` the points of all books
-with vectors of this dimension.
+`<prefix>~books` has a record for each book (`server_records`), `<prefix>~<dimension>` the points of
+all books with vectors of this dimension. Collections are created when first needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -42,30 +42,61 @@ PAGE = 1_000
 """Points in one page of a scroll."""
 
 _INT8 = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
+_RESCORED = models.QuantizationSearchParams(rescore=True, oversampling=2.0)
 
 
-class Collections:
-    """Names, creation and deletions of the collections."""
+@dataclass(frozen=True, slots=True)
+class ServerStore:
+    """The collections of one prefix. No request is sent before a method is called."""
 
-    def __init__(self, client: AsyncQdrantClient, prefix: str, options: ServerOptions) -> None:
-        """No request is sent yet."""
-        self._client = client
-        self._prefix = prefix
-        self.options = options
+    client: AsyncQdrantClient
+    prefix: str
+    address: str
+    """For messages."""
+    options: ServerOptions
 
     @property
     def books(self) -> str:
-        return f"{self._prefix}~books"
+        return f"{self.prefix}~books"
 
     def points(self, dimension: int) -> str:
-        return f"{self._prefix}~{dimension}"
+        return f"{self.prefix}~{dimension}"
+
+    @property
+    def search_params(self) -> models.SearchParams | None:
+        quantized = self.options.quantization == "int8"
+        return models.SearchParams(quantization=_RESCORED) if quantized else None
+
+    async def scroll(
+        self,
+        collection: str,
+        condition: models.Filter,
+        payload: bool | list[str] = True,
+        *,
+        vectors: bool = False,
+    ) -> AsyncIterator[models.Record]:
+        """Yield all records that match; one request per page."""
+        offset = None
+        while True:
+            records, offset = await self.client.scroll(
+                collection,
+                scroll_filter=condition,
+                limit=BATCH if vectors else PAGE,
+                offset=offset,
+                with_payload=payload,
+                with_vectors=vectors,
+            )
+            for record in records:
+                yield record
+            if offset is None:
+                return
 
     async def delete_points(self, condition: models.Filter) -> None:
         """Delete the points of any dimension that match."""
-        start = f"{self._prefix}~"
-        for one in (await self._client.get_collections()).collections:
+        start = f"{self.prefix}~"
+        for one in (await self.client.get_collections()).collections:
             if one.name.startswith(start) and one.name.removeprefix(start).isdigit():
-                await self._client.delete(one.name, points_selector=condition, wait=True)
+                await self.client.delete(one.name, points_selector=condition, wait=True)
 
     async def create(self, dimension: int) -> None:
         """Create the two collections and their indexes where they are missing. StorageError."""
@@ -81,7 +112,7 @@ class Collections:
         await self._create(
             self.points(dimension),
             _points_indexes(),
-            vectors_config={DENSE: _vector_params(dimension, self.options)},
+            vectors_config={DENSE: self._vector_params(dimension)},
             sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
             # One HNSW graph for each book, and one over all for questions without a book.
             hnsw_config=models.HnswConfigDiff(m=16, payload_m=16),
@@ -95,19 +126,28 @@ class Collections:
         indexes: Mapping[str, models.PayloadSchemaType | models.PayloadSchemaParams],
         **layout: Any,  # noqa: ANN401 - arguments of `create_collection`
     ) -> None:
-        if not await self._client.collection_exists(name):
+        if not await self.client.collection_exists(name):
             # Suppressed: another process was first.
             with suppress(CollectionExists):
-                await self._client.create_collection(
+                await self.client.create_collection(
                     name,
                     shard_number=1,  # document frequencies are counted in each shard
                     replication_factor=self.options.replicas,
                     **layout,
                 )
-        present = (await self._client.get_collection(name)).payload_schema or {}
+        present = (await self.client.get_collection(name)).payload_schema or {}
         for field, schema in indexes.items():
             if field not in present:
-                await self._client.create_payload_index(name, field, field_schema=schema, wait=True)
+                await self.client.create_payload_index(name, field, field_schema=schema, wait=True)
+
+    def _vector_params(self, dimension: int) -> models.VectorParams:
+        quantized = self.options.quantization == "int8"
+        return models.VectorParams(
+            size=dimension,
+            distance=models.Distance.COSINE,
+            on_disk=quantized,
+            quantization_config=models.ScalarQuantization(scalar=_INT8) if quantized else None,
+        )
 
 
 def _points_indexes() -> dict[str, models.PayloadSchemaParams]:
@@ -129,21 +169,3 @@ def _points_indexes() -> dict[str, models.PayloadSchemaParams]:
 
 def match_any(field: str, values: Sequence[str]) -> models.FieldCondition:
     return models.FieldCondition(key=field, match=models.MatchAny(any=list(values)))
-
-
-def _vector_params(dimension: int, options: ServerOptions) -> models.VectorParams:
-    quantized = options.quantization == "int8"
-    return models.VectorParams(
-        size=dimension,
-        distance=models.Distance.COSINE,
-        on_disk=quantized,
-        quantization_config=models.ScalarQuantization(scalar=_INT8) if quantized else None,
-    )
-
-
-def search_params(options: ServerOptions) -> models.SearchParams | None:
-    if options.quantization == "none":
-        return None
-    return models.SearchParams(
-        quantization=models.QuantizationSearchParams(rescore=True, oversampling=2.0)
-    )

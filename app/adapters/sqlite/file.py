@@ -1,0 +1,134 @@
+"""A SQLite file of RAG_HOME: opened for reading or writing, its errors told, checked for damage."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from app.domain.errors import RagError, StorageError
+
+BUSY_SECONDS = 30.0
+"""Maximum wait for another process's transaction."""
+
+BESIDE = ("-wal", "-shm", "-journal")
+"""Suffixes of the files that SQLite applies to a database, also to a new one of the same name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteFile:
+    """Different threads may use a connection, but only one at a time."""
+
+    path: Path
+    schema: str
+    name: str
+    """What the file is, for messages."""
+    remedy: str
+    """What to do if it is damaged."""
+    wal: bool = False
+    """With a write-ahead log, readers continue while another process writes, and a crash of the
+    process loses no committed transaction."""
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Open an existing file for reading. StorageError if it is missing or not a database.
+
+        Creates and changes nothing, with one exception: SQLite rolls back a transaction that a
+        crash interrupted.
+        """
+        with self.errors():
+            connection = _connect(self.path, "ro")
+            try:
+                connection.execute("select 1 from sqlite_master limit 1")
+            except sqlite3.Error as error:
+                connection.close()
+                if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
+                    raise
+                connection = _connect(self.path, "rw")
+            with closing(connection):
+                yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Open the file with `open_to_write` and run the block in one transaction."""
+        with self.errors(), closing(self.open_to_write()) as connection, connection:
+            yield connection
+
+    def open_to_write(self) -> sqlite3.Connection:
+        """Open the file; create it and its schema if they are missing. sqlite3.Error, OSError."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not any(self.path.with_name(self.path.name + end).exists() for end in ("", *BESIDE)):
+            self._create()
+        return self._prepared(self.path)
+
+    def faults(
+        self, check: Callable[[sqlite3.Connection], Sequence[str]] = lambda _: ()
+    ) -> list[str]:
+        """Check the whole file, then what is in it; a line of text for each fault.
+
+        SQLite reads every page, but rows have no checksums. `check` may raise as a read does.
+        """
+        if not self.path.exists():
+            return []
+        try:
+            with self.reading() as connection:
+                rows = connection.execute("pragma integrity_check(3)")
+                found = [str(row[0]) for row in rows if row[0] != "ok"]
+                found += check(connection)
+        except StorageError as error:
+            return [str(error)]
+        return [str(self.damaged(reason)) for reason in found]
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Raise StorageError for errors of SQLite and the disk, and of content that is no more what
+        was written. Messages do not tell content: it may be what a reader wrote.
+        """
+        try:
+            yield
+        except (sqlite3.OperationalError, OSError) as error:
+            # "no such table" or column: another database, or an empty file.
+            if isinstance(error, sqlite3.Error) and "no such" in str(error):
+                raise self.damaged(str(error)) from error
+            message = f"{self.path}: {self.name} cannot be used: {error}; check RAG_HOME"
+            raise StorageError(message) from error
+        except sqlite3.DatabaseError as error:
+            raise self.damaged(str(error)) from error
+        except (ValueError, TypeError, RagError) as error:
+            raise self.damaged(type(error).__name__) from error
+
+    def damaged(self, reason: str) -> StorageError:
+        return StorageError(f"{self.path}: {self.name} is damaged ({reason}): {self.remedy}")
+
+    def _create(self) -> None:
+        """Create the file in one step: another process would take one without tables for damaged.
+
+        Not on a file system without links; there it is created in place.
+        """
+        with suppress(OSError), TemporaryDirectory(prefix=".new-", dir=self.path.parent) as folder:
+            new = Path(folder) / self.path.name
+            self._prepared(new).close()
+            os.link(new, self.path)
+
+    def _prepared(self, path: Path) -> sqlite3.Connection:
+        connection = _connect(path, "rwc")
+        try:
+            if self.wal:
+                # The statement does not wait for a lock; another process may be switching the mode.
+                with suppress(sqlite3.OperationalError):
+                    connection.execute("pragma journal_mode = wal")
+                connection.execute("pragma synchronous = normal")
+            connection.executescript(self.schema)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"{path.resolve().as_uri()}?mode={mode}"
+    return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
