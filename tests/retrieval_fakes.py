@@ -12,8 +12,7 @@ from math import sqrt
 
 from app.adapters.vectors import inner_products
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
+from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookList, BookManifest, Damage
 from app.domain.languages import STOP_WORDS
 from app.domain.links import page_key
@@ -25,62 +24,28 @@ from app.services.ports import Embedder, Reranker, SparseEncoder, VectorIndex
 from app.services.retrieve import Retrieve
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
+from tests.made_chunks import made_chunk, made_manifest, made_passage
 
 DIMENSION = 64
+make_manifest = made_manifest
 
 
 def make_chunk(text: str, *, file: str = "a.md", index: int = 0, book: str = "book") -> Chunk:
     """Return a chunk that is one paragraph: the first characters of its file."""
-    passage = Passage(
-        paragraph_id=f"p-{book}-{file}-{index}",
-        kind=BlockKind.PARAGRAPH,
-        text=text,
+    passage = made_passage(
+        text,
+        f"p-{book}-{file}-{index}",
         start=index * 1000,
-        end=index * 1000 + len(text),
         url=f"https://example.org/{file}#p{index}",
         heading_path=("Page",),
     )
-    return Chunk(
+    return made_chunk(
+        passage,
         chunk_id=f"{book}-{file}-{index}",
         book=BookId(book),
-        book_version="v1",
         chunk_index=index,
         file=file,
-        position=0,
-        text_content=text,
-        token_count=len(text.split()),
-        overlap_start=0,
-        overlap_end=0,
-        paragraph_ids=(passage.paragraph_id,),
-        content_type="paragraph",
-        chapter="Chapter",
-        section="Page",
         heading_path=(),
-        spans=((passage.start, passage.end),),
-        deep_link_url=passage.url,
-        language="en",
-        passages=(passage,),
-    )
-
-
-def make_manifest(
-    book: str = "book", *, model: str = "fake", dimension: int = DIMENSION, language: str = "en"
-) -> BookManifest:
-    return BookManifest(
-        book=BookId(book),
-        title=book,
-        book_version="v1",
-        model=model,
-        dimension=dimension,
-        strategy="structure",
-        site="plain",
-        base_url="",
-        language=language,
-        fingerprint="f",
-        chunks=1,
-        tokens=1,
-        files=1,
-        created_at="2026-01-01T00:00:00+00:00",
     )
 
 
