@@ -23,17 +23,17 @@ def ingest_book(
 ) -> IngestBook:
     sparse = Bm25Encoder()
     neural = embedder if isinstance(embedder, FastembedEmbedder) else None
-    context_embedder = neural if neural and neural.pools_tokens else None
+    embed_in_context = neural.embed_in_context if neural and neural.pools_tokens else None
     return IngestBook(
         read_book=read_source,
         chunk_book=partial(
             chunk_book,
             embed=embed_from_thread(embedder),
-            embeds_tokens=context_embedder is not None,
+            embeds_tokens=embed_in_context is not None,
             longest_text=embedder.limits.tokens_per_text,
         ),
         embedder=embedder,
-        context_embedder=context_embedder,
+        embed_in_context=embed_in_context,
         cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         ledgers=ledgers,
         sparse=sparse,

@@ -26,7 +26,7 @@ from app.domain.identity import keep_ids
 from app.domain.indexed_book import BookList, BookManifest, IndexPoint
 from app.domain.ledger import Ledger
 from app.domain.retrieval.query import SearchFilter, Vector
-from app.services.chunk_vectors import embed_keys, token_counts
+from app.services.chunk_vectors import EmbedInContext, embed_keys, token_counts
 from app.services.ingest_plan import (
     Changes,
     IngestPlan,
@@ -40,7 +40,6 @@ from app.services.lexical import chunk_vector
 from app.services.phases import Advance, Phases
 from app.services.ports import (
     BookStore,
-    ContextEmbedder,
     Embedder,
     EmbeddingCache,
     GenerationWriter,
@@ -74,8 +73,8 @@ class IngestBook:
     count_tokens: Callable[[str], int]
     store_pages: Callable[[Book, Path], None]
     """Stores the pages of a book, given with its folder, if it has no site of its own."""
-    context_embedder: ContextEmbedder | None = None
-    """The embedder if it supports late chunking, else None."""
+    embed_in_context: EmbedInContext | None = None
+    """None if the embedder does not support late chunking."""
     tariff: Tariff = FREE
     encoder: str = ""
     """Identifies the sparse encoder."""
@@ -230,7 +229,7 @@ class IngestBook:
         missing, embedder = plan.missing, self.embedder
         if not missing:
             return
-        batches = embed_keys(missing, plan.chunks, embedder, self.context_embedder)
+        batches = embed_keys(missing, plan.chunks, embedder, self.embed_in_context)
         done = 0
         with phases.phase("embed", len(missing), "texts") as advance:
             try:

@@ -49,14 +49,6 @@ class Embedder(Protocol):
         ...
 
 
-class ContextEmbedder(Embedder, Protocol):
-    """An embedder with a vector for each token, so that a text can be embedded in its document."""
-
-    async def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector for each text, embedded together as one document."""
-        ...
-
-
 class EmbeddingCache(Protocol):
     """Vectors by (model, dimension, exact text); they survive crashes and new generations.
 
