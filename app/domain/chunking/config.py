@@ -115,18 +115,9 @@ class ChunkingConfig:
 
     def scaled(self) -> ChunkingConfig:
         """Return a copy with all sizes in tokens multiplied by `scale`, rounded down."""
-        if self.scale == 1:
-            return self
-        scaled: dict[str, Any] = {}
-        for name in StrategyName:
-            config = self.of(name)
-            if not isinstance(config, FixedConfig):  # its sizes are characters
-                held = {each.name for each in fields(config)} & {*_IN_TOKENS}
-                sizes: dict[str, Any] = {
-                    one: int(getattr(config, one) * self.scale) for one in held
-                }
-                scaled[name.value] = replace(config, **sizes)
-        return replace(self, scale=1.0, **scaled)
+        others = [name for name in StrategyName if name is not StrategyName.FIXED]
+        sizes: dict[str, Any] = {one.value: _scaled(self.of(one), self.scale) for one in others}
+        return self if self.scale == 1 else replace(self, scale=1.0, **sizes)
 
     def with_settings(self, settings: Mapping[str, str]) -> ChunkingConfig:
         """Return a copy overridden by a document's front matter or by `rag.toml`.
@@ -146,6 +137,12 @@ class ChunkingConfig:
         _require_sound(changed)
         values: dict[str, Any] = {"strategy": strategy, strategy.value: changed}
         return replace(self, **values)
+
+
+def _scaled(config: _StrategyConfig, scale: float) -> _StrategyConfig:
+    names = [each.name for each in fields(config) if each.name in _IN_TOKENS]
+    sizes: dict[str, Any] = {name: int(getattr(config, name) * scale) for name in names}
+    return replace(config, **sizes)
 
 
 def strategy_name(name: str) -> StrategyName:
