@@ -51,7 +51,9 @@ class LexicalEncoder:
     _terms: Callable[[str, str], frozenset[int]] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._terms = lru_cache(_CACHED_TEXTS)(self._encoded)
+        self._terms = lru_cache(_CACHED_TEXTS)(
+            lambda text, language: frozenset(self.sparse.terms(text, language, query=True))
+        )
 
     def terms(self, text: str, language: str) -> frozenset[int]:
         """Return the ids of the text's terms as in a search; cached."""
@@ -89,9 +91,6 @@ class LexicalEncoder:
         of_clauses = (definition_targets(one, frame_words) for one in terms)
         whole = question_targets(self.ordered_terms(question, language), frame_words)
         return whole | dict.fromkeys(frozenset().union(*of_clauses), 1.0)
-
-    def _encoded(self, text: str, language: str) -> frozenset[int]:
-        return frozenset(self.sparse.terms(text, language, query=True))
 
 
 def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:

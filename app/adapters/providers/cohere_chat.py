@@ -19,7 +19,6 @@ from app.domain.generated_text.events import (
     GeneratedCitation,
     GeneratedText,
     GeneratorEvent,
-    TextDiscarded,
 )
 from app.domain.generated_text.model_text import ModelText
 from app.domain.prompts import (
@@ -116,16 +115,16 @@ class ChatReader(StreamReader):
             self._blocks.setdefault(_offset(event, "index") or 0, self._length)
             # A block of the model's thinking has a field of its own.
             text = text_of(event, "delta", "message", "content", "text")
-            yield from self._counted(self.text.feed(text))
+            for piece in self.text.feed(text):
+                if isinstance(piece, GeneratedText):
+                    self._length += len(piece.text)
+                else:
+                    self._length = 0
+                yield piece
         elif kind == "citation-start":
             yield from self._citations(field_of(event, "delta", "message", "citations"))
         elif kind == "message-end":
             self._end(event.get("delta"))
-
-    def _counted(self, pieces: Iterator[GeneratedText | TextDiscarded]) -> Iterator[GeneratorEvent]:
-        for piece in pieces:
-            self._length += len(piece.text) if isinstance(piece, GeneratedText) else -self._length
-            yield piece
 
     def _citations(self, citation: object) -> Iterator[GeneratedCitation]:
         """Yield the citation; not one of the model's thinking or plan, which is not shown.
