@@ -9,7 +9,7 @@
 - calls to providers: `provider_calls`, `budget`, `resilience`, `rate_limiter`,
   `provider_failures`, `prompt_speed`
 - questions that readers asked: `question_log`, `report_questions`
-- upkeep: `backup`, `verify`, `check_links`
+- upkeep: `verify`, `check_links`
 - measuring: `evaluate`
 - used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`, `gc_control`
 """
