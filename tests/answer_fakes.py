@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
-from app.adapters.bm25 import Bm25Encoder
+from app.adapters.index_terms import IndexTerms
 from app.adapters.sentences import split_sentences
 from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
@@ -41,17 +41,17 @@ from tests.made_chunks import made_chunk, made_passage
 from tests.retrieval_fakes import (
     FakeEmbedder,
     FakeIndex,
-    FakeSparse,
+    FakeTerms,
     retrieving,
     similarity_encoder,
 )
 
-_BM25 = Bm25Encoder()
+_TERMS = IndexTerms()
 
 
 def terms(text: str) -> frozenset[int]:
     """The terms of an English text, as the real index has them."""
-    return frozenset(_BM25.encode_query(text, "en").indices)
+    return frozenset(_TERMS.of_query(text, "en"))
 
 
 passage = made_passage
@@ -115,7 +115,7 @@ class World:
     def __post_init__(self) -> None:
         chunks = [chunk(in_order(*self.passages))] if self.passages else []
         self.index = FakeIndex(chunks)
-        self.sparse = FakeSparse()
+        self.sparse = FakeTerms()
         embedder = FakeEmbedder(error=self.error)
         self.retriever = SpyRetriever.of(retrieving(embedder, self.sparse, self.index))
 
@@ -139,7 +139,7 @@ class World:
 def answering_over(
     index: VectorIndex,
     retriever: SpyRetriever,
-    sparse: FakeSparse,
+    sparse: FakeTerms,
     *,
     refusal_threshold: float = 0.4,
     answer_threshold: float = 0.0,

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
+from app.adapters.index_terms import IndexTerms
 from app.adapters.vectors import inner_products
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -20,7 +21,7 @@ from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, Spars
 from app.services.analyse_question import AnalyseQuestion
 from app.services.feature_reranker import FeatureReranker
 from app.services.lexical import LexicalEncoder
-from app.services.ports import Embedder, Reranker, SparseEncoder, VectorIndex
+from app.services.ports import Embedder, Reranker, VectorIndex
 from app.services.retrieve import Retrieve
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
@@ -92,23 +93,21 @@ def _embed(text: str) -> Vector:
 
 
 @dataclass
-class FakeSparse:
+class FakeTerms:
     """Words as they are; remembers which languages were asked for."""
 
     languages: list[str] = field(default_factory=list)
 
-    def encode_document(self, text: str, language: str) -> SparseVector:
-        counts = sorted(_terms(text).items())
-        return SparseVector(tuple(t for t, _ in counts), tuple(float(n) for _, n in counts))
-
-    def encode_query(self, text: str, language: str) -> SparseVector:
-        self.languages.append(language)
-        return self.encode_document(text, language)
-
-    def terms(self, text: str, language: str, *, query: bool = False) -> list[int]:
-        if query:
-            self.languages.append(language)
+    def of_document(self, text: str, language: str) -> list[int]:
         return _words(text)
+
+    def of_query(self, text: str, language: str) -> list[int]:
+        self.languages.append(language)
+        return _words(text)
+
+    @property
+    def lexical(self) -> LexicalEncoder:
+        return LexicalEncoder(self.of_document, self.of_query)
 
 
 @dataclass
@@ -223,7 +222,7 @@ def similarity_encoder() -> SimilarityEncoder:
 
 def retrieving(
     embedder: Embedder,
-    sparse: SparseEncoder,
+    terms: FakeTerms | IndexTerms,
     index: VectorIndex,
     reranker: Reranker | None = None,
     count_tokens: Callable[[str], int] = lambda text: len(text.split()),
@@ -231,7 +230,8 @@ def retrieving(
     feature_reranker: bool = False,
 ) -> Retrieve:
     """The use case as bootstrap makes it, over these parts."""
-    lexical, similarity = LexicalEncoder(sparse), similarity_encoder()
+    lexical = LexicalEncoder(terms.of_document, terms.of_query)
+    similarity = similarity_encoder()
     return Retrieve(
         AnalyseQuestion(embedder, lexical, TermUpperBounds(index), similarity),
         index,

@@ -25,6 +25,7 @@ from app.domain.errors import (
 from app.domain.identity import keep_ids
 from app.domain.indexed_book import BookList, BookManifest, IndexPoint
 from app.domain.ledger import Ledger
+from app.domain.retrieval.chunk_terms import TermsOf
 from app.domain.retrieval.query import SearchFilter, Vector
 from app.services.chunk_vectors import EmbedInContext, embed_keys, token_counts
 from app.services.ingest_plan import (
@@ -44,7 +45,6 @@ from app.services.ports import (
     EmbeddingCache,
     GenerationWriter,
     LedgerStore,
-    SparseEncoder,
 )
 
 __all__ = ["ChunkBook", "IngestBook", "IngestReport", "IngestRequest", "ReadBook"]
@@ -68,7 +68,7 @@ class IngestBook:
     embedder: Embedder
     cache: EmbeddingCache
     ledgers: LedgerStore
-    sparse: SparseEncoder
+    terms_of: TermsOf
     index: BookStore
     count_tokens: Callable[[str], int]
     store_pages: Callable[[Book, Path], None]
@@ -77,7 +77,7 @@ class IngestBook:
     """None if the embedder does not support late chunking."""
     tariff: Tariff = FREE
     encoder: str = ""
-    """Identifies the sparse encoder."""
+    """Identifies what sparse vectors are made by."""
     billed: Callable[[], int] = lambda: 0
     """Returns the number of tokens billed so far."""
 
@@ -259,7 +259,7 @@ class IngestBook:
         self, chunks: Sequence[Chunk], vectors: Sequence[Vector | None]
     ) -> list[IndexPoint]:
         return [
-            IndexPoint(chunk, _cached(vector), chunk_vector(chunk, self.sparse))
+            IndexPoint(chunk, _cached(vector), chunk_vector(chunk, self.terms_of))
             for chunk, vector in zip(chunks, vectors, strict=True)
         ]
 

@@ -89,21 +89,6 @@ class LedgerStore(Protocol):
         ...
 
 
-class SparseEncoder(Protocol):
-    """Encodes text as BM25 term weights; the index multiplies in the inverse document frequency."""
-
-    def encode_document(self, text: str, language: str) -> SparseVector: ...
-
-    def encode_query(self, text: str, language: str) -> SparseVector: ...
-
-    def terms(self, text: str, language: str, *, query: bool = False) -> list[int]:
-        """Return the ids that `encode_document` counts, in the order of the text, with repeats.
-
-        With `query`, those that `encode_query` counts.
-        """
-        ...
-
-
 class GenerationWriter(Protocol):
     """A new generation of one book, invisible to readers until `publish`."""
 
