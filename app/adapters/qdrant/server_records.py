@@ -165,7 +165,13 @@ class Records:
                 raise lost
             if old.lease and found.lease and old.lease.holder == found.lease.holder:
                 old = found
-        raise _overtaken(old)
+        message = f"book {old.book!r} was changed by another run just now: nothing was changed"
+        if old.lease:
+            message = (
+                f"book {old.book!r} was taken over by another run, because this one did not renew "
+                "its lease in time: nothing was published"
+            )
+        raise IndexBusy(message)
 
     async def _write(self, old: BookRecord, new: BookRecord) -> None:
         """Write `new` if the stored record is still `old`; a deleted one is not written again.
@@ -202,16 +208,6 @@ class Records:
         await self.store.client.delete(
             self.store.books, points_selector=models.Filter(must=[this, unchanged]), wait=True
         )
-
-
-def _overtaken(old: BookRecord) -> IndexBusy:
-    message = f"book {old.book!r} was changed by another run just now: nothing was changed"
-    if old.lease:
-        message = (
-            f"book {old.book!r} was taken over by another run, because this one did not renew its "
-            "lease in time: nothing was published"
-        )
-    return IndexBusy(message)
 
 
 def _point_id(book: str) -> str:

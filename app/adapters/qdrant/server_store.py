@@ -109,10 +109,17 @@ class ServerStore:
             # replicas of a record never differ.
             write_consistency_factor=1,
         )
+        quantized = self.options.quantization == "int8"
+        dense = models.VectorParams(
+            size=dimension,
+            distance=models.Distance.COSINE,
+            on_disk=quantized,
+            quantization_config=models.ScalarQuantization(scalar=_INT8) if quantized else None,
+        )
         await self._create(
             self.points(dimension),
             _points_indexes(),
-            vectors_config={DENSE: self._vector_params(dimension)},
+            vectors_config={DENSE: dense},
             sparse_vectors_config={SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
             # One HNSW graph for each book, and one over all for questions without a book.
             hnsw_config=models.HnswConfigDiff(m=16, payload_m=16),
@@ -139,15 +146,6 @@ class ServerStore:
         for field, schema in indexes.items():
             if field not in present:
                 await self.client.create_payload_index(name, field, field_schema=schema, wait=True)
-
-    def _vector_params(self, dimension: int) -> models.VectorParams:
-        quantized = self.options.quantization == "int8"
-        return models.VectorParams(
-            size=dimension,
-            distance=models.Distance.COSINE,
-            on_disk=quantized,
-            quantization_config=models.ScalarQuantization(scalar=_INT8) if quantized else None,
-        )
 
 
 def _points_indexes() -> dict[str, models.PayloadSchemaParams]:
