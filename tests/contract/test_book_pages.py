@@ -137,10 +137,8 @@ class Sample:
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
-    settings = offline_settings(tmp_path_factory.mktemp("home"))
-    ingest(settings, sample_request())
-    book = read_source(sample_request())
+def sample(sample_home: Path) -> Iterator[Sample]:
+    book, settings = read_source(sample_request()), offline_settings(sample_home)
     with serving(settings) as address, httpx.Client(base_url=address) as client:
         urls = [document.url for document in book.documents]
         pages = {url: Page(client.get(url).raise_for_status().text) for url in urls}
