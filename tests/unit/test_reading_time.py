@@ -20,7 +20,7 @@ from tests.reading_patterns import PATTERNS
 
 pytestmark = pytest.mark.attack("patterns")
 
-SIZE = 200
+SIZE = 400
 """Characters of the shorter text."""
 MOST = 2.4
 """Steps for a text of twice its length; what is done once for each text counts for both."""
