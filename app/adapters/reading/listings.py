@@ -24,7 +24,7 @@ _ABOVE = 3
 
 def code_text(pre: HtmlElement) -> tuple[str, str]:
     """Return the code as a browser shows it, without blank lines at its ends, and its runs."""
-    text = _text(pre).replace("\r\n", "\n").replace("\u00a0", " ")
+    text = _text(pre).replace("\u00a0", " ")
     lines = [line.rstrip() for line in text.split("\n")]
     while lines and not lines[0].strip(GAP):
         del lines[0]

@@ -86,8 +86,7 @@ def titled_kind(title: str) -> BlockKind:
 
 def classify(drafts: Sequence[Draft], title: str) -> list[Draft]:
     """Return the blocks with the kinds that their sections' headings give them."""
-    of_exercises = bool(_OF_EXERCISES.search(title)) or any(map(_is_evidence, drafts))
-    above = [_Section(title, 0, of_exercises, _held(title))]
+    above = [_Section(title, 0, bool(_OF_EXERCISES.search(title)), _held(title))]
     result: list[Draft] = []
     run: list[Draft] = []
     for draft in _with_captions(drafts):
@@ -100,13 +99,6 @@ def classify(drafts: Sequence[Draft], title: str) -> list[Draft]:
             above.pop()
         above.append(_section(draft, above[-1]))
     return result + _typed(run, above[-1])
-
-
-def _is_evidence(draft: Draft) -> bool:
-    """Whether a block shows that its page has exercises."""
-    if draft.kind is BlockKind.HEADING:
-        return bool(_EXERCISE.match(draft.text) or _SOLUTION.match(draft.text))
-    return draft.kind in (BlockKind.EXERCISE, BlockKind.SOLUTION)
 
 
 def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
