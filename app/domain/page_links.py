@@ -35,7 +35,6 @@ Quote: TypeAlias = tuple[str, str]
 NO_QUOTE: Quote = ("", "")
 _GLUED = re.compile(rf"^{RUN_GLUE}['\u2019]?{LETTERS}|{LETTERS}{RUN_GLUE}$")
 _UNSURE = re.compile(r"-{2,3}|(?<!\w):[a-z0-9_+-]+:(?!\w)")
-_WIDE_BLANK = re.compile(rf"[^\S{RUN_GLUE}]{{2,}}|[^\S{RUN_GLUE} ]")
 _FORMULA = re.compile(r"[$]|\\[(\[]")
 _MAX_WINDOWS = 32
 """Limit on the places of a block at which as many words are tried: it bounds the memory."""
@@ -164,14 +163,10 @@ def clean_runs(block: Block) -> list[str]:
     """Return a block's clean runs, each with a word.
 
     They are also split where the page may differ from the source: `--` becomes a dash, `:name:` an
-    emoji, and a listing keeps wide blanks, where a text fragment has one space. Parts of a word
-    that contains mark-up are dropped.
+    emoji. Parts of a word that contains mark-up are dropped.
     """
     runs: list[str] = []
-    kept = block.runs
-    if block.kind is BlockKind.CODE:
-        kept = _WIDE_BLANK.sub(RUN_BOUNDARY, kept)
-    for glued in kept.split(RUN_BOUNDARY):
+    for glued in block.runs.split(RUN_BOUNDARY):
         run = glued
         while RUN_GLUE in run:
             run = _GLUED.sub("", run, count=1) if _GLUED.search(run) else run.replace(RUN_GLUE, "")

@@ -71,6 +71,7 @@ HAZARDS = [
     ("```py\ndef f(x):\n    return x + 1\n```", "def f(x"),
     ("```py\nx = [size_of(y) for y in z]\n```", "x = [size_of(y) for"),
     ("```text\nd1  1.536  Barn owl hunts\n```", "Barn owl hunts"),
+    ("> ```text\n> d1\n> Barn owl hunts\n> ```", "Barn owl hunts"),
     ("we can't don't and won't stop here", "we can't don't and"),
     ("pi of 3.14 and 1,000 of them", "pi of 3.14 and"),
     ("`u64`s of a kind are many here", "u64s of a kind"),

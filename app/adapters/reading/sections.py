@@ -18,7 +18,8 @@ _LABEL = r"\s*#?\s*[\dA-Z]?[\d.]*\d\w?\b"
 _SECTIONS = {
     BlockKind.EXERCISE: re.compile(
         rf"^{_NUMBER}(?:end[- ]of[- ]chapter |chapter |review |practice |self[- ]check )*"
-        r"(?:exercises?|problems|review questions|practice(?: problems| questions)?)\W*$", re.I
+        r"(?:exercises?|problems|review questions|practice(?: problems| questions)?"
+        r"|(?:problem set|homework|quiz)(?:\s*\d+)?)\W*$", re.I
     ),
     BlockKind.GLOSSARY_ENTRY: re.compile(
         rf"^{_NUMBER}(?:glossary(?: of .*|\W*)|(?:key terms|vocabulary)\W*)$", re.I
@@ -33,12 +34,7 @@ _SECTIONS = {
 }  # fmt: skip
 """Headings of the sections that hold blocks of a kind."""
 _EXERCISE = re.compile(rf"^exercise{_LABEL}", re.I)
-_PROBLEM = re.compile(rf"^(?:problem|challenge|question){_LABEL}", re.I)
 _SOLUTION = re.compile(r"^(?:solution|answer)s?\s*(?:to|for)?\b.*\d", re.I)
-_OF_EXERCISES = re.compile(
-    r"\b(?:exercises?|problems|problem sets?|homework|assignments?|practice|quiz|exams?)\b", re.I
-)
-"""In a heading above, it makes a problem an exercise."""
 _TITLED_SOLUTION = re.compile(
     r"^\W*(?:show |view |see |reveal |click .{0,20}|the |sample |model |possible |hidden ){0,6}"
     r"(?:solutions?|answers?|hints?)\b.{0,60}$", re.I
@@ -68,7 +64,6 @@ _SEPARATE = frozenset(
 class _Section:
     heading: str
     level: int
-    of_exercises: bool
     holds: BlockKind | None
     """Kind of the blocks in it and in the sections below it; None if they may be any."""
     item: BlockKind | None = None
@@ -86,8 +81,7 @@ def titled_kind(title: str) -> BlockKind:
 
 def classify(drafts: Sequence[Draft], title: str) -> list[Draft]:
     """Return the blocks with the kinds that their sections' headings give them."""
-    of_exercises = bool(_OF_EXERCISES.search(title)) or any(map(_is_evidence, drafts))
-    above = [_Section(title, 0, of_exercises, _held(title))]
+    above = [_Section(title, 0, _held(title))]
     result: list[Draft] = []
     run: list[Draft] = []
     for draft in _with_captions(drafts):
@@ -100,13 +94,6 @@ def classify(drafts: Sequence[Draft], title: str) -> list[Draft]:
             above.pop()
         above.append(_section(draft, above[-1]))
     return result + _typed(run, above[-1])
-
-
-def _is_evidence(draft: Draft) -> bool:
-    """Whether a block shows that its page has exercises."""
-    if draft.kind is BlockKind.HEADING:
-        return bool(_EXERCISE.match(draft.text) or _SOLUTION.match(draft.text))
-    return draft.kind in (BlockKind.EXERCISE, BlockKind.SOLUTION)
 
 
 def _with_captions(drafts: Sequence[Draft]) -> list[Draft]:
@@ -138,7 +125,7 @@ def _held(heading: str) -> BlockKind | None:
 
 def _section(heading: Draft, parent: _Section) -> _Section:
     text, own, item = heading.text, _held(heading.text), None
-    if _EXERCISE.match(text) or (parent.of_exercises and _PROBLEM.match(text)):
+    if _EXERCISE.match(text):
         item = BlockKind.EXERCISE
     elif _SOLUTION.match(text):
         item = BlockKind.SOLUTION
@@ -147,8 +134,7 @@ def _section(heading: Draft, parent: _Section) -> _Section:
         or (parent.holds is BlockKind.GLOSSARY_ENTRY and parent.item is None and len(text) > 1)
     ):
         item = parent.holds
-    of_exercises = parent.of_exercises or bool(_OF_EXERCISES.search(text))
-    return _Section(text, heading.level, of_exercises, own or parent.holds, item)
+    return _Section(text, heading.level, own or parent.holds, item)
 
 
 def _typed(run: Sequence[Draft], section: _Section) -> list[Draft]:
