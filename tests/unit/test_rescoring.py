@@ -15,7 +15,6 @@ from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.definition_terms import (
     definition_targets,
-    question_targets,
     term_forms,
 )
 from app.domain.retrieval.query import Hit
@@ -38,7 +37,7 @@ def order(
     rare: str = "",
 ) -> list[str]:
     said = terms_of(question)
-    targets = question_targets(said, frozenset(terms_of(frame_words)))
+    targets = definition_targets(said, frozenset(terms_of(frame_words)))
     asked = QuestionTerms(said, dict.fromkeys(terms_of(rare), 5.0), targets)
     terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
     return [hit.chunk.text_content for hit in rescore(hits, terms, {"en": asked}, weights)]
