@@ -84,18 +84,8 @@ class QuestionTerms:
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._in_a_pair = min((len({*pair}) for pair in self._pairs), default=2)
         self._all_pairs = sum(self._pairs.values()) or 1.0
-        self._targets = frozenset(definition_targets)
+        self.targets = frozenset(definition_targets)
         self.describes = len(self._distinct) >= _MIN_DESCRIPTION_TERMS
-
-    def subjects(self, found: Sequence[ChunkTerms]) -> Set[tuple[int, ...]]:
-        """Return the definition targets that these chunks define or have as a heading.
-
-        A target that is part of another one is left out. All targets, if there is none.
-        """
-        held = self._targets & frozenset().union(*(one.defined | one.headed for one in found))
-        if not held:
-            return self._targets
-        return {one for one in held if not any(_is_part(one, other) for other in held)}
 
     def share(self, terms: Iterable[int]) -> float:
         """Return the share of the question's term weight in `terms`, 0 to 1."""
@@ -128,12 +118,9 @@ def rescore(
     `terms[i]` belongs to `hits[i]`; `question` maps each chunk language to the question's terms;
     `similar[i]`, unless it is empty, is the cosine of the question and the hit's heading path.
     """
-    subjects = {language: one.subjects(terms) for language, one in question.items()}
     scores = [
         hit.score
-        + _feature_score(
-            of_chunk, question[hit.chunk.language], subjects[hit.chunk.language], weights
-        )
+        + _feature_score(of_chunk, question[hit.chunk.language], weights)
         + weights.similar * max(0.0, cosine)
         for hit, of_chunk, cosine in zip(hits, terms, similar or [0.0] * len(hits), strict=True)
     ]
@@ -151,7 +138,6 @@ def rescore(
 def _feature_score(
     chunk: ChunkTerms,
     question: QuestionTerms,
-    subjects: Set[tuple[int, ...]],
     weights: RescoringWeights,
 ) -> float:
     sentence = window = definition = 0.0
@@ -174,16 +160,8 @@ def _feature_score(
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
         + weights.heading * question.share(chunk.heading)
-        + weights.defined * (not subjects.isdisjoint(chunk.defined))
-        + weights.named * (not subjects.isdisjoint(chunk.headed))
-    )
-
-
-def _is_part(terms: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether `terms` are adjacent in `other`, which has more."""
-    size = len(terms)
-    return size < len(other) and any(
-        other[at : at + size] == terms for at in range(len(other) - size + 1)
+        + weights.defined * (not question.targets.isdisjoint(chunk.defined))
+        + weights.named * (not question.targets.isdisjoint(chunk.headed))
     )
 
 
