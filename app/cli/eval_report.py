@@ -90,11 +90,13 @@ def _suggestions(curve: RefusalCurve, policy: RefusalPolicy) -> Iterator[str]:
 
 
 def measurement_json(found: Evaluation, run: Mapping[str, str | int]) -> Json:
+    settings = {"setting": _setting(found.policy), "answer_setting": ANSWER_SETTING}
+    curve = found.refusal()
     return {
         **found.summary(),
         "run": run,
         "by_kind": found.by_kind(),
-        "refusal": _refusal_json(found.refusal(), found.policy),
+        "refusal": settings | asdict(curve) if curve else None,
         "questions": [_row_json(one) for one in found.results],
     }
 
@@ -109,9 +111,3 @@ def _row_json(one: Measured) -> Json:
         "ms": round(one.milliseconds, 2),
         "measures": one.metrics,
     }
-
-
-def _refusal_json(curve: RefusalCurve | None, policy: RefusalPolicy) -> Json | None:
-    if curve is None:
-        return None
-    return {"setting": _setting(policy), "answer_setting": ANSWER_SETTING, **asdict(curve)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.adapters.bm25 import Bm25Encoder
+from app.adapters.index_terms import IndexTerms
 from app.domain.retrieval.query import SparseVector, Turn
 from app.domain.retrieval.standalone import (
     ANSWER_CHARS,
@@ -109,14 +109,14 @@ def test_pronouns_and_few_terms_tell_a_question_that_leans(
 def test_a_follow_up_of_a_follow_up_keeps_its_topic(
     language: str, topic: str, second: str, third: str
 ) -> None:
-    terms = LexicalEncoder(Bm25Encoder()).terms
+    terms = LexicalEncoder(IndexTerms().of_document, IndexTerms().of_query).terms
     history = [Turn("user", topic), Turn("user", second)]
     found = standalone(third, history, lambda text: len(terms(text, language)), language)
     assert found.question == f"{topic}\n{second}\n{third}"
 
 
 def test_a_french_question_mark_is_no_term_of_a_question() -> None:
-    terms = LexicalEncoder(Bm25Encoder()).terms
+    terms = LexicalEncoder(IndexTerms().of_document, IndexTerms().of_query).terms
     for question in ("Comment fonctionne la pompe sodium ?", "Comment fonctionne la pompe sodium?"):
         found = standalone(question, HISTORY, lambda text: len(terms(text, "fr")), "fr")
         assert found.question != question
