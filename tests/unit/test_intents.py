@@ -7,7 +7,7 @@ import json
 import pytest
 
 from app.domain.answer import AnswerMode
-from app.domain.answering.exercises import label_numbers
+from app.domain.answering.exercises import task_label
 from app.domain.answering.intents import (
     LANGUAGES_OF_REQUESTS,
     Here,
@@ -171,4 +171,4 @@ async def test_small_talk_is_answered_without_a_search(said: str) -> None:
 def test_a_label_is_the_number_after_the_word_for_a_task(
     text: str, numbers: tuple[int, ...]
 ) -> None:
-    assert label_numbers(text) == numbers
+    assert task_label(passage(text)) == numbers

@@ -66,21 +66,15 @@ def exercise_numbered(
 
 
 def task_label(task: Passage) -> tuple[int, ...]:
-    """Return the label of an exercise or solution, such as (4, 2) for "Exercise 4.2".
+    """Return the label of an exercise or solution, such as (4, 2) for "Exercise 4.2"; () if none.
 
-    It is in the heading or at the beginning of the text; () if there is none.
+    It is in the heading or at the beginning of the text, where it may begin with "Solution" or
+    follow a number: "3. Exercise 4.2. Why...".
     """
-    heading = task.heading_path[-1] if task.heading_path else ""
-    return label_numbers(heading) or label_numbers(task.text)
-
-
-def label_numbers(text: str) -> tuple[int, ...]:
-    """Return the numbers of a label, such as (4, 2) for "Exercise 4.2"; () if there is no label.
-
-    The label may begin with "Solution" or follow a number: "3. Exercise 4.2. Why...".
-    """
-    found = _LABEL.search(with_figures(words(text)[:_LABEL_WORDS]))
-    return tuple(map(int, found[1].split())) if found else ()
+    for text in (*task.heading_path[-1:], task.text):
+        if found := _LABEL.search(with_figures(words(text)[:_LABEL_WORDS])):
+            return tuple(map(int, found[1].split()))
+    return ()
 
 
 def _asked(exercise: ContextPassage) -> ContextPassage:
