@@ -51,7 +51,6 @@ QUESTION_SECONDS = 5.0
 """Time limit to embed a question, retries included; after it the search uses BM25 alone."""
 CACHED_QUESTIONS = 1_000
 """Vectors of questions in the cache: about 6 MB at 1,536 dimensions."""
-_NAME_CHARACTERS = 60
 
 InputType = Literal["search_document", "search_query"]
 
@@ -135,9 +134,8 @@ class CohereEmbedder:
         vectors: dict[int, Vector] = {}
         async for start, batch in self.embed_batches(texts):
             vectors.update(enumerate(batch, start))
-        for position, text in enumerate(texts):
-            of = f"a text that {_beginning(text)}"
-            require_vector(vectors[position], self.space, self.dimension, of)
+        for vector in vectors.values():
+            require_vector(vector, self.space, self.dimension, "a text")
         return [vectors[position] for position in range(len(texts))]
 
     async def embed_query(self, text: str) -> Vector:
@@ -217,9 +215,3 @@ def _vectors(response: EmbedByTypeResponse, expected: int) -> list[Vector]:
         raise ProviderError(message)
     # A null becomes NaN; the caller checks the vectors and names the text.
     return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
-
-
-def _beginning(text: str) -> str:
-    name = " ".join(text.split())
-    name = name if len(name) <= _NAME_CHARACTERS else name[:_NAME_CHARACTERS] + "..."
-    return f'begins "{name}"'
