@@ -25,7 +25,7 @@ from app.api import admin_pages, admin_routes, feedback, limits, metrics, proble
 from app.api.book_pages import BOOK_PAGE_ROUTES
 from app.api.description import DESCRIPTION, TAGS, extend_description
 from app.api.ingest_jobs import IngestJobs
-from app.api.limits import Capacity, FairQueue, RateLimit
+from app.api.limits import FairQueue, RateLimit
 from app.api.pages import HOME_ROUTES
 from app.api.protocols import mount
 from app.api.pseudonyms import Pseudonyms
@@ -88,9 +88,8 @@ async def _lifespan(
             app.state.rate_limit = RateLimit(settings.questions_per_minute)
             app.state.ingest_jobs = IngestJobs()
             app.state.pseudonyms = Pseudonyms()
-            app.state.capacity = Capacity(
-                FairQueue(settings.answers_at_once), FairQueue(limits.SEARCHES_AT_ONCE)
-            )
+            app.state.answers = FairQueue(settings.answers_at_once)
+            app.state.searches = FairQueue(limits.SEARCHES_AT_ONCE)
             _log.info("serve.started", extra={"pid": os.getpid()})
             try:
                 yield

@@ -91,7 +91,7 @@ def generating(owl_home: Path, generator: ScriptedGenerator) -> Iterator[httpx.C
 
 
 @pytest.fixture
-def owls(owl_home: Path, home: Path) -> Path:
+def state(owl_home: Path, home: Path) -> Path:
     """The command line's state folder, with the tiny book."""
     return Path(shutil.copytree(owl_home, home / "state"))
 

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.api.events import EventFormat, EventStreamResponse
 from app.api.keys import books_for
-from app.api.limits import capacity_of, client_place
+from app.api.limits import search_place
 from app.api.problems import error_event, report
 from app.api.pseudonyms import reader_of
 from app.api.requests import ChatRequest
@@ -31,7 +31,7 @@ from app.domain.languages import language_of_question
 from app.domain.retrieval.query import SearchFilter, SearchQuery, Turn
 from app.domain.terms import words
 from app.services.answer_question import whole_answer
-from app.services.resilience import in_time, time_limit
+from app.services.resilience import time_limit
 from app.services.retrieve import RetrievalResult
 from app.settings import Settings
 
@@ -128,12 +128,9 @@ async def answered(body: ChatRequest, request: Request) -> Answer:
 async def whole(body: ChatRequest, request: Request) -> Answer:
     """Return the whole answer, also if the client leaves. Errors as of `answered`."""
     events = answer_events(body, request)
-
-    async def answer() -> Answer:
+    async with time_limit(ANSWER_SECONDS, "the answer"):
         await first_of(events, request)
         return await whole_answer(events)
-
-    return await in_time(answer(), ANSWER_SECONDS, "the answer")
 
 
 async def streamed(body: ChatRequest, request: Request, event_format: EventFormat) -> EventStream:
@@ -144,8 +141,8 @@ async def streamed(body: ChatRequest, request: Request, event_format: EventForma
     """
     events = answer_events(body, request)
     deadline = asyncio.get_running_loop().time() + ANSWER_SECONDS
-    begun = in_time(first_of(events, request), ANSWER_SECONDS, "the answer")
-    return EventStream(await while_connected(request, begun), events, event_format, deadline)
+    first = await while_connected(request, first_of(events, request))
+    return EventStream(first, events, event_format, deadline)
 
 
 async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) -> AnswerEvent:
@@ -153,14 +150,14 @@ async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) 
 
     Overloaded if the search gets none.
     """
-    async with client_place(capacity_of(request).searches, request):
+    async with time_limit(ANSWER_SECONDS, "the answer"), search_place(request):
         return await anext(events)
 
 
 async def searched(query: SearchQuery, request: Request, page_url: str = "") -> RetrievalResult:
     """Search when the client has its turn. Overloaded, and the errors of the use case."""
     rag: Application = request.app.state.application
-    async with client_place(capacity_of(request).searches, request):
+    async with search_place(request):
         return await rag.retrieve.search(query, page_url)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -56,12 +57,22 @@ def _describe_fields(schemas: dict[str, Any]) -> None:
     modules = [one for name, one in sys.modules.items() if name.startswith("app.api.")]
     for module in (*modules, answer):
         for node in ast.parse(inspect.getsource(module)).body:
-            if isinstance(node, ast.ClassDef) and node.name in schemas:
-                for field, below in pairwise(node.body):
-                    match field, below:
-                        case (
-                            ast.AnnAssign(target=ast.Name(id=name)),
-                            ast.Expr(value=ast.Constant(value=str(text))),
-                        ):
-                            found = schemas[node.name]["properties"][name]
-                            found.setdefault("description", " ".join(text.split()))
+            if isinstance(node, ast.ClassDef):
+                kind = getattr(module, node.name)
+                described = [one.__name__ for one in (kind, *kind.__subclasses__())]
+                fields = [schemas.get(one, {}).get("properties", {}) for one in described]
+                for name, text in _docstrings(node):
+                    for found in fields:
+                        if name in found:
+                            found[name].setdefault("description", text)
+
+
+def _docstrings(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a class that have a docstring."""
+    for field, below in pairwise(node.body):
+        match field, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                yield name, " ".join(text.split())

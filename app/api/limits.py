@@ -152,28 +152,26 @@ SEARCHES_AT_ONCE = 24
 them come late."""
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """Limits of the server on concurrent answers and searches."""
+def search_place(request: Request) -> AbstractAsyncContextManager[None]:
+    """Return a block that holds a place of the server's searches. Raises Overloaded.
 
-    answers: FairQueue
-    """Answers until they are sent. While they wait for a model they use little CPU."""
-    searches: FairQueue
-    """Searches. Without a limit, a burst of questions would start all provider calls first, and
-    they would time out while the CPU is busy with searches."""
-
-
-def capacity_of(request: Request) -> Capacity:
-    capacity: Capacity = request.app.state.capacity
-    return capacity
+    Without a limit, a burst of questions would start all provider calls first, and they would time
+    out while the CPU is busy with searches.
+    """
+    searches: FairQueue = request.app.state.searches
+    return searches.place(site(client_of(request)))
 
 
-def client_place(queue: FairQueue, request: Request) -> AbstractAsyncContextManager[None]:
-    """Return a block that holds a place for the request's client. Raises Overloaded."""
-    return queue.place(site(client_of(request)))
+def answer_place(request: Request) -> AbstractAsyncContextManager[None]:
+    """Return a block that holds a place of the server's answers. Raises Overloaded.
+
+    While an answer waits for its model it uses little CPU.
+    """
+    answers: FairQueue = request.app.state.answers
+    return answers.place(site(client_of(request)))
 
 
-async def answer_place(request: Request) -> AsyncIterator[None]:
+async def answering(request: Request) -> AsyncIterator[None]:
     """Dependency: hold an answer's place until the response is sent. Raises Overloaded."""
-    async with client_place(capacity_of(request).answers, request):
+    async with answer_place(request):
         yield

@@ -25,9 +25,9 @@ from prometheus_client import (
 )
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
+from starlette.datastructures import State
 
 from app.api.keys import require_operator
-from app.api.limits import Capacity, capacity_of
 from app.api.routes import Rag, problems
 from app.bootstrap.application import Application
 from app.domain.errors import StorageError
@@ -107,10 +107,10 @@ class Metrics:
             for step in {_kind(one) for one in record.answer.degraded}:
                 self._degraded.labels(step).inc()
 
-    async def look(self, rag: Application, capacity: Capacity) -> None:
+    async def look(self, rag: Application, places: State) -> None:
         """Set the gauges."""
-        self._open.labels("answers").set(capacity.answers.held)
-        self._open.labels("searches").set(capacity.searches.held)
+        for what in ("answers", "searches"):
+            self._open.labels(what).set(getattr(places, what).held)
         for name, breaker in rag.breakers.items():
             for state in BREAKER_STATES:
                 self._breaker.labels(name, state).set(breaker.state == state)
@@ -178,7 +178,7 @@ router = APIRouter()
 async def metrics(request: Request, rag: Rag) -> Response:
     """For this machine, or with a secret key."""
     found: Metrics = request.app.state.metrics
-    await found.look(rag, capacity_of(request))
+    await found.look(rag, request.app.state)
     registry: Collector = found.registry
     if rag.settings.workers > 1:
         registry = _WithWorkerLabel(found.registry, str(os.getpid()))

@@ -141,11 +141,6 @@ def code_of(status: int) -> str:
     return title_of(status).lower().replace(" ", "_")
 
 
-def request_id() -> str:
-    """Return the id of the request that runs; "" outside a request."""
-    return current().request_id
-
-
 _STORAGE_RETRY_SECONDS = 5.0
 """A lost index server may be back at once; a damaged book is opened again after seconds."""
 
@@ -159,7 +154,9 @@ def retry_after(error: Exception) -> float | None:
 def report(error: Exception) -> None:
     """Record the cause of a 5xx for the request's log line; log an unexpected error at once."""
     if not isinstance(error, RagError):
-        log.error("http.unexpected_error", extra={"request_id": request_id()}, exc_info=error)
+        log.error(
+            "http.unexpected_error", extra={"request_id": current().request_id}, exc_info=error
+        )
     elif status_of(error).status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return
     current().failed(REQUEST, error)
@@ -184,7 +181,7 @@ def _problem(
         status=status,
         detail=detail,
         code=code,
-        request_id=request_id(),
+        request_id=current().request_id,
         errors=errors,
         retry_after=retry_after,
     )
@@ -221,7 +218,10 @@ def error_response(error: Exception, path: str) -> Response:
 def _problem_of(error: Exception) -> Problem:
     """Return the problem; `report` the error if it is not a refusal."""
     if isinstance(error, RequestValidationError):
-        return _invalid_request(invalid_fields(error.errors()))
+        errors = invalid_fields(error.errors())
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        detail = f"{errors[0].field}: {errors[0].message}{more}"
+        return _problem(422, "invalid_request", detail, errors)
     if isinstance(error, HTTPException):
         code = error.code if isinstance(error, Refused) else code_of(error.status_code)
         detail = _DETAILS.get(str(error.detail)) or str(error.detail)
@@ -229,12 +229,6 @@ def _problem_of(error: Exception) -> Problem:
     report(error)
     event, status = error_event(error), status_of(error).status
     return _problem(status, event.code, event.message, retry_after=event.retry_after)
-
-
-def _invalid_request(errors: list[InvalidField]) -> Problem:
-    where = errors[0]
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return _problem(422, "invalid_request", f"{where.field}: {where.message}{more}", errors)
 
 
 _NO_OBJECT = frozenset({"model_attributes_type", "model_type", "dict_type"})

@@ -112,9 +112,9 @@ def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
     }
 
 
-class ChatRequest(RequestBody):
-    question: Question
-    book: BookName | None = None
+class ReadingContext(BaseModel):
+    """Where the reader is, and what they want of it: fields of every protocol's question."""
+
     page_url: PageUrl = ""
     """The page that the reader is on, as URL or path. The search prefers it slightly, `scope`
     refers to it, and its version and locale of the book answer."""
@@ -123,11 +123,16 @@ class ChatRequest(RequestBody):
     the end of this chapter (`so_far`), or the paragraph of the `selection`. `page`, `chapter` and
     `so_far` need `page_url`."""
     selection: SelectionBody | None = None
-    request: PartRequest | None = None
     solutions: Solutions | None = None
     """How to answer a question that is an exercise of the book: `hide` gives the paragraphs to read
     first, `hint` also sentences of them, `show` the solution. Default: the server's
     `RAG_SOLUTIONS`."""
+
+
+class ChatRequest(ReadingContext, RequestBody):
+    question: Question
+    book: BookName | None = None
+    request: PartRequest | None = None
     history: Annotated[list[TurnBody], Field(max_length=MAX_TURNS)] = []
     """The conversation so far, oldest turn first; the server keeps none. At most 32,000 characters
     in all."""

@@ -12,7 +12,7 @@ from app.api.asking import answered, searched, streamed, while_connected
 from app.api.book_list import BooksBody
 from app.api.events import MEDIA_TYPE, ChatEvents
 from app.api.keys import BEARER, books_for
-from app.api.limits import answer_place
+from app.api.limits import answering
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
 from app.api.problems import Refused, title_of
 from app.api.readiness import HealthBody, ReadyBody
@@ -108,7 +108,7 @@ open_router = APIRouter(responses=problems(422, 503))
             "content": {MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
         },
     },
-    dependencies=[Depends(answer_place)],
+    dependencies=[Depends(answering)],
 )
 async def chat(body: ChatRequest, request: Request, rag: Rag) -> Response | AnswerBody:
     """Answer from the book. Each claim has a citation with a link to its paragraph."""

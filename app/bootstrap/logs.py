@@ -94,23 +94,21 @@ def logging_to(stream: TextIO, settings: Settings, *, server: bool) -> Iterator[
     """Write the log of the whole process to `stream` during the block.
 
     A server logs this program's events, as JSON lines unless `stream` is a terminal; a command logs
-    its warnings and errors. Both log those of other packages. An inner block replaces an outer one.
+    its warnings and errors. Both log those of other packages. Inside another block it does nothing.
     """
     root, ours = logging.getLogger(), logging.getLogger("app")
-    outer = [one for one in root.handlers if isinstance(one, _ProcessHandler)]
+    if any(isinstance(one, _ProcessHandler) for one in root.handlers):
+        yield
+        return
     handler = _ProcessHandler(stream)
     kept = [one for one in vars(settings).values() if isinstance(one, SecretStr)]
     secrets = [one.get_secret_value() for one in kept]
     handler.setFormatter(LineFormatter(as_json=server and not stream.isatty(), secrets=secrets))
-    level = ours.level
-    for one in outer:
-        root.removeHandler(one)
     root.addHandler(handler)
+    level = ours.level
     ours.setLevel(logging.INFO if server else logging.WARNING)
     try:
         yield
     finally:
         root.removeHandler(handler)
-        for one in outer:
-            root.addHandler(one)
         ours.setLevel(level)

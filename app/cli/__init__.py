@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command, get_group
+from typer.main import get_command
 
 from app.cli.output import remark
 from app.domain.errors import NO_MEMORY, RagError
@@ -65,9 +65,17 @@ class Commands(TyperGroup):
 
 
 def loaded(name: str) -> Any:  # noqa: ANN401 - a class that typer does not export
-    """Return a command with its options."""
-    module = import_module(f"app.cli.{COMMANDS[name][0]}")
-    return get_group(module.commands).commands[name]
+    """Return a command with its options, or a group of commands."""
+    module, line = COMMANDS[name]
+    import_module(f"app.cli.{module}")
+    from app.cli.running import registered  # noqa: PLC0415 - see Commands
+
+    loading = typer.Typer(rich_markup_mode=None, add_completion=False, help=line)
+    for full, run in registered.items():
+        first, _, last = full.partition(" ")
+        if first == name:
+            loading.command(last or name)(run)
+    return get_command(loading)
 
 
 root = typer.Typer(cls=Commands, rich_markup_mode=None)

@@ -15,15 +15,13 @@ from app.bootstrap.backups import backing_up, restoring
 from app.cli.options import SomeBooks, Yes
 from app.cli.output import duration, remark, remark_each
 from app.cli.progress import phases
-from app.cli.running import command, group
+from app.cli.running import command
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
 from app.settings import Settings
 
-commands = group()
 
-
-@command(commands)
+@command()
 async def backup(
     settings: Settings,
     file: Annotated[Path, Argument(metavar="FILE", help="The backup; it appears when complete.")],
@@ -44,7 +42,7 @@ async def backup(
     return 1 if faults else 0
 
 
-@command(commands)
+@command()
 async def restore(
     settings: Settings,
     file: Annotated[Path, Argument(metavar="FILE", help="A file written by `backup`.")],

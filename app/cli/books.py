@@ -16,7 +16,7 @@ from app.bootstrap.local_state import verifying
 from app.bootstrap.storage import open_index
 from app.cli.options import IndexedBook, Json, SomeBooks, Yes
 from app.cli.output import print_json, remark
-from app.cli.running import command, group, searched_place
+from app.cli.running import command, searched_place
 from app.domain.book_id import BookId
 from app.domain.errors import NO_BOOKS, BookNotFound
 from app.domain.indexed_book import BookManifest
@@ -24,8 +24,6 @@ from app.services.ports import VectorIndex
 from app.settings import Settings
 
 _NAMED_FAULTS = 5
-
-commands = group()
 
 
 @asynccontextmanager
@@ -43,7 +41,7 @@ async def with_editions(index: VectorIndex, book: BookId) -> list[BookId]:
     return [book, *others]
 
 
-@command(commands)
+@command()
 async def books(settings: Settings, json: Json = False) -> None:
     """List the indexed books: id, title, edition, version, chunks, model, time and size."""
     async with open_index(settings) as index:
@@ -70,7 +68,7 @@ def _line(manifest: BookManifest) -> str:
     )
 
 
-@command(commands)
+@command()
 async def remove(settings: Settings, book: IndexedBook, yes: Yes = False) -> int:
     """Remove a book and its editions from the index; on a terminal it asks.
 
@@ -90,7 +88,7 @@ async def remove(settings: Settings, book: IndexedBook, yes: Yes = False) -> int
     return 0
 
 
-@command(commands)
+@command()
 async def rollback(settings: Settings, book: IndexedBook) -> None:
     """Switch readers to the book's previous generation; a second rollback switches back."""
     async with open_index(settings) as index, naming_the_books(index, book):
@@ -101,7 +99,7 @@ async def rollback(settings: Settings, book: IndexedBook) -> None:
     )
 
 
-@command(commands)
+@command()
 async def verify(
     settings: Settings,
     books: SomeBooks = None,

@@ -6,13 +6,11 @@ from dataclasses import asdict
 
 from app.cli.options import Json
 from app.cli.output import print_json
-from app.cli.running import command, group
+from app.cli.running import command
 from app.settings import Settings
 
-commands = group()
 
-
-@command(commands)
+@command()
 async def doctor(settings: Settings, json: Json = False) -> None:
     """Say which models and index are used, why, and the one line that would better each."""
     # The import takes half a second, which a command's help and its completion do without.

@@ -20,17 +20,15 @@ from app.cli.eval_report import measurement_json, report_lines
 from app.cli.options import Json, OneBook
 from app.cli.output import print_json, remark, remark_each
 from app.cli.progress import phases
-from app.cli.running import command, group, open_application
+from app.cli.running import command, open_application
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import fingerprint
 from app.domain.evaluation.measurement import Measure
 from app.services.evaluate import EvaluationRequest
 from app.settings import Settings
 
-commands = group()
 
-
-@command(commands, "eval")
+@command("eval")
 async def evaluate(
     settings: Settings,
     questions: Annotated[Path, Argument(metavar="QUESTIONS.jsonl", help="With known answers.")],

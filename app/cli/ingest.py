@@ -16,7 +16,7 @@ from app.cli.options import Json, OneBook, Site, Source, Strategy
 from app.cli.output import duration, print_json, remark, remark_each
 from app.cli.progress import errors_as_json, phases
 from app.cli.reading import source_request
-from app.cli.running import command, group, open_application
+from app.cli.running import command, open_application
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.edition import ONLY, Edition
@@ -25,8 +25,6 @@ from app.domain.urls import checked_base_url
 from app.services.ingest import IngestReport, IngestRequest
 from app.services.ports import BookStore
 from app.settings import Settings
-
-commands = group()
 
 
 def kinds(text: str) -> frozenset[BlockKind]:
@@ -41,7 +39,7 @@ def kinds(text: str) -> frozenset[BlockKind]:
         raise InputError(message) from None
 
 
-@command(commands)
+@command()
 async def ingest(
     settings: Settings,
     source: Source,

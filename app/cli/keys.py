@@ -11,7 +11,7 @@ from typer import Argument, Option
 from app.bootstrap.local_state import site_keys
 from app.cli.options import Books, Json
 from app.cli.output import print_json, remark
-from app.cli.running import command, group
+from app.cli.running import command
 from app.domain.errors import InputError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key
 from app.settings import Settings
@@ -20,12 +20,7 @@ _MIN_ID = 4
 """Minimum digits of an id for `revoke`."""
 
 
-commands = group()
-keys = group()
-commands.add_typer(keys, name="keys", help="Add, list or revoke keys that may use the API.")
-
-
-@command(keys)
+@command("keys add")
 async def add(
     settings: Settings,
     origin: Annotated[
@@ -61,7 +56,7 @@ async def add(
         print(text)
 
 
-@command(keys, "list")
+@command("keys list")
 async def listing(settings: Settings, json: Json = False) -> None:
     """List the keys: id, kind, origins, books and label."""
     known = site_keys(settings).all()
@@ -76,7 +71,7 @@ async def listing(settings: Settings, json: Json = False) -> None:
         remark("no keys: the API answers only this machine, unless RAG_OPEN=true")
 
 
-@command(keys)
+@command("keys revoke")
 async def revoke(
     settings: Settings,
     id: Annotated[str, Argument(metavar="ID", help="The key's id in `keys list`.")],

@@ -18,7 +18,7 @@ from app.bootstrap.storage import ledger_store, open_index
 from app.cli.books import naming_the_books, with_editions
 from app.cli.options import Json, OneBook
 from app.cli.output import print_json, remark
-from app.cli.running import command, group
+from app.cli.running import command
 from app.domain.book_id import BookId, is_book_id
 from app.domain.document import Book
 from app.domain.edition import site_root
@@ -32,8 +32,6 @@ from app.services.ingest import IngestRequest
 from app.services.ports import VectorIndex
 from app.settings import Settings
 
-commands = group()
-
 
 class Form(StrEnum):
     PARAGRAPHS = "paragraphs"
@@ -42,7 +40,7 @@ class Form(StrEnum):
     LLMS_FULL = "llms-full"
 
 
-@command(commands)
+@command()
 async def links(
     settings: Settings,
     book: Annotated[
@@ -136,7 +134,7 @@ async def _links_of(index: VectorIndex, book: BookId) -> list[DeepLink]:
     return list(reversed(found.values()))
 
 
-@command(commands)
+@command()
 async def stamp(
     settings: Settings,
     site: Annotated[Path, Argument(metavar="SITE_DIR", help="The folder of the built site.")],

@@ -15,7 +15,7 @@ from app.api.report_formats import report_html, report_json
 from app.bootstrap.local_state import reports
 from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import print_json, remark
-from app.cli.running import command, group
+from app.cli.running import command
 from app.domain.errors import InputError
 from app.domain.owner_report import OwnerReport
 from app.services.question_log import Selected
@@ -26,8 +26,6 @@ _AGO = re.compile(r"(\d{1,5})([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _SHOWN = 10
 """Maximum questions of each list."""
-
-commands = group()
 
 
 class Form(StrEnum):
@@ -51,7 +49,7 @@ def moment(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-@command(commands)
+@command()
 async def report(
     settings: Settings,
     book: IndexedBook,
@@ -101,7 +99,7 @@ def _lines(found: OwnerReport) -> Iterator[str]:
             yield f"{'':19}nearest: {nearest}"
 
 
-@command(commands)
+@command()
 async def forget(
     settings: Settings,
     book: OneBook = None,

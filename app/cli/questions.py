@@ -9,19 +9,17 @@ from typer import Option
 from app.api.responses import answer_json, hit_json
 from app.cli.options import Books, Json, Question
 from app.cli.output import print_json, remark
-from app.cli.running import command, group, open_application
+from app.cli.running import command, open_application
 from app.domain.answer import Answer
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.retrieval.query import SearchFilter, SearchQuery
 from app.settings import Settings
 
-commands = group()
-
 Chunks: TypeAlias = Annotated[int, Option("--k", min=1, max=100, help="Chunks to retrieve.")]
 
 
-@command(commands)
+@command()
 async def search(
     settings: Settings, question: Question, book: Books = None, k: Chunks = 5, json: Json = False
 ) -> None:
@@ -41,7 +39,7 @@ async def search(
         remark("nothing found")
 
 
-@command(commands)
+@command()
 async def ask(
     settings: Settings,
     question: Question,

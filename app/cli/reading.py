@@ -21,7 +21,7 @@ from app.bootstrap.books import (
 )
 from app.cli.options import Json, Site, Source, Strategy
 from app.cli.output import print_json, remark, remark_each
-from app.cli.running import command, group, open_application
+from app.cli.running import command, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
 from app.domain.document import Book
@@ -31,8 +31,6 @@ from app.settings import Settings
 
 _SAID_EVERY = 5.0
 """Seconds between two lines of progress."""
-
-commands = group()
 
 
 async def source_request(
@@ -67,7 +65,7 @@ def _said_from_time_to_time() -> Callable[[int, int], None]:
     return say
 
 
-@command(commands)
+@command()
 async def blocks(
     settings: Settings,
     source: Source,
@@ -100,7 +98,7 @@ _BLOCK_FIELDS = "kind text file start end paragraph_id heading_path anchor url".
 _OPTIONAL_FIELDS = "level language terms".split()
 
 
-@command(commands)
+@command()
 async def chunks(
     settings: Settings,
     source: Source,

@@ -11,8 +11,6 @@ from contextlib import AbstractAsyncContextManager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 
-import typer
-
 from app.bootstrap.logs import logging_to
 from app.cli.output import PrintableOutput, remark
 from app.domain.characters import is_well_formed
@@ -30,14 +28,12 @@ _MEMORY = 2 * 10**9
 """Bytes of address space: a server with the sample book uses 1.7 GB, most of it not in memory."""
 
 
-def group() -> typer.Typer:
-    return typer.Typer(rich_markup_mode=None, add_completion=False)
+registered: dict[str, Callable[..., int]] = {}
+"""The commands of the modules that are loaded, by name, such as "keys add"."""
 
 
-def command(
-    group: typer.Typer, name: str | None = None, *, server: bool = False
-) -> Callable[[Command], Command]:
-    """Add a function to the group; all its parameters but the settings are options.
+def command(name: str = "", *, server: bool = False) -> Callable[[Command], Command]:
+    """Register a function; all its parameters but the settings are options.
 
     A `server` logs its events; other commands log only warnings and errors.
     """
@@ -50,7 +46,7 @@ def command(
 
         run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         run.__doc__ = function.__doc__
-        group.command(name or function.__name__)(run)
+        registered[name or function.__name__] = run
         return function
 
     return add

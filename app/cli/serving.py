@@ -19,7 +19,7 @@ from app.bootstrap.storage import storage_warnings
 from app.cli.options import Port
 from app.cli.output import remark
 from app.cli.progress import phases
-from app.cli.running import command, group, open_application
+from app.cli.running import command, open_application
 from app.domain.errors import ConfigError
 from app.settings import Settings
 
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-commands = group()
 
-
-@command(commands, server=True)
+@command(server=True)
 async def serve(settings: Settings, port: Port = None) -> int:
     """Serve the API and a page that lists the books, as the settings say (see .env.example)."""
     settings = _on(port, settings)
@@ -67,7 +65,7 @@ def _serve_in_workers(settings: Settings, listener: socket.socket) -> int:
     return int(any(one.exitcode == STARTUP_FAILURE for one in supervisor.processes))
 
 
-@command(commands, server=True)
+@command(server=True)
 async def demo(
     settings: Settings,
     port: Port = None,
@@ -83,7 +81,7 @@ async def demo(
             await _serve(settings, listener)
 
 
-@command(commands, server=True)
+@command(server=True)
 async def mcp(settings: Settings) -> None:
     """Serve an agent over the Model Context Protocol, on stdin and stdout."""
     if find_spec("mcp") is None:

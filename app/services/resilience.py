@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -123,9 +123,3 @@ async def time_limit(
             message = f"{what} took longer than {seconds:g} s"
             raise ProviderUnavailable(message) from error
         raise
-
-
-async def in_time(work: Awaitable[T], seconds: float, what: str) -> T:
-    """Return the result of `work`. ProviderUnavailable, with `what`, if it takes longer."""
-    async with time_limit(seconds, what):
-        return await work

@@ -30,10 +30,10 @@ PHASES = ("", "read", "chunk", "compare", "embed", "index", "publish")
 
 
 @pytest.fixture
-def settings(owls: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings(state: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     # Other tests are no readers.
     monkeypatch.setattr(ingest_jobs, "give_way", lambda _: None)
-    return offline_settings(owls)
+    return offline_settings(state)
 
 
 @pytest.fixture

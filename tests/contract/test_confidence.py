@@ -9,10 +9,9 @@ from typing import Any, TypeAlias
 import httpx
 import pytest
 
-from app.bootstrap.books import sample_request
 from tests.command_line import Run
 from tests.owl_server import BOOK, ORIGIN, QUESTION, events_of
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import connected, offline_settings
 
 Json: TypeAlias = dict[str, Any]
 
@@ -24,10 +23,7 @@ NOTICE = "The book may not say this. These passages come nearest.\n\n"
 @pytest.fixture(scope="module")
 def strict(owl_home: Path) -> Iterator[httpx.Client]:
     """A client of a server where every question of the book's domain is uncertain."""
-    with (
-        serving(offline_settings(owl_home, answer_threshold=1.0)) as address,
-        httpx.Client(base_url=address, timeout=30) as client,
-    ):
+    with connected(offline_settings(owl_home, answer_threshold=1.0)) as client:
         yield client
 
 
@@ -42,11 +38,8 @@ def test_an_answered_question_has_no_notice(client: httpx.Client) -> None:
     assert not body["answer"].startswith(NOTICE)
 
 
-@pytest.mark.parametrize("question", [NEAR])
-def test_a_near_question_that_the_book_does_not_answer_is_uncertain(
-    client: httpx.Client, question: str
-) -> None:
-    assert asked(client, question)["confidence"] == "uncertain"
+def test_a_near_question_that_the_book_does_not_answer_is_uncertain(client: httpx.Client) -> None:
+    assert asked(client, NEAR)["confidence"] == "uncertain"
 
 
 def test_an_uncertain_answer_shows_cited_passages_under_a_notice(strict: httpx.Client) -> None:
@@ -93,45 +86,25 @@ def test_events_tell_the_confidence_first_and_the_notice_before_the_passages(
         assert text.startswith(NOTICE) is (confidence == "uncertain")
 
 
-@pytest.fixture
-def asking(run: Run, home: Path) -> Run:
-    """The command line over the owl book."""
-    (home / "owls").mkdir()
-    (home / "owls/owls.md").write_text(BOOK, "utf-8")
-    assert run("ingest", home / "owls").code == 0
-    return run
-
-
-@pytest.mark.parametrize(
-    ("question", "threshold", "confidence"),
-    [
+@pytest.mark.usefixtures("state")
+def test_ask_prints_the_confidence(run: Run) -> None:
+    for question, threshold, confidence in (
         (QUESTION, "0.8", "answered"),
         (QUESTION, "1", "uncertain"),
         (FOREIGN, "0.8", "not_in_book"),
-    ],
-)
-def test_ask_prints_the_confidence(
-    asking: Run, question: str, threshold: str, confidence: str
-) -> None:
-    printed = asking("ask", question, "--json", RAG_ANSWER_THRESHOLD=threshold).json()
-    assert printed["confidence"] == confidence
-    assert printed["refused"] is (confidence == "not_in_book")
-    told = asking("ask", question, RAG_ANSWER_THRESHOLD=threshold).out
-    assert told.startswith(NOTICE) is (confidence == "uncertain")
-    assert ("Nearest sections:" in told) is (confidence == "not_in_book")
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    settings = offline_settings(tmp_path_factory.mktemp("sample"))
-    ingest(settings, sample_request())
-    with serving(settings) as address, httpx.Client(base_url=address, timeout=30) as client:
-        yield client
+    ):
+        printed = run("ask", question, "--json", RAG_ANSWER_THRESHOLD=threshold).json()
+        assert printed["confidence"] == confidence
+        assert printed["refused"] is (confidence == "not_in_book")
+        told = run("ask", question, RAG_ANSWER_THRESHOLD=threshold).out
+        assert told.startswith(NOTICE) is (confidence == "uncertain")
+        assert ("Nearest sections:" in told) is (confidence == "not_in_book")
 
 
 def test_a_section_about_the_subject_comes_before_a_listing_that_quotes_the_question(
-    sample: httpx.Client,
+    sample_home: Path,
 ) -> None:
-    body = asked(sample, "what does k1 do and what happens if I set it to zero?")
+    with connected(offline_settings(sample_home)) as sample:
+        body = asked(sample, "what does k1 do and what happens if I set it to zero?")
     assert body["citations"][0]["heading_path"][-1] == "What k1 does"
     assert "only presence counts" in body["answer"]

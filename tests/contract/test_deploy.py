@@ -64,35 +64,29 @@ def test_only_the_proxy_has_ports_and_nothing_runs_with_rights() -> None:
     assert re.search(r"^USER 10001", text("Dockerfile"), re.M)
 
 
-def accepted(tool: str, *arguments: str | Path) -> None:
+ACCEPTS: dict[str, list[str | Path]] = {
+    "hadolint": [FOLDER / "Dockerfile"],
+    "nginx": ["-t", "-c", "nginx.conf"],
+    "caddy": ["validate", "--adapter", "caddyfile", "--config", FOLDER / "Caddyfile"],
+    "systemd-analyze": ["verify", "textbook-rag.service"],
+}
+
+
+@pytest.mark.parametrize("tool", ACCEPTS)
+def test_a_tool_accepts_its_file(tool: str, tmp_path: Path) -> None:
     found = shutil.which(tool, path=f"/usr/sbin:/sbin:{os.environ['PATH']}")
     if found is None:
         pytest.skip(f"needs {tool}")
-    done = subprocess.run([found, *arguments], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_hadolint_accepts_the_dockerfile() -> None:
-    accepted("hadolint", FOLDER / "Dockerfile")
-
-
-def test_nginx_accepts_its_file(tmp_path: Path) -> None:
-    main = tmp_path / "nginx.conf"
     files = f"pid {tmp_path}/pid; error_log {tmp_path}/error.log;"
     included = f"access_log off; include {FOLDER}/nginx.conf;"
-    main.write_text(f"{files} events {{}} http {{ {included} }}")
-    accepted("nginx", "-t", "-c", main)
-
-
-def test_caddy_accepts_its_file() -> None:
-    accepted("caddy", "validate", "--adapter", "caddyfile", "--config", FOLDER / "Caddyfile")
-
-
-def test_systemd_accepts_its_unit(tmp_path: Path) -> None:
+    (tmp_path / "nginx.conf").write_text(f"{files} events {{}} http {{ {included} }}")
     program = tmp_path / "textbook-rag"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    unit = tmp_path / "textbook-rag.service"
-    written = text("textbook-rag.service")
-    unit.write_text(written.replace("/opt/textbook-rag/bin/textbook-rag serve", f"{program} serve"))
-    accepted("systemd-analyze", "verify", unit)
+    unit = text("textbook-rag.service").replace("/opt/textbook-rag/bin/textbook-rag", str(program))
+    (tmp_path / "textbook-rag.service").write_text(unit)
+    arguments = [
+        tmp_path / one if isinstance(one, str) and "." in one else one for one in ACCEPTS[tool]
+    ]
+    done = subprocess.run([found, *arguments], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

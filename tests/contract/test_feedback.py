@@ -22,9 +22,9 @@ from tests.serving import connected, offline_settings
 
 
 @pytest.fixture
-def settings(owls: Path) -> Settings:
+def settings(state: Path) -> Settings:
     """Settings with a new, empty log."""
-    return offline_settings(owls, question_log_days=36_500)
+    return offline_settings(state, question_log_days=36_500)
 
 
 @pytest.fixture
@@ -180,10 +180,10 @@ def test_a_log_that_cannot_be_written_delays_no_answer(settings: Settings) -> No
         assert_problem(say(client, told["answer_id"], rating="up"), 503, "storage_failed")
 
 
-def test_the_money_that_a_model_costs_is_logged(owls: Path) -> None:
+def test_the_money_that_a_model_costs_is_logged(state: Path) -> None:
     with CohereDouble() as double:
         provider = {"cohere_api_key": double.key, "cohere_base_url": double.url}
-        settings = offline_settings(owls, question_log_days=90, generator="cohere", **provider)
+        settings = offline_settings(state, question_log_days=90, generator="cohere", **provider)
         with connected(settings) as client:
             ask(client)
     (entry,) = found(settings)

@@ -260,8 +260,8 @@ def test_a_call_ends_when_the_server_stops(owl_home: Path, monkeypatch: pytest.M
         assert_problem(answer.result(), 503, "shutting_down")
 
 
-def test_questions_of_agents_are_logged_as_those_of_readers(owls: Path) -> None:
-    settings = offline_settings(owls, question_log_days=90)
+def test_questions_of_agents_are_logged_as_those_of_readers(state: Path) -> None:
+    settings = offline_settings(state, question_log_days=90)
     with serving(settings) as address:
         told(f"{address}{PATH}", "ask_book", question=QUESTION)
     (logged,) = asyncio.run(question_store(settings).find(Selected()))

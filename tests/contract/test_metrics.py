@@ -46,8 +46,10 @@ def cohere(double: CohereDouble) -> dict[str, Any]:
     return {"generator": "cohere", "budget_day": 5.0, **provider}
 
 
-def test_answers_their_stages_and_their_price_are_counted(owls: Path, double: CohereDouble) -> None:
-    settings = offline_settings(owls, **cohere(double))
+def test_answers_their_stages_and_their_price_are_counted(
+    state: Path, double: CohereDouble
+) -> None:
+    settings = offline_settings(state, **cohere(double))
     with connected(settings) as client:
         for _ in range(2):
             assert client.post("/v1/chat", json={"question": QUESTION}).status_code == 200
@@ -78,9 +80,9 @@ def test_answers_their_stages_and_their_price_are_counted(owls: Path, double: Co
 
 
 def test_an_open_breaker_is_a_metric_and_readyz_says_extractive_only(
-    owls: Path, double: CohereDouble
+    state: Path, double: CohereDouble
 ) -> None:
-    settings = offline_settings(owls, **cohere(double))
+    settings = offline_settings(state, **cohere(double))
     with (
         opening_after(1),
         connected(settings) as client,
@@ -97,20 +99,20 @@ def test_an_open_breaker_is_a_metric_and_readyz_says_extractive_only(
     assert (after["embedder"]["fault"], after["disk"]["fault"]) == (None, None)
 
 
-def test_readyz_says_that_no_model_answers(owls: Path, double: CohereDouble) -> None:
+def test_readyz_says_that_no_model_answers(state: Path, double: CohereDouble) -> None:
     with OpenAIDouble(status=503) as down:
         for changes, why in (
             ({"generator": "openai", "openai_base_url": down.url}, "HTTP 503"),
             ({**cohere(double), "budget_day": 0}, "RAG_BUDGET_DAY"),
         ):
-            with connected(offline_settings(owls, **changes)) as client:
+            with connected(offline_settings(state, **changes)) as client:
                 body = client.get("/readyz").json()
             assert body["status"] == "ready, extractive only"
             assert why in body["generator"]["fault"]
 
 
-def test_metrics_are_for_this_machine_or_a_secret_key(owls: Path, run: Run) -> None:
-    settings = offline_settings(owls, open=True)
+def test_metrics_are_for_this_machine_or_a_secret_key(state: Path, run: Run) -> None:
+    settings = offline_settings(state, open=True)
     secret, public = added(run, "--secret"), added(run, "--origin", ORIGIN)
     forwarded = {"X-Forwarded-For": "192.0.2.1"}
     with connected(settings) as client:

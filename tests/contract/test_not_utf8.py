@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.characters import is_well_formed, well_formed
+from tests.attacking import tried
 from tests.command_line import Run
 
 pytestmark = pytest.mark.attack("encodings")
@@ -17,61 +18,52 @@ PAGE = "# Lamps\n\nOld lamps burned whale oil through the night.\n"
 COMMANDS = (("ingest", "--json"), ("blocks",), ("chunks",), ("links",))
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_file_whose_name_is_not_utf8_is_left_out_by_name(
-    command: tuple[str, ...], run: Run, home: Path
+@pytest.fixture
+def book(home: Path) -> Path:
+    folder = home / os.fsdecode(b"b\xfccher")
+    folder.mkdir()
+    (folder / "a.md").write_text(PAGE)
+    return folder
+
+
+def test_a_folder_whose_name_is_not_utf8_is_read_and_such_a_page_left_out_by_name(
+    run: Run, book: Path
 ) -> None:
-    book = home / "book"
-    book.mkdir()
-    (book / "a.md").write_text(PAGE)
     (book / os.fsdecode(b"caf\xe9.md")).write_text("Never read.\n")
-    result = run(command[0], book, *command[1:])
-    assert result.code == 0
-    assert "Never read" not in result.out
-    if command[0] != "links":
-        assert r"caf\xe9.md: has a name that is not UTF-8: not read" in result.err
-    result.out.encode()
+    for command, *options in COMMANDS:
+        tried()
+        result = run(command, book, *options)
+        assert result.code == 0
+        assert result.lines()
+        assert "Never read" not in result.out
+        told = r"caf\xe9.md: has a name that is not UTF-8: not read"
+        assert (told in result.err) == (command != "links")
+        result.out.encode()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_book_whose_folder_is_not_utf8_is_read(
-    command: tuple[str, ...], run: Run, home: Path
-) -> None:
-    book = home / os.fsdecode(b"b\xfccher")
-    book.mkdir()
-    (book / "a.md").write_text(PAGE)
-    result = run(command[0], book, *command[1:])
-    assert result.code == 0
-    assert result.lines()
-    result.out.encode()
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_page_whose_name_is_not_utf8_is_one_clear_line(
-    command: tuple[str, ...], run: Run, home: Path
-) -> None:
+def test_a_page_whose_name_is_not_utf8_is_one_clear_line(run: Run, home: Path) -> None:
     page = home / os.fsdecode(b"caf\xe9.md")
     page.write_text(PAGE)
-    result = run(command[0], page, *command[1:])
-    assert (result.code, result.out) == (2, "")
-    assert result.err.splitlines()[-1].startswith(r"textbook-rag: caf\xe9.md: ")
+    for command, *options in COMMANDS:
+        tried()
+        result = run(command, page, *options)
+        assert (result.code, result.out) == (2, "")
+        assert result.err.splitlines()[-1].startswith(r"textbook-rag: caf\xe9.md: ")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_half_a_surrogate_pair_in_a_configuration_is_mended(
-    command: tuple[str, ...], run: Run, home: Path
-) -> None:
-    book = home / "book"
-    (book / "docs").mkdir(parents=True)
+def test_half_a_surrogate_pair_in_a_configuration_is_mended(run: Run, book: Path) -> None:
+    (book / "docs").mkdir()
     (book / "site.json").write_text(r'{"title": "T \ud800", "url": "https://e.org"}')
     (book / "sidebars.json").write_text(
         r'{"s": [{"type": "category", "label": "C \ud800", "items": ["a", "no \udfff"]}]}'
     )
     (book / "docs/a.md").write_text('---\nsidebar_label: "L \\uD800"\n---\n\n' + PAGE)
-    result = run(command[0], book, *command[1:])
-    assert result.code == 0
-    for line in result.lines():
-        json.dumps(line, ensure_ascii=False).encode()
+    for command, *options in COMMANDS:
+        tried()
+        result = run(command, book, *options)
+        assert result.code == 0
+        for line in result.lines():
+            json.dumps(line, ensure_ascii=False).encode()
 
 
 @pytest.mark.parametrize(
@@ -90,20 +82,26 @@ def test_an_argument_that_is_not_utf8_is_one_clear_line(
     assert result.err.splitlines()[-1].endswith(r"\xff: not UTF-8")
 
 
-def test_half_a_surrogate_pair_in_a_question_is_one_clear_line(run: Run, home: Path) -> None:
-    (home / "q.jsonl").write_text(
-        r'{"id": "1", "question": "a \ud800", "kind": "k", "answerable": false}'
-    )
-    result = run("eval", home / "q.jsonl", "--book", "b")
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        (
+            r'{"id": "1", "question": "a \ud800", "kind": "k", "answerable": false}',
+            ["eval", "lines.jsonl", "--book", "b"],
+        ),
+        (
+            r'{"alias": "\ud800", "paragraph_id": "p", "score": 1}',
+            ["ingest", ".", "--book", "b", "--ledger", "lines.jsonl"],
+        ),
+    ],
+)
+def test_half_a_surrogate_pair_in_a_file_is_one_clear_line(
+    run: Run, home: Path, line: str, command: list[str]
+) -> None:
+    (home / "lines.jsonl").write_text(line)
+    result = run(*command)
     assert result.code == 2
-    assert "q.jsonl:1: " in result.err
-
-
-def test_a_ledger_with_half_a_surrogate_pair_is_one_clear_line(run: Run, home: Path) -> None:
-    (home / "l.jsonl").write_text(r'{"alias": "\ud800", "paragraph_id": "p", "score": 1}')
-    result = run("ingest", home, "--book", "b", "--ledger", home / "l.jsonl")
-    assert result.code == 2
-    assert "l.jsonl:1: " in result.err
+    assert "lines.jsonl:1: " in result.err
 
 
 def test_whole_pairs_are_kept() -> None:

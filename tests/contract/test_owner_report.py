@@ -71,9 +71,9 @@ ENTRIES = [
 
 
 @pytest.fixture
-def settings(owls: Path) -> Settings:
+def settings(state: Path) -> Settings:
     """Settings of the command line's state folder, with a filled log."""
-    settings = offline_settings(owls, question_log_days=36_500)
+    settings = offline_settings(state, question_log_days=36_500)
     fill(settings, ENTRIES)
     return settings
 
@@ -200,7 +200,7 @@ def test_a_key_of_other_books_sees_no_report(owner: httpx.Client, run: Run) -> N
     assert_problem(owner.get("/admin", auth=auth), 404, "book_not_found")
 
 
-def test_without_a_log_there_is_no_report(owls: Path, run: Run) -> None:
+def test_without_a_log_there_is_no_report(state: Path, run: Run) -> None:
     auth = secret(run)
-    with serving(offline_settings(owls)) as address:
+    with serving(offline_settings(state)) as address:
         assert_problem(httpx.get(f"{address}/admin", auth=auth), 404, "answer_not_found")

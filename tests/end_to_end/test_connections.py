@@ -79,18 +79,17 @@ def test_a_body_over_the_limit_is_not_read_on(served: Served) -> None:
 
 
 @pytest.fixture
-def endless(owl_home: Path, tmp_path: Path) -> Iterator[Served]:
+def endless(state: Path) -> Iterator[Served]:
     """A server whose model never comes to an end."""
 
     def words(_request: dict[str, Any]) -> Iterator[str]:
         while not double.left.wait(0.05):
             yield event("owl ")
 
-    home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
     with OpenAIDouble() as double:
         double.answering = words  # read one by one
         with served_process(
-            home,
+            state,
             running="import app.api.server as served; served.SHUTDOWN_SECONDS = 1",
             RAG_GENERATOR="openai",
             RAG_OPENAI_BASE_URL=double.url,
@@ -137,10 +136,9 @@ def test_a_stopped_server_ends_its_streams_with_an_error_event(endless: Served) 
     ],
 )
 def test_only_a_trusted_proxy_says_who_asks(
-    owl_home: Path, tmp_path: Path, trusted: str, first: str, second: str, admitted: bool
+    state: Path, trusted: str, first: str, second: str, admitted: bool
 ) -> None:
-    home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
-    settings = offline_settings(home, questions_per_minute=1, trusted_proxies=trusted, open=True)
+    settings = offline_settings(state, questions_per_minute=1, trusted_proxies=trusted, open=True)
     with serving(settings) as address:
         codes = [
             httpx.post(
@@ -152,10 +150,9 @@ def test_only_a_trusted_proxy_says_who_asks(
 
 
 def test_a_class_behind_one_address_is_answered_and_another_address_in_its_turn(
-    owl_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.api.limits.SEARCHES_AT_ONCE", 4)
-    home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
     finished: list[str] = []
 
     async def ask(client: httpx.AsyncClient, who: str, *, stream: bool) -> int:
@@ -176,18 +173,17 @@ def test_a_class_behind_one_address_is_answered_and_another_address_in_its_turn(
             pupils = [ask(school, "school", stream=number % 2 == 0) for number in range(64)]
             return await asyncio.gather(*pupils, ask(home, "home", stream=True))
 
-    with serving(offline_settings(home)) as address:
+    with serving(offline_settings(state)) as address:
         assert asyncio.run(ask_at_once(address)) == [200] * 65
     assert finished.index("home") < 40, "it was sent last and must not be answered last"
 
 
 def test_an_answer_that_waits_for_its_model_holds_up_no_search(
-    owl_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.api.limits.SEARCHES_AT_ONCE", 1)
     generator = ScriptedGenerator()
-    home = Path(shutil.copytree(owl_home, tmp_path / "rag"))
-    with serving(offline_settings(home), generator.open) as address:
+    with serving(offline_settings(state), generator.open) as address:
         generator.play("The flight ", hangs=True)
         asking = HTTPConnection("127.0.0.1", int(address.rpartition(":")[2]), 30)
         as_json = {"Content-Type": "application/json"}

@@ -15,14 +15,10 @@ from pydantic import BaseModel, Field
 from app.api.asking import EventStream, streamed
 from app.api.events import MEDIA_TYPE, data_frame, json_frame
 from app.api.keys import BEARER
-from app.api.limits import answer_place
+from app.api.limits import answering
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import (
-    MAX_MESSAGES,
-    ReadingContext,
-    chat_request,
-)
-from app.api.requests import EXAMPLE, BookName
+from app.api.protocols.conversation import MAX_MESSAGES, chat_request
+from app.api.requests import EXAMPLE, BookName, ReadingContext
 from app.api.responses import CitationBody, answer_json
 from app.api.routes import Rag, problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
@@ -134,7 +130,7 @@ router = APIRouter(tags=["protocols"])
         **problems(401, 403, 404, 409, 422, 502, 503),
     },
     response_class=StreamingResponse,  # only for the OpenAPI description
-    dependencies=[Depends(BEARER), Depends(answer_place)],
+    dependencies=[Depends(BEARER), Depends(answering)],
 )
 async def ui_messages(body: UiRequest, request: Request, rag: Rag) -> EventStream:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from app.api.asking import searched, whole
 from app.api.keys import books_for
-from app.api.limits import ANSWER, SEARCH, capacity_of, charge_address, client_place
+from app.api.limits import ANSWER, SEARCH, answer_place, charge_address
 from app.api.protocols.linked_text import linked
 from app.api.requests import BookName, ChatRequest, Question
 from app.api.responses import HitBody, answer_body, printable_json
@@ -75,7 +75,7 @@ class BookTools:
         """
         request = self._request(call)
         charge_address(request, ANSWER)
-        async with client_place(capacity_of(request).answers, request):
+        async with answer_place(request):
             found = await whole(ChatRequest(question=question, book=book), request)
         body = answer_body(found, "").model_dump(mode="json")
         return {

@@ -5,33 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from app.api.requests import (
     MAX_HISTORY_CHARS,
     MAX_TURN_CHARS,
     MAX_TURNS,
     ChatRequest,
-    SelectionBody,
+    ReadingContext,
     TurnBody,
 )
-from app.domain.answering.exercises import Solutions
-from app.domain.answering.request import Scope
 from app.domain.book_id import BookId
 from app.domain.errors import QuestionError
 
 MAX_MESSAGES = 1_000
-
-
-class ReadingContext(BaseModel):
-    """Fields of `POST /v1/chat` that other protocols lack; unknown fields are ignored."""
-
-    page_url: str = ""
-    scope: Scope | None = None
-    selection: SelectionBody | None = None
-    solutions: Solutions | None = None
-
-    model_config = ConfigDict(extra="ignore")
 
 
 def chat_request(
@@ -46,15 +33,9 @@ def chat_request(
         message = "the last message must be the user's and contain text"
         raise QuestionError(message)
     try:
-        return ChatRequest(
-            question=turns[-1][1],
-            book=book,
-            history=_latest(turns[:-1]),
-            page_url=context.page_url,
-            scope=context.scope,
-            selection=context.selection,
-            solutions=context.solutions,
-        )
+        fields = context.model_dump(include={*ReadingContext.model_fields})
+        history = _latest(turns[:-1])
+        return ChatRequest(question=turns[-1][1], book=book, history=history, **fields)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from error
 

@@ -26,7 +26,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from app.api.asking import while_connected
-from app.api.problems import error_event, invalid_fields, report, request_id, status_of
+from app.api.problems import error_event, invalid_fields, report, status_of
 from app.api.protocols.book_tools import INSTRUCTIONS, BookTools
 from app.services.recording import current, recording
 
@@ -89,7 +89,7 @@ def _message(error: ToolError) -> str:
     report(cause)
     failure = error_event(cause)
     logged = status_of(cause).status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    where = f" (request {request_id()})" if logged else ""
+    where = f" (request {current().request_id})" if logged else ""
     return f"{failure.message}{where} ({failure.code})"
 
 

@@ -18,17 +18,13 @@ from pydantic import BaseModel, Field
 from app.api.asking import answered, streamed
 from app.api.events import MEDIA_TYPE, data_frame, json_frame
 from app.api.keys import BEARER, books_for
-from app.api.limits import answer_place
+from app.api.limits import answering
 from app.api.problems import ErrorEvent
-from app.api.protocols.conversation import (
-    MAX_MESSAGES,
-    ReadingContext,
-    chat_request,
-)
+from app.api.protocols.conversation import MAX_MESSAGES, chat_request
 from app.api.protocols.housekeeping import housekeeping_reply
 from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
 from app.api.protocols.openai_errors import errors, stream_error
-from app.api.requests import EXAMPLE, ChatRequest
+from app.api.requests import EXAMPLE, ChatRequest, ReadingContext
 from app.api.routes import Rag
 from app.bootstrap.application import Application
 from app.domain.answer import (
@@ -249,7 +245,7 @@ Asked = Annotated[ChatRequest | str, Depends(_asked)]
         },
         **errors(401, 403, 404, 409, 502, 503),
     },
-    dependencies=[Depends(BEARER), Depends(answer_place)],
+    dependencies=[Depends(BEARER), Depends(answering)],
 )
 async def completions(body: CompletionRequest, asked: Asked, request: Request) -> Response:
     """Answer the last message from the book; each citation is a link and an annotation.
