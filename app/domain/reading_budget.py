@@ -85,18 +85,15 @@ def read_toml(data: bytes, file: str) -> dict[str, object]:
         raise BookError(f"not valid TOML: {error}", file) from error
 
 
-def read_json(text: str, file: str, line: int = 0, *, expected: str) -> Any:  # noqa: ANN401
-    """Parse JSON. InputError, with the file, the line and what is `expected`, if it is invalid.
-
-    `line` is the number of the text's only line in the file; 0 if the text is the whole file.
-    """
+def read_json(text: str, file: str, *, expected: str) -> Any:  # noqa: ANN401
+    """Parse JSON. InputError, with the file, the line and what is `expected`, if it is invalid."""
     try:
         value = json.loads(text)
         require_small_numbers(value)
     except (ValueError, RecursionError) as error:
         deep = isinstance(error, RecursionError)
         reason = "nested too deep" if deep else getattr(error, "msg", str(error))
-        where = place(file, line or getattr(error, "lineno", 0))
+        where = place(file, getattr(error, "lineno", 0))
         message = f"{where}: not JSON ({reason}): {expected}"
         raise InputError(message) from error
     return value

@@ -72,19 +72,12 @@ async def test_questions_and_documents_are_embedded_as_what_they_are(
 async def test_each_model_is_sent_the_parameters_that_it_knows(
     world: World, double: CohereDouble, model: str, dimension: int, sent: int | None
 ) -> None:
-    await world.embedder(model=model, dimension=dimension).embed_documents(["a"])
+    embedder = world.embedder(model=model, dimension=dimension)
+    assert embedder.limits.tokens_per_text == (128_000 if sent else 512)
+    await embedder.embed_documents(["a"])
     (request,) = double.to("embed")
     assert request.body.get("output_dimension") == sent
     assert request.body["truncate"] == "END"
-
-
-async def test_texts_that_v3_will_cut_are_reported(
-    world: World, caplog: pytest.LogCaptureFixture
-) -> None:
-    embedder = world.embedder(model="embed-english-v3.0", dimension=1024)
-    await embedder.embed_documents(["short", "long " * 513])
-    (record,) = [record for record in caplog.records if record.message == "cohere.texts_cut"]
-    assert record.__dict__["texts"] == 1
 
 
 async def test_batches_keep_the_token_budget(world: World, double: CohereDouble) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from array import array
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +32,6 @@ _PREFIXES = (
     (re.compile(r"arctic|mxbai"), "Represent this sentence for searching relevant passages: ", ""),
 )
 """What a model expects before a question and before a text, by its card on Hugging Face."""
-
-
-class _Embed(Protocol):
-    def __call__(self, _: Sequence[str], /, *, batch_size: int) -> Iterable[NDArray[Any]]: ...
 
 
 class FastembedEmbedder:
@@ -102,7 +98,7 @@ class FastembedEmbedder:
         return [_unit(row) for row in self._late.pooled(texts)]
 
 
-def _vectors(embed: _Embed, texts: Sequence[str]) -> list[Vector]:
+def _vectors(embed: Callable[..., Iterable[NDArray[Any]]], texts: Sequence[str]) -> list[Vector]:
     return [_unit(row) for row in embed(texts, batch_size=1)]
 
 

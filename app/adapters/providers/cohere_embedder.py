@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import re
 from array import array
@@ -25,8 +24,6 @@ from app.services.recording import looked_up
 
 if TYPE_CHECKING:
     from cohere import EmbedByTypeResponse
-
-logger = logging.getLogger(__name__)
 
 Tier: TypeAlias = Literal["trial", "production"]
 EMBED_LIMITS: Mapping[Tier, RateLimits] = {
@@ -54,7 +51,6 @@ QUESTION_SECONDS = 5.0
 """Time limit to embed a question, retries included; after it the search uses BM25 alone."""
 CACHED_QUESTIONS = 1_000
 """Vectors of questions in the cache: about 6 MB at 1,536 dimensions."""
-_NAME_CHARACTERS = 60
 
 InputType = Literal["search_document", "search_query"]
 
@@ -101,7 +97,6 @@ class CohereEmbedder:
     ) -> None:
         """`asking` and `question_model` are those for questions; by default, as for documents."""
         fixed = _fixed_dimension(model)
-        self._max_tokens = 512 if fixed else 128_000
         self._models = {"search_document": model, "search_query": question_model or model}
         self.space, other = map(vector_space, self._models.values())
         if other != self.space:
@@ -120,7 +115,7 @@ class CohereEmbedder:
         if rates.tokens_per_minute is not None:
             share = int(rates.tokens_per_minute / _MARGIN / _BATCHES_A_MINUTE)
             batch_tokens = min(batch_tokens, share)
-        self.limits = EmbedderLimits(most, batch_tokens, self._max_tokens, rates)
+        self.limits = EmbedderLimits(most, batch_tokens, 512 if fixed else 128_000, rates)
         self.billed_tokens = 0
         """Input tokens that Cohere has billed since this object was created."""
         self._questions: LRUCache[str, Vector] = LRUCache(CACHED_QUESTIONS)
@@ -139,9 +134,8 @@ class CohereEmbedder:
         vectors: dict[int, Vector] = {}
         async for start, batch in self.embed_batches(texts):
             vectors.update(enumerate(batch, start))
-        for position, text in enumerate(texts):
-            of = f"a text that {_beginning(text)}"
-            require_vector(vectors[position], self.space, self.dimension, of)
+        for vector in vectors.values():
+            require_vector(vector, self.space, self.dimension, "a text")
         return [vectors[position] for position in range(len(texts))]
 
     async def embed_query(self, text: str) -> Vector:
@@ -165,7 +159,7 @@ class CohereEmbedder:
         After a failure no new call starts. The results of running calls are still yielded before
         the error is raised: they are paid for.
         """
-        counts = await asyncio.to_thread(self._counts, texts)
+        counts = await asyncio.to_thread(lambda: [*map(self._count_tokens, texts)])
         spans = pack(counts, self.limits.texts_per_call, self.limits.tokens_per_call)
         running: dict[asyncio.Task[list[Vector]], int] = {}
         failure: BaseException | None = None
@@ -189,15 +183,6 @@ class CohereEmbedder:
             await asyncio.gather(*running, return_exceptions=True)
         if failure:
             raise failure
-
-    def _counts(self, texts: Sequence[str]) -> list[int]:
-        """Return the tokens of each text; log a warning if some are truncated."""
-        counts = [self._count_tokens(text) for text in texts]
-        cut = sum(count > self._max_tokens for count in counts)
-        if cut:
-            fields = {"model": self.model, "texts": cut, "tokens": self._max_tokens}
-            logger.warning("cohere.texts_cut", extra=fields)
-        return counts
 
     async def _batch(self, texts: Sequence[str], counts: Sequence[int]) -> list[Vector]:
         async with self._calls.call(self._estimate(counts), inputs=len(texts)) as call:
@@ -230,9 +215,3 @@ def _vectors(response: EmbedByTypeResponse, expected: int) -> list[Vector]:
         raise ProviderError(message)
     # A null becomes NaN; the caller checks the vectors and names the text.
     return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
-
-
-def _beginning(text: str) -> str:
-    name = " ".join(text.split())
-    name = name if len(name) <= _NAME_CHARACTERS else name[:_NAME_CHARACTERS] + "..."
-    return f'begins "{name}"'
