@@ -6,16 +6,14 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
-from app.adapters.bm25 import Bm25Encoder
+from app.adapters.index_terms import IndexTerms
 from app.adapters.sentences import split_sentences
 from app.domain.answer import Usage
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse
 from app.domain.answering.relevance import Relevance
-from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
 from app.domain.generated_text.events import (
     GeneratedCitation,
     GeneratedEnd,
@@ -39,68 +37,29 @@ from app.services.retrieve import RetrievalResult, Retrieve
 from app.services.show_figures import ShowFigures
 from app.services.vocabulary import BookVocabulary
 from app.services.write_answer import WriteAnswer
+from tests.made_chunks import made_chunk, made_passage
 from tests.retrieval_fakes import (
     FakeEmbedder,
     FakeIndex,
-    FakeSparse,
+    FakeTerms,
     retrieving,
     similarity_encoder,
 )
 
-_BM25 = Bm25Encoder()
+_TERMS = IndexTerms()
 
 
 def terms(text: str) -> frozenset[int]:
     """The terms of an English text, as the real index has them."""
-    return frozenset(_BM25.encode_query(text, "en").indices)
+    return frozenset(_TERMS.of_query(text, "en"))
 
 
-def passage(
-    text: str,
-    paragraph_id: str = "p-1",
-    kind: BlockKind = BlockKind.PARAGRAPH,
-    *,
-    start: int = 0,
-    heading_path: tuple[str, ...] = ("Book", "Section"),
-    terms: tuple[str, ...] = (),
-    language: str = "",
-) -> Passage:
-    return Passage(
-        paragraph_id=paragraph_id,
-        kind=kind,
-        text=text,
-        start=start,
-        end=start + len(text),
-        url=f"https://book.example/page#{paragraph_id}",
-        heading_path=heading_path,
-        terms=terms,
-        language=language,
-    )
+passage = made_passage
 
 
 def chunk(passages: Sequence[Passage], chunk_id: str = "c-1", language: str = "en") -> Chunk:
-    text = "\n\n".join(one.text for one in passages)
-    return Chunk(
-        chunk_id=chunk_id,
-        book=BookId("book"),
-        book_version="v1",
-        chunk_index=0,
-        file="page.md",
-        position=0,
-        text_content=text,
-        token_count=len(text.split()),
-        overlap_start=0,
-        overlap_end=0,
-        paragraph_ids=tuple(one.paragraph_id for one in passages),
-        content_type="paragraph",
-        chapter="Book",
-        section=passages[0].heading_path[-1],
-        heading_path=passages[0].heading_path,
-        spans=((passages[0].start, passages[-1].end),),
-        deep_link_url=passages[0].url,
-        language=language,
-        passages=tuple(passages),
-    )
+    spans = ((passages[0].start, passages[-1].end),)
+    return made_chunk(*passages, chunk_id=chunk_id, chapter="Book", spans=spans, language=language)
 
 
 def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
@@ -156,7 +115,7 @@ class World:
     def __post_init__(self) -> None:
         chunks = [chunk(in_order(*self.passages))] if self.passages else []
         self.index = FakeIndex(chunks)
-        self.sparse = FakeSparse()
+        self.sparse = FakeTerms()
         embedder = FakeEmbedder(error=self.error)
         self.retriever = SpyRetriever.of(retrieving(embedder, self.sparse, self.index))
 
@@ -180,7 +139,7 @@ class World:
 def answering_over(
     index: VectorIndex,
     retriever: SpyRetriever,
-    sparse: FakeSparse,
+    sparse: FakeTerms,
     *,
     refusal_threshold: float = 0.4,
     answer_threshold: float = 0.0,

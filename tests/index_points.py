@@ -18,6 +18,7 @@ from app.domain.document import BlockKind
 from app.domain.indexed_book import BookManifest, IndexPoint
 from app.domain.retrieval.query import SparseVector, Vector
 from app.services.ports import BookStore
+from tests.made_chunks import made_chunk, made_manifest, made_passage
 
 DIMENSION = 8
 KINDS = ("paragraph", "code", "table")
@@ -37,13 +38,10 @@ def chunk_id(book: str, number: int) -> str:
 
 
 def passage(paragraph_id: str, text: str, start: int = 0) -> Passage:
-    return Passage(
-        paragraph_id=paragraph_id,
-        kind=BlockKind.PARAGRAPH,
-        text=text,
+    return made_passage(
+        text,
+        paragraph_id,
         start=start,
-        end=start + len(text),
-        url=f"https://book/#{paragraph_id}",
         heading_path=("Chapter", "Section"),
         terms=("term",),
         offset=start,
@@ -54,27 +52,20 @@ def chunk(book: str, number: int, passages: Sequence[Passage] = (), version: str
     """The chunk of this number; number decides the fields that filters look at."""
     kind = BlockKind(KINDS[number % len(KINDS)])
     only = passage(f"p-{book}-{number}", f"text {number} of {book}")
-    held = tuple(passages) or (replace(only, kind=kind),)
-    return Chunk(
+    return made_chunk(
+        *(tuple(passages) or (replace(only, kind=kind),)),
         chunk_id=chunk_id(book, number),
         book=BookId(book),
         book_version=version,
         chunk_index=number,
         file=f"docs/{number % 5}.md",
         position=number % 5,
-        text_content="\n\n".join(one.text for one in held),
-        token_count=4,
-        overlap_start=0,
         overlap_end=1,
-        paragraph_ids=tuple(dict.fromkeys(one.paragraph_id for one in held)),
         content_type=kind.value,
         chapter=f"Chapter {number % 4}",
-        section="Section",
-        heading_path=("Chapter", "Section"),
         spans=((0, 7), (9, 12)),
         deep_link_url=f"https://book/docs/{number % 5}.html#:~:text=text",
         language="en" if number % 2 else "es",
-        passages=held,
         chapter_number=number % 4,
     )
 
@@ -106,21 +97,9 @@ def points(book: str, numbers: Sequence[int], version: str = "v1") -> list[Index
 
 
 def manifest(book: str, chunks: int, dimension: int = DIMENSION) -> BookManifest:
-    return BookManifest(
-        book=BookId(book),
-        title=f"The book {book}",
-        book_version="v1",
-        model="test-model",
-        dimension=dimension,
-        strategy="structure",
-        site="plain",
-        base_url="https://book",
-        language="en",
-        fingerprint="f",
-        chunks=chunks,
-        tokens=4 * chunks,
-        files=5,
-        created_at="2026-01-01T00:00:00Z",
+    sizes = {"chunks": chunks, "tokens": 4 * chunks, "files": 5, "dimension": dimension}
+    return made_manifest(
+        book, title=f"The book {book}", base_url="https://book", model="test-model", **sizes
     )
 
 

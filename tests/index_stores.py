@@ -21,6 +21,7 @@ from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
 from app.adapters.qdrant.server_errors import CollectionMissing
 from app.adapters.qdrant.server_store import ServerOptions
+from app.domain.book_id import BookId
 from app.domain.errors import RagError
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookStore
@@ -157,6 +158,10 @@ OPENERS: dict[str, Opener] = {
 
 ALL = SearchFilter()
 QUERY = vector(*[1.0] * DIMENSION)
+
+
+def only(*books: str) -> SearchFilter:
+    return SearchFilter(books=tuple(map(BookId, books)))
 
 
 async def found(index: BookStore, filter: SearchFilter = ALL) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from app.adapters.bm25 import Bm25Encoder
+from app.adapters.index_terms import IndexTerms
 from app.adapters.langchain_splitters import recursive_splitter
 from app.adapters.reading.book import read_text
 from app.adapters.sentences import split_sentences
@@ -184,7 +184,7 @@ def _tools() -> ChunkingTools:
     )
 
 
-_SPARSE = Bm25Encoder()
+_TERMS = IndexTerms()
 
 
 def made(shape: Shape, count: int, config: ChunkingConfig | None = None) -> Made:
@@ -259,6 +259,6 @@ STAGES: Mapping[str, Callable[[Made], object]] = {
     "without code": _without_code,
     "report": _report,
     "compare": _compared,
-    "terms": lambda page: [chunk_vector(chunk, _SPARSE) for chunk in page.chunks],
+    "terms": lambda page: [chunk_vector(chunk, _TERMS.of_document) for chunk in page.chunks],
     "glossary": _glossary_hints,
 }

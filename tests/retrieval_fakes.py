@@ -10,10 +10,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
+from app.adapters.index_terms import IndexTerms
 from app.adapters.vectors import inner_products
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
+from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookList, BookManifest, Damage
 from app.domain.languages import STOP_WORDS
 from app.domain.links import page_key
@@ -21,66 +21,32 @@ from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, Spars
 from app.services.analyse_question import AnalyseQuestion
 from app.services.feature_reranker import FeatureReranker
 from app.services.lexical import LexicalEncoder
-from app.services.ports import Embedder, Reranker, SparseEncoder, VectorIndex
+from app.services.ports import Embedder, Reranker, VectorIndex
 from app.services.retrieve import Retrieve
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
+from tests.made_chunks import made_chunk, made_manifest, made_passage
 
 DIMENSION = 64
+make_manifest = made_manifest
 
 
 def make_chunk(text: str, *, file: str = "a.md", index: int = 0, book: str = "book") -> Chunk:
     """Return a chunk that is one paragraph: the first characters of its file."""
-    passage = Passage(
-        paragraph_id=f"p-{book}-{file}-{index}",
-        kind=BlockKind.PARAGRAPH,
-        text=text,
+    passage = made_passage(
+        text,
+        f"p-{book}-{file}-{index}",
         start=index * 1000,
-        end=index * 1000 + len(text),
         url=f"https://example.org/{file}#p{index}",
         heading_path=("Page",),
     )
-    return Chunk(
+    return made_chunk(
+        passage,
         chunk_id=f"{book}-{file}-{index}",
         book=BookId(book),
-        book_version="v1",
         chunk_index=index,
         file=file,
-        position=0,
-        text_content=text,
-        token_count=len(text.split()),
-        overlap_start=0,
-        overlap_end=0,
-        paragraph_ids=(passage.paragraph_id,),
-        content_type="paragraph",
-        chapter="Chapter",
-        section="Page",
         heading_path=(),
-        spans=((passage.start, passage.end),),
-        deep_link_url=passage.url,
-        language="en",
-        passages=(passage,),
-    )
-
-
-def make_manifest(
-    book: str = "book", *, model: str = "fake", dimension: int = DIMENSION, language: str = "en"
-) -> BookManifest:
-    return BookManifest(
-        book=BookId(book),
-        title=book,
-        book_version="v1",
-        model=model,
-        dimension=dimension,
-        strategy="structure",
-        site="plain",
-        base_url="",
-        language=language,
-        fingerprint="f",
-        chunks=1,
-        tokens=1,
-        files=1,
-        created_at="2026-01-01T00:00:00+00:00",
     )
 
 
@@ -127,23 +93,21 @@ def _embed(text: str) -> Vector:
 
 
 @dataclass
-class FakeSparse:
+class FakeTerms:
     """Words as they are; remembers which languages were asked for."""
 
     languages: list[str] = field(default_factory=list)
 
-    def encode_document(self, text: str, language: str) -> SparseVector:
-        counts = sorted(_terms(text).items())
-        return SparseVector(tuple(t for t, _ in counts), tuple(float(n) for _, n in counts))
-
-    def encode_query(self, text: str, language: str) -> SparseVector:
-        self.languages.append(language)
-        return self.encode_document(text, language)
-
-    def terms(self, text: str, language: str, *, query: bool = False) -> list[int]:
-        if query:
-            self.languages.append(language)
+    def of_document(self, text: str, language: str) -> list[int]:
         return _words(text)
+
+    def of_query(self, text: str, language: str) -> list[int]:
+        self.languages.append(language)
+        return _words(text)
+
+    @property
+    def lexical(self) -> LexicalEncoder:
+        return LexicalEncoder(self.of_document, self.of_query)
 
 
 @dataclass
@@ -258,7 +222,7 @@ def similarity_encoder() -> SimilarityEncoder:
 
 def retrieving(
     embedder: Embedder,
-    sparse: SparseEncoder,
+    terms: FakeTerms | IndexTerms,
     index: VectorIndex,
     reranker: Reranker | None = None,
     count_tokens: Callable[[str], int] = lambda text: len(text.split()),
@@ -266,7 +230,8 @@ def retrieving(
     feature_reranker: bool = False,
 ) -> Retrieve:
     """The use case as bootstrap makes it, over these parts."""
-    lexical, similarity = LexicalEncoder(sparse), similarity_encoder()
+    lexical = LexicalEncoder(terms.of_document, terms.of_query)
+    similarity = similarity_encoder()
     return Retrieve(
         AnalyseQuestion(embedder, lexical, TermUpperBounds(index), similarity),
         index,

@@ -65,7 +65,7 @@ class LocalEmbedder:
         """`token_vectors` has the shape (vocabulary size, 256)."""
         self._token_vectors = token_vectors
         self._tokens = _Tokens(tokenizer)
-        self._question = lru_cache(_QUESTIONS)(self._embed_question)
+        self._question = lru_cache(_QUESTIONS)(lambda text: self._embed([text])[0])
 
     @classmethod
     def load(cls) -> LocalEmbedder:
@@ -100,9 +100,6 @@ class LocalEmbedder:
     async def embed_query(self, text: str) -> Vector:
         # Not in a thread: embedding a question takes less time than starting a thread.
         return self._question(text)
-
-    def _embed_question(self, text: str) -> Vector:
-        return self._embed([text])[0]
 
     def _embed(self, texts: Sequence[str]) -> list[Vector]:
         return [self._vector(self._tokens.of(text)) for text in texts]

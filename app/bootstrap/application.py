@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from app.adapters.bm25 import Bm25Encoder
 from app.adapters.fastembed.embedder import FastembedEmbedder
+from app.adapters.index_terms import IndexTerms
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
@@ -201,7 +201,8 @@ def _answering(
     count_tokens: Callable[[str], int],
 ) -> tuple[Retrieve, AnswerQuestion]:
     """Build the use cases that search and answer."""
-    lexical, bounds = LexicalEncoder(Bm25Encoder()), TermUpperBounds(index)
+    terms, bounds = IndexTerms(), TermUpperBounds(index)
+    lexical = LexicalEncoder(terms.of_document, terms.of_query)
     similarity = SimilarityEncoder(
         partial(local_embedder, embedder), FUNCTION_WORDS, inner_products
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from app.adapters.bm25 import Bm25Encoder
 from app.adapters.fastembed.embedder import FastembedEmbedder
+from app.adapters.index_terms import IndexTerms
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
@@ -21,26 +21,26 @@ from app.settings import Settings
 def ingest_book(
     settings: Settings, embedder: OwnEmbedder, index: BookStore, ledgers: SqliteLedgers
 ) -> IngestBook:
-    sparse = Bm25Encoder()
+    terms = IndexTerms()
     neural = embedder if isinstance(embedder, FastembedEmbedder) else None
-    context_embedder = neural if neural and neural.pools_tokens else None
+    embed_in_context = neural.embed_in_context if neural and neural.pools_tokens else None
     return IngestBook(
         read_book=read_source,
         chunk_book=partial(
             chunk_book,
             embed=embed_from_thread(embedder),
-            embeds_tokens=context_embedder is not None,
+            embeds_tokens=embed_in_context is not None,
             longest_text=embedder.limits.tokens_per_text,
         ),
         embedder=embedder,
-        context_embedder=context_embedder,
+        embed_in_context=embed_in_context,
         cache=SqliteEmbeddingCache(settings.home / "embeddings.sqlite"),
         ledgers=ledgers,
-        sparse=sparse,
+        terms_of=terms.of_document,
         index=index,
         count_tokens=token_counter(),
         store_pages=partial(store_pages, book_pages(settings)),
         tariff=tariff_of(settings, embedder),
-        encoder=f"{sparse.fingerprint} {LEXICAL_FINGERPRINT}",
+        encoder=f"{terms.fingerprint} {LEXICAL_FINGERPRINT}",
         billed=lambda: embedder.billed_tokens,
     )

@@ -90,23 +90,24 @@ def _suggestions(curve: RefusalCurve, policy: RefusalPolicy) -> Iterator[str]:
 
 
 def measurement_json(found: Evaluation, run: Mapping[str, str | int]) -> Json:
-    curve = found.refusal()
     settings = {"setting": _setting(found.policy), "answer_setting": ANSWER_SETTING}
+    curve = found.refusal()
     return {
         **found.summary(),
         "run": run,
         "by_kind": found.by_kind(),
         "refusal": settings | asdict(curve) if curve else None,
-        "questions": [
-            {
-                "id": one.question.id,
-                "kind": one.question.kind,
-                "answerable": one.question.answerable,
-                **one.details,
-                "answerability": one.answerability,
-                "ms": round(one.milliseconds, 2),
-                "measures": one.metrics,
-            }
-            for one in found.results
-        ],
+        "questions": [_row_json(one) for one in found.results],
+    }
+
+
+def _row_json(one: Measured) -> Json:
+    return {
+        "id": one.question.id,
+        "kind": one.question.kind,
+        "answerable": one.question.answerable,
+        **one.details,
+        "answerability": one.answerability,
+        "ms": round(one.milliseconds, 2),
+        "measures": one.metrics,
     }

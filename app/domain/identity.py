@@ -49,23 +49,23 @@ def is_content_id(text: str) -> bool:
     return _CONTENT_ID.fullmatch(text) is not None
 
 
-def assign_ids(texts: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the ids for a whole book's `(text, author's id)` pairs in reading order.
+def assign_ids(ids: Iterable[tuple[str, str]]) -> list[str]:
+    """Return the ids for a whole book's `(content id, author's id)` pairs in reading order.
 
     The second and later paragraphs with the same text get `-2`, `-3` and so on. An author's id is
     used if it is unique in the book; if it is repeated (`{#summary}` on every page), the content
-    hash is used.
+    id is used.
     """
-    pairs = list(texts)
+    pairs = list(ids)
     authored = Counter(author_id for _, author_id in pairs if author_id)
     taken = {author_id for author_id, count in authored.items() if count == 1}
     repeats: dict[str, int] = {}
-    ids: list[str] = []
-    for text, author_id in pairs:
+    assigned: list[str] = []
+    for hashed, author_id in pairs:
         unique = authored[author_id] == 1
-        ids.append(author_id if unique else unused_id(content_id(text), taken, repeats))
-        taken.add(ids[-1])
-    return ids
+        assigned.append(author_id if unique else unused_id(hashed, taken, repeats))
+        taken.add(assigned[-1])
+    return assigned
 
 
 # `p-0123456789-2` is the second paragraph with the text hashed to `p-0123456789`.

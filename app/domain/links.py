@@ -30,7 +30,7 @@ _ASCII_WORD = re.compile(r"\w++(?:(?:'|(?<=\d)[.,](?=\d))\w++)*+", re.ASCII)
 """The same in ASCII text, which has no combining marks: this is faster."""
 
 
-def encode_fragment(text: str) -> str:
+def _encoded(text: str) -> str:
     """Percent-encode text for a text directive, whose syntax uses `-`, `,` and `&`."""
     return quote(text, safe="", errors="replace").replace("-", "%2D")
 
@@ -39,7 +39,7 @@ def deep_link(url: str, text: str, suffix: str = "") -> str:
     """Return `url` with a text fragment for `text`, followed by `suffix` if given."""
     if not text:
         return url
-    directive = encode_fragment(text) + (f",-{encode_fragment(suffix)}" if suffix else "")
+    directive = _encoded(text) + (f",-{_encoded(suffix)}" if suffix else "")
     return f"{url}{'' if '#' in url else '#'}{TEXT_DIRECTIVE}{directive}"
 
 

@@ -58,7 +58,8 @@ def is_web_address(text: str) -> bool:
         _ = parts.port  # ValueError if it is none
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(_HOST.fullmatch(host)) and _is_plain(text)
+    is_plain = text.isprintable() and not _NOT_BASE.search(text)
+    return parts.scheme in ("http", "https") and bool(_HOST.fullmatch(host)) and is_plain
 
 
 def without_password(text: str) -> str:
@@ -83,7 +84,3 @@ def checked_base_url(text: str) -> str:
         host = (parts.hostname or "").encode("idna").decode()
         parts = parts._replace(netloc=host if parts.port is None else f"{host}:{parts.port}")
     return encoded_url(parts.geturl())
-
-
-def _is_plain(text: str) -> bool:
-    return text.isprintable() and not _NOT_BASE.search(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import partial
 
 from app.domain.answering.answerability import Reading
 from app.domain.answering.question_analysis import QuestionAnalysis, analyse, bare_question
@@ -124,11 +124,7 @@ class AnalyseQuestion:
         turns.
         """
         standalone, books = asked.texts.question, asked.books
-
-        @cache
-        def terms(text: str) -> frozenset[int]:
-            return self.lexical.terms(text, language)
-
+        terms = partial(self.lexical.terms, language=language)
         bounds = await self.bounds.of(terms(search_text(standalone, language).text), books)
         found = analyse(question, language, terms, bounds)
         bare = bare_question(question, found.asked_in, language)

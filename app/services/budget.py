@@ -80,8 +80,9 @@ class Budget:
             _log.error("budget.not_counted", extra={"reason": str(error)})
             message = "the money spent cannot be counted, so no provider is called"
             raise BudgetSpent(message) from error
+        next_month = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
         limits = (
-            ("RAG_BUDGET_MONTH", self.month, spent.month, _next_month(today)),
+            ("RAG_BUDGET_MONTH", self.month, spent.month, next_month),
             ("RAG_BUDGET_DAY", self.day, spent.day, today + timedelta(days=1)),
         )
         for name, limit, amount, until in limits:
@@ -114,7 +115,3 @@ class Budget:
         limits = {"RAG_BUDGET_DAY": self.day, "RAG_BUDGET_MONTH": self.month}
         known = {name: limit for name, limit in limits.items() if limit is not None}
         _log.log(level, event, extra=fields | known)
-
-
-def _next_month(day: date) -> date:
-    return (day.replace(day=1) + timedelta(days=32)).replace(day=1)

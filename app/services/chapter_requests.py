@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
 from app.domain.answer import Answer, AnswerMode, Source
-from app.domain.answering.chapters import Chapter, chapters_of, page_of, quiz, summary
+from app.domain.answering.chapters import Chapter, page_of, quiz, summary
 from app.domain.answering.exercises import exercise_numbered, exercises
 from app.domain.answering.intents import Here, Intent, IntentKind
 from app.domain.answering.notices import (
@@ -27,7 +27,6 @@ from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
 from app.domain.terms import words
-from app.services.book_cache import BookCache
 from app.services.book_scope import BookScope
 from app.services.consultation import Consultation, ConsultBook
 from app.services.page_glossary import LookUpTerms
@@ -37,23 +36,19 @@ from app.services.retrieve import RetrievalResult
 QUIZ_QUESTIONS = 5
 FOLLOWED_UP = 8
 """Number of chunks that follow-up questions are taken from."""
-_CACHED_BOOKS = 50
 _LISTED = 40
 """Limit on the chapters named in a clarifying question."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ConsultChapters:
-    """The use case. A book's chapters are read once for each generation."""
+    """The use case."""
 
     index: VectorIndex
     consult: ConsultBook
     glossary: LookUpTerms
     split_sentences: SplitSentences
     count_tokens: Callable[[str], int]
-    _contents: BookCache[list[Chapter]] = field(
-        default_factory=lambda: BookCache(_CACHED_BOOKS), init=False
-    )
 
     async def read(
         self, intent: Intent, request: AskRequest, scope: BookScope
@@ -82,14 +77,9 @@ class ConsultChapters:
 
     async def _chapters(self, manifest: BookManifest, scope: BookScope) -> list[Chapter]:
         """Return the book's chapters with only the pages in scope."""
-        book = SearchFilter(books=(manifest.book,))
-
-        async def make() -> list[Chapter]:
-            return chapters_of(await self.index.matching(book))
-
-        chapters = await self._contents.get(manifest, make)
-        within = replace(scope.filter, books=book.books)
-        if within == book:
+        chapters = await self.consult.places.chapters(manifest)
+        within = replace(scope.filter, books=(manifest.book,))
+        if within == SearchFilter(books=within.books):
             return chapters
         files = {one.file for one in await self.index.matching(within)}
         kept = [tuple(page for page in one.pages if page.file in files) for one in chapters]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence, Set
+from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import ConfigError, ProviderError
 from app.domain.retrieval.query import Vector
-from app.services.ports import ContextEmbedder, Embedder
+from app.services.ports import Embedder
 from app.services.provider_failures import require_vector
+
+EmbedInContext: TypeAlias = Callable[[Sequence[str]], Awaitable[list[Vector]]]
+"""Returns one vector for each text, embedded together as one document, for late chunking."""
 
 
 def token_counts(
@@ -23,16 +27,16 @@ async def embed_keys(
     keys: Sequence[str],
     chunks: Sequence[Chunk],
     embedder: Embedder,
-    context_embedder: ContextEmbedder | None,
+    embed_in_context: EmbedInContext | None,
 ) -> AsyncIterator[tuple[Sequence[str], Sequence[Vector]]]:
     """Yield (keys, vectors) batch by batch, each key once.
 
-    ConfigError if a chunk needs late chunking and `context_embedder` is None. ProviderError, which
+    ConfigError if a chunk needs late chunking and `embed_in_context` is None. ProviderError, which
     names the chunk, for an unusable vector; the vectors before it are yielded first, since they
     are paid for.
     """
     locations = {chunk.vector_key: f'{chunk.file}, "{chunk.section}"' for chunk in reversed(chunks)}
-    async for some, vectors in _embed_all(keys, chunks, embedder, context_embedder):
+    async for some, vectors in _embed_all(keys, chunks, embedder, embed_in_context):
         sound = 0
         try:
             for key, vector in zip(some, vectors, strict=True):
@@ -49,7 +53,7 @@ async def _embed_all(
     keys: Sequence[str],
     chunks: Sequence[Chunk],
     embedder: Embedder,
-    context_embedder: ContextEmbedder | None,
+    embed_in_context: EmbedInContext | None,
 ) -> AsyncIterator[tuple[Sequence[str], Sequence[Vector]]]:
     wanted = set(keys)
     documents = _documents(wanted, chunks)
@@ -58,11 +62,11 @@ async def _embed_all(
     async for start, vectors in embedder.embed_batches(alone):
         yield alone[start : start + len(vectors)], vectors
     for document in documents:
-        if context_embedder is None:
+        if embed_in_context is None:
             message = f"{embedder.space} has no token vectors, which late chunking needs"
             raise ConfigError(message)
         texts, positions = _document_texts(document)
-        vectors = await context_embedder.embed_in_context(texts)
+        vectors = await embed_in_context(texts)
         made = {
             chunk.vector_key: vectors[position]
             for chunk, position in zip(document, positions, strict=True)

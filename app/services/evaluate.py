@@ -98,11 +98,16 @@ class Evaluate:
     ) -> Measured:
         """Measure one question. `judging`: with its answerability, which costs another search."""
         asked = replace(ask_request(question, request.book), k=request.chunks)
-        if request.of is Measure.HELPFUL:
-            return await self._answered(question, asked)
-        found = await self._searched(question, request)
-        score = await self.answering.answerability(asked) if judging else None
-        return replace(found, answerability=score)
+        if request.of is Measure.RETRIEVAL:
+            found = await self._searched(question, request)
+            score = await self.answering.answerability(asked) if judging else None
+            return replace(found, answerability=score)
+        read = await self.answering.consult.read(asked)
+        started = self.clock()
+        answer = await self.answering.answer(asked)
+        elapsed = self.clock() - started
+        measured = judge_answer(question, answer, read.found.hits, self.has_facts)
+        return replace(measured, answerability=read.score, milliseconds=elapsed * 1000)
 
     async def _searched(self, question: Question, request: EvaluationRequest) -> Measured:
         started = self.clock()
@@ -129,14 +134,6 @@ class Evaluate:
                 "degraded": bool(found.degraded),
             },
         )
-
-    async def _answered(self, question: Question, asked: AskRequest) -> Measured:
-        read = await self.answering.consult.read(asked)
-        started = self.clock()
-        answer = await self.answering.answer(asked)
-        elapsed = self.clock() - started
-        measured = judge_answer(question, answer, read.found.hits, self.has_facts)
-        return replace(measured, answerability=read.score, milliseconds=elapsed * 1000)
 
     async def _missing(
         self, results: Sequence[Measured], request: EvaluationRequest

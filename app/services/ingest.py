@@ -25,8 +25,9 @@ from app.domain.errors import (
 from app.domain.identity import keep_ids
 from app.domain.indexed_book import BookList, BookManifest, IndexPoint
 from app.domain.ledger import Ledger
+from app.domain.retrieval.chunk_terms import TermsOf
 from app.domain.retrieval.query import SearchFilter, Vector
-from app.services.chunk_vectors import embed_keys, token_counts
+from app.services.chunk_vectors import EmbedInContext, embed_keys, token_counts
 from app.services.ingest_plan import (
     Changes,
     IngestPlan,
@@ -40,12 +41,10 @@ from app.services.lexical import chunk_vector
 from app.services.phases import Advance, Phases
 from app.services.ports import (
     BookStore,
-    ContextEmbedder,
     Embedder,
     EmbeddingCache,
     GenerationWriter,
     LedgerStore,
-    SparseEncoder,
 )
 
 __all__ = ["ChunkBook", "IngestBook", "IngestReport", "IngestRequest", "ReadBook"]
@@ -69,16 +68,16 @@ class IngestBook:
     embedder: Embedder
     cache: EmbeddingCache
     ledgers: LedgerStore
-    sparse: SparseEncoder
+    terms_of: TermsOf
     index: BookStore
     count_tokens: Callable[[str], int]
     store_pages: Callable[[Book, Path], None]
     """Stores the pages of a book, given with its folder, if it has no site of its own."""
-    context_embedder: ContextEmbedder | None = None
-    """The embedder if it supports late chunking, else None."""
+    embed_in_context: EmbedInContext | None = None
+    """None if the embedder does not support late chunking."""
     tariff: Tariff = FREE
     encoder: str = ""
-    """Identifies the sparse encoder."""
+    """Identifies what sparse vectors are made by."""
     billed: Callable[[], int] = lambda: 0
     """Returns the number of tokens billed so far."""
 
@@ -230,7 +229,7 @@ class IngestBook:
         missing, embedder = plan.missing, self.embedder
         if not missing:
             return
-        batches = embed_keys(missing, plan.chunks, embedder, self.context_embedder)
+        batches = embed_keys(missing, plan.chunks, embedder, self.embed_in_context)
         done = 0
         with phases.phase("embed", len(missing), "texts") as advance:
             try:
@@ -260,7 +259,7 @@ class IngestBook:
         self, chunks: Sequence[Chunk], vectors: Sequence[Vector | None]
     ) -> list[IndexPoint]:
         return [
-            IndexPoint(chunk, _cached(vector), chunk_vector(chunk, self.sparse))
+            IndexPoint(chunk, _cached(vector), chunk_vector(chunk, self.terms_of))
             for chunk, vector in zip(chunks, vectors, strict=True)
         ]
 

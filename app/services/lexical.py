@@ -8,12 +8,13 @@ however often the book uses the word.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from app.domain.chunking.chunk import Chunk
-from app.domain.retrieval.chunk_terms import heading_targets
+from app.domain.retrieval.chunk_terms import TermsOf, heading_targets
 from app.domain.retrieval.definition_terms import (
     COMPARISON_WORDS,
     QUESTION_FRAME_WORDS,
@@ -23,9 +24,15 @@ from app.domain.retrieval.definition_terms import (
     term_forms,
 )
 from app.domain.retrieval.query import SparseVector
-from app.services.ports import SparseEncoder
 
-FINGERPRINT = "definitions-6"
+# Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework".
+_K1 = 1.2
+_B = 0.75
+_AVERAGE_LENGTH = 200.0
+"""Usual number of terms in a chunk, stop words left out. A constant: a vector depends only on its
+text, so an unchanged chunk keeps its vector."""
+
+FINGERPRINT = f"bm25/{_K1}/{_B}/{_AVERAGE_LENGTH} definitions-6"
 """Version of the encoding. Change it with every change that affects the vectors of chunks."""
 
 _CLAUSE_END = re.compile(
@@ -47,23 +54,25 @@ _CACHED_TEXTS = 8_000
 class LexicalEncoder:
     """Encodes texts as terms of the index, each language with its own stems and stop words."""
 
-    sparse: SparseEncoder
+    ordered_terms: TermsOf
+    """Returns the ids of a text's terms in order, with repeats."""
+    query_terms: TermsOf
+    """The same for a text that is searched for."""
     _terms: Callable[[str, str], frozenset[int]] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._terms = lru_cache(_CACHED_TEXTS)(self._encoded)
+        self._terms = lru_cache(_CACHED_TEXTS)(
+            lambda text, language: frozenset(self.query_terms(text, language))
+        )
 
     def terms(self, text: str, language: str) -> frozenset[int]:
         """Return the ids of the text's terms as in a search; cached."""
         return self._terms(text, language)
 
-    def ordered_terms(self, text: str, language: str) -> list[int]:
-        """Return the ids of the text's terms in order, with repeats."""
-        return self.sparse.terms(text, language)
-
     def query_vector(self, text: str, language: str) -> SparseVector:
         """Return the BM25 vector of a text that is searched for."""
-        return self.sparse.encode_query(text, language)
+        ids = sorted({*self.query_terms(text, language)})
+        return SparseVector(tuple(ids), (1.0,) * len(ids))
 
     def question_vector(
         self, question: str, language: str, absent: Collection[int]
@@ -90,15 +99,24 @@ class LexicalEncoder:
         whole = question_targets(self.ordered_terms(question, language), frame_words)
         return whole | dict.fromkeys(frozenset().union(*of_clauses), 1.0)
 
-    def _encoded(self, text: str, language: str) -> frozenset[int]:
-        return frozenset(self.sparse.terms(text, language, query=True))
 
-
-def chunk_vector(chunk: Chunk, sparse: SparseEncoder) -> SparseVector:
-    words = sparse.encode_document(chunk.lexical_text, chunk.language)
+def chunk_vector(chunk: Chunk, terms_of: TermsOf) -> SparseVector:
+    words = document_vector(terms_of(chunk.lexical_text, chunk.language))
     forms = {form for one in chunk.passages for term in one.terms for form in term_forms(term)}
-    defined = {tuple(sparse.terms(form, chunk.language)) for form in forms}
-    return _with_definitions(words, defined | heading_targets(chunk, sparse.terms))
+    defined = {tuple(terms_of(form, chunk.language)) for form in forms}
+    return _with_definitions(words, defined | heading_targets(chunk, terms_of))
+
+
+def document_vector(terms: Sequence[int]) -> SparseVector:
+    """Return the BM25 weight of each term; the index multiplies in the document frequency.
+
+    It is `tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))`.
+    """
+    damping = _K1 * (1 - _B + _B * len(terms) / _AVERAGE_LENGTH)
+    counts = Counter(terms)
+    weights = {tf: tf * (_K1 + 1) / (tf + damping) for tf in set(counts.values())}
+    ids = sorted(counts)
+    return SparseVector(tuple(ids), tuple([weights[counts[one]] for one in ids]))
 
 
 def _with_definitions(words: SparseVector, defined: Collection[tuple[int, ...]]) -> SparseVector:

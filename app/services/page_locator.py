@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from app.domain.answering.chapters import Chapter, chapters_of
 from app.domain.answering.exercises import solutions_by_place, task_label
 from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
-from app.domain.indexed_book import BookList
+from app.domain.indexed_book import BookList, BookManifest
 from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
@@ -25,10 +26,9 @@ class PageLocator:
     """Looks up pages, paragraphs and files in the index. All methods raise StorageError."""
 
     index: VectorIndex
-    _pages: BookCache[list[tuple[int, str]]] = field(
+    _chapters: BookCache[list[Chapter]] = field(
         default_factory=lambda: BookCache(_CACHED_BOOKS), init=False, compare=False, repr=False
     )
-    """Position and chapter of each page of a book, in reading order."""
 
     async def page(self, url: str, books: BookList) -> PageLocation | None:
         """Return the location of a page, given by URL or path; None if no book has it."""
@@ -42,18 +42,17 @@ class PageLocator:
         return None
 
     async def chapter_end(self, place: PageLocation, books: BookList) -> int | None:
-        """Return the last position of the page's chapter; None if it ends with the book.
+        """Return the last position of the page's chapter; None if it ends with the book."""
+        starts = (one.pages[0].position for one in await self.chapters(books[place.book]))
+        return next((at - 1 for at in starts if at > place.position), None)
 
-        The chapter ends before the first later page of another chapter, since titles may repeat.
-        """
+    async def chapters(self, manifest: BookManifest) -> list[Chapter]:
+        """Return the chapters of a book; they are read once for each generation."""
 
-        async def make() -> list[tuple[int, str]]:
-            chunks = await self.index.matching(SearchFilter(books=(place.book,)))
-            return sorted({(one.position, one.chapter) for one in chunks})
+        async def make() -> list[Chapter]:
+            return chapters_of(await self.index.matching(SearchFilter(books=(manifest.book,))))
 
-        pages = await self._pages.get(books[place.book], make)
-        later = (at for at, name in pages if at > place.position and name != place.chapter)
-        return next((at - 1 for at in later), None)
+        return await self._chapters.get(manifest, make)
 
     async def chunks_of(self, paragraph_id: str, books: BookList) -> list[Chunk]:
         """Return the chunks that contain a paragraph; empty if no book has it."""

@@ -49,14 +49,6 @@ class Embedder(Protocol):
         ...
 
 
-class ContextEmbedder(Embedder, Protocol):
-    """An embedder with a vector for each token, so that a text can be embedded in its document."""
-
-    async def embed_in_context(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector for each text, embedded together as one document."""
-        ...
-
-
 class EmbeddingCache(Protocol):
     """Vectors by (model, dimension, exact text); they survive crashes and new generations.
 
@@ -94,21 +86,6 @@ class LedgerStore(Protocol):
 
     async def faults(self, book: BookId) -> list[str]:
         """Return the faults of the stored ledger, one line each; none for a book that has none."""
-        ...
-
-
-class SparseEncoder(Protocol):
-    """Encodes text as BM25 term weights; the index multiplies in the inverse document frequency."""
-
-    def encode_document(self, text: str, language: str) -> SparseVector: ...
-
-    def encode_query(self, text: str, language: str) -> SparseVector: ...
-
-    def terms(self, text: str, language: str, *, query: bool = False) -> list[int]:
-        """Return the ids that `encode_document` counts, in the order of the text, with repeats.
-
-        With `query`, those that `encode_query` counts.
-        """
         ...
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.adapters.bm25 import Bm25Encoder
+from app.adapters.index_terms import IndexTerms
 from app.adapters.local_embedder import DIMENSION, MODEL, LocalEmbedder
 from app.adapters.sentences import split_sentences
 from app.bootstrap.books import chunk_book, read_source
@@ -39,7 +39,7 @@ _TOKENS = 160
 """Maximum tokens of each of the two sequences: a chunk of the books has 1,166 characters and 65
 terms."""
 _K1, _B, _AVERAGE = 1.2, 0.75, 200.0
-"""Same constants as `Bm25Encoder`."""
+"""Same constants as in `services.lexical`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +64,13 @@ class Sentences:
             if 30 <= end - start <= 600
         ]
         texts = list(dict.fromkeys(texts))
-        embedder, sparse = LocalEmbedder.load(), Bm25Encoder()
+        embedder, sparse = LocalEmbedder.load(), IndexTerms()
         encodings = embedder._tokens._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         ids = [one.ids for one in encodings]
         vectors = embedder._token_vectors
         return cls(
             texts,
-            [np.array(sparse.terms(text, "en"), np.uint32) for text in texts],
+            [np.array(sparse.of_document(text, "en"), np.uint32) for text in texts],
             [len(one) for one in ids],
             np.stack([vectors[one].sum(axis=0) for one in ids]),
         )

@@ -164,7 +164,7 @@ async def land(page: Page, case: Case, way: Way) -> dict[str, Any]:
 
 async def with_widget(route: Route) -> None:
     """Answer a request for a page without the widget's tag with one that has it."""
-    if route.request.url.endswith("/widget.js"):
+    if urlsplit(route.request.url).path.endswith("/widget.js"):
         await route.fulfill(path=WIDGET)
     elif urlsplit(route.request.url).hostname != "127.0.0.1":
         await route.abort()  # a frame of another site, which cannot be reached here

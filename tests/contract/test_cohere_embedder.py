@@ -11,10 +11,8 @@ import pytest
 from app.adapters.providers.cohere_embedder import EMBED_LIMITS
 from app.domain.cost import RateLimits
 from app.domain.errors import (
-    ProviderAuthError,
     ProviderError,
     ProviderRateLimited,
-    ProviderRejected,
     ProviderUnavailable,
 )
 from tests.cohere_double import CohereDouble, Fault, Limits, embedding
@@ -172,25 +170,6 @@ async def test_retry_after_is_obeyed_by_all_batches(double: CohereDouble) -> Non
     first, *others = sorted(request.at for request in double.to("embed"))
     assert [at for at in others if first < at < first + 7] == []
     assert sum(double.billed.values()) == 1_000
-
-
-@pytest.mark.parametrize("status", [401, 403])
-async def test_a_refused_key_says_what_to_set(
-    world: World, double: CohereDouble, status: int
-) -> None:
-    double.random_faults = lambda request: Fault(status=status, message="invalid api token")
-
-    with pytest.raises(ProviderAuthError, match="set CO_API_KEY"):
-        await world.embedder().embed_documents(texts(10))
-    assert len(double.to("embed")) == 1, "a wrong key does not get better by trying"
-
-
-async def test_a_refusal_is_raised_at_once(world: World, double: CohereDouble) -> None:
-    double.fail(Fault(status=404, message="model 'embed-v4.0' not found"), endpoint="embed")
-
-    with pytest.raises(ProviderRejected, match="not found"):
-        await world.embedder().embed_documents(texts(10))
-    assert len(double.to("embed")) == 1
 
 
 async def test_a_question_does_not_wait_for_a_busy_provider(double: CohereDouble) -> None:

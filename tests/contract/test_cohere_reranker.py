@@ -13,14 +13,12 @@ from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
 from app.domain.errors import (
     BudgetSpent,
-    ProviderRateLimited,
-    ProviderUnavailable,
 )
 from app.services.budget import Budget
 from app.services.provider_calls import ProviderCalls
 from app.services.recording import recording
 from app.services.resilience import CircuitBreaker
-from tests.cohere_double import CohereDouble, Fault
+from tests.cohere_double import CohereDouble
 from tests.cohere_world import World, connected, count_words
 from tests.provider_fakes import free_calls
 
@@ -89,33 +87,3 @@ async def test_a_spent_budget_stops_the_next_ranking(
     await used.rerank("light", TEXTS)
     with pytest.raises(BudgetSpent):
         await used.rerank("light", TEXTS)
-
-
-async def test_a_silent_provider_is_asked_a_few_times_and_then_left_alone(
-    world: World, double: CohereDouble
-) -> None:
-    """The time limit holds over all attempts of a call."""
-    double.random_faults = lambda request: Fault(kind="stall")
-
-    slow = reranker(world, seconds=0.05)
-    for _ in range(5):
-        with pytest.raises(ProviderUnavailable):
-            await slow.rerank("light", TEXTS)
-    assert 3 <= len(double.to("rerank")) <= 6
-
-
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [
-        (Fault(status=500), ProviderUnavailable),
-        (Fault(status=429, retry_after="20"), ProviderRateLimited),
-    ],
-    ids=str,
-)
-async def test_each_refusal_is_an_error_of_its_kind(
-    world: World, double: CohereDouble, fault: Fault, error: type[Exception]
-) -> None:
-    double.random_faults = lambda request: fault
-
-    with pytest.raises(error):
-        await reranker(world).rerank("light", TEXTS)

@@ -116,8 +116,10 @@ def stored(site: FetchedSite) -> list[str]:
 def test_links_below_the_address_are_fetched_into_a_folder_that_is_read_as_a_site(
     server: Server, tmp_path: Path
 ) -> None:
-    site = fetch(server, tmp_path)
+    told: list[tuple[int, int]] = []
+    site = fetch(server, tmp_path, progress=lambda *said: told.append(said))
     assert stored(site) == ["beak.html", "ears/index.html", "eyes.html", "index.html"]
+    assert told == [(1, 3), (2, 3), (3, 4), (4, 4)]
     (opened,) = open_site_folder(site.folder, site.base_url)
     assert [one.url.removeprefix(server.address) for one in opened.pages] == [
         "/book/",
@@ -129,22 +131,16 @@ def test_links_below_the_address_are_fetched_into_a_folder_that_is_read_as_a_sit
     assert not {"/other/", "/book/owl.png", "/book/?q=owl"} & {path for path, _ in server.requests}
 
 
-def test_unchanged_pages_are_not_sent_again(server: Server, tmp_path: Path) -> None:
+def test_later_only_what_has_changed_is_sent_and_what_is_gone_is_deleted(
+    server: Server, tmp_path: Path
+) -> None:
     fetch(server, tmp_path)
     server.requests.clear()
     server.answers["/book/beak"] = Answer(page("<p>New</p>"))
     again = fetch(server, tmp_path)
-    assert [server.asked(path) for path in OWLS if path != "/other/"] == [
-        [304],
-        [304],
-        [304],
-        [200],
-    ]
+    pages = [path for path in OWLS if path != "/other/"]
+    assert [server.asked(path) for path in pages] == [[304], [304], [304], [200]]
     assert "New" in (again.folder / "beak.html").read_text()
-
-
-def test_pages_that_the_site_no_longer_has_are_deleted(server: Server, tmp_path: Path) -> None:
-    fetch(server, tmp_path)
     server.answers["/book/"] = Answer(page(links("eyes.html")))
     assert stored(fetch(server, tmp_path)) == ["eyes.html", "index.html"]
 
@@ -281,13 +277,6 @@ def test_a_page_is_bounded_also_when_it_is_unpacked(
         fetch(server, tmp_path)
 
 
-def test_progress_tells_the_pages(server: Server, tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    fetch(server, tmp_path, progress=lambda *said: seen.append(said))
-    assert [done for done, _ in seen] == [1, 2, 3, 4]
-    assert seen[-1] == (4, 4)
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0x7f.1", "2130706433"])
 def test_private_addresses_are_refused(server: Server, tmp_path: Path, host: str) -> None:
     port = server.address.rpartition(":")[2]
@@ -367,19 +356,20 @@ def test_only_web_addresses_are_fetched(tmp_path: Path, address: str) -> None:
         asyncio.run(fetch_site(address, tmp_path))
 
 
-def test_addresses_that_are_none_do_not_end_the_run(server: Server, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "targets",
+    [
+        ("http://[x", "//[", "b%zz", "moved", "x" * 70_000),
+        ("%2e%2e%2fout", "a%2f%2e%2e%2f%2e%2e%2fout", ".hidden", "a%00b"),
+    ],
+    ids=["no addresses", "names that lead out of the folder"],
+)
+def test_links_that_name_no_page_are_not_stored_and_do_not_end_the_run(
+    server: Server, tmp_path: Path, targets: tuple[str, ...]
+) -> None:
     server.answers |= {
-        "/book/": Answer(page(links("http://[x", "//[", "b%zz", "eyes.html", "x" * 70_000))),
-        "/book/eyes.html": Answer("", 302, {"Location": "http://[x"}),
-    }
-    assert stored(fetch(server, tmp_path)) == ["index.html"]
-
-
-def test_names_that_lead_out_of_the_folder_are_not_stored(server: Server, tmp_path: Path) -> None:
-    server.answers |= {
-        "/book/": Answer(
-            page(links("%2e%2e%2fout", "a%2f%2e%2e%2f%2e%2e%2fout", ".hidden", "a%00b"))
-        ),
+        "/book/": Answer(page(links(*targets))),
+        "/book/moved": Answer("", 302, {"Location": "http://[x"}),
     }
     assert stored(fetch(server, tmp_path)) == ["index.html"]
     assert not (tmp_path / "out.html").exists()

@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from app.adapters.qdrant.payload import from_payload, to_payload
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import PATTERN, BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
+from app.domain.document import BlockKind, Figure, Span
 from app.domain.errors import (
     BookNotFound,
     IndexBusy,
@@ -23,7 +24,7 @@ from app.domain.errors import (
     StorageError,
 )
 from app.domain.indexed_book import IndexPoint
-from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector
+from app.domain.retrieval.query import Candidates, SparseVector
 from app.services.paragraphs import CiteParagraph, ReadParagraph, find_paragraph
 from app.services.ports import BookStore
 from tests.index_points import (
@@ -47,11 +48,13 @@ from tests.index_stores import (
     fails,
     found,
     in_memory,
+    only,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
-ONE = SearchFilter(books=(BookId("book"),))
+T = TypeVar("T")
+ONE = only("book")
 
 
 @pytest.mark.parametrize(("named", "reason"), [(URL, NOT_RUN), (CLUSTER, NO_CLUSTER)])
@@ -222,7 +225,7 @@ async def test_a_removed_book_is_gone_and_may_come_back(index: BookStore) -> Non
     assert await found(index) == {chunk_id("other", 1)}
     await fails(BookNotFound, index.matching(ONE))
     await publish(index, "book", points("book", [5]))
-    assert await found(index, SearchFilter(books=(BookId("book"),))) == {chunk_id("book", 5)}
+    assert await found(index, only("book")) == {chunk_id("book", 5)}
 
 
 async def test_what_was_published_has_no_faults_and_needs_no_repair(index: BookStore) -> None:
@@ -283,45 +286,26 @@ async def test_a_listing_in_two_chunks_is_read_as_one(index: BookStore, tmp_path
 
 # Every text a UTF-8 file can hold: no lone surrogates.
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-texts = st.lists(text, max_size=3).map(tuple)
 number = st.integers(0, 2**53)
-spans = st.lists(st.tuples(number, number), max_size=3).map(tuple)
-passages = st.builds(
-    Passage,
-    text,
-    st.sampled_from(BlockKind),
-    text,
-    number,
-    number,
-    text,
-    texts,
-    texts,
-    text,
-    number,
-    number,
-    number,
-)
-chunks = st.builds(
-    Chunk,
-    chunk_id=st.uuids().map(str),
-    book=st.from_regex(PATTERN, fullmatch=True).filter(is_book_id).map(BookId),
-    book_version=text,
-    chunk_index=number,
-    file=text,
-    position=number,
-    text_content=text,
-    token_count=number,
-    overlap_start=number,
-    overlap_end=number,
-    paragraph_ids=texts,
-    content_type=text,
-    chapter=text,
-    section=text,
-    heading_path=texts,
-    spans=spans,
-    deep_link_url=text,
-    language=text,
-    passages=st.lists(passages, max_size=3).map(tuple),
+OF_TYPE: dict[object, st.SearchStrategy[Any]] = {
+    str: text,
+    int: number,
+    BlockKind: st.sampled_from(BlockKind),
+    BookId: st.from_regex(PATTERN, fullmatch=True).filter(is_book_id).map(BookId),
+    tuple[str, ...]: st.lists(text, max_size=3).map(tuple),
+    tuple[Span, ...]: st.lists(st.tuples(number, number), max_size=3).map(tuple),
+}
+
+
+def every_field(kind: type[T], **given: st.SearchStrategy[Any]) -> st.SearchStrategy[T]:
+    types = get_type_hints(kind).items()
+    made = {name: OF_TYPE[of_type] for name, of_type in types if name not in given}
+    return st.builds(kind, **made, **given)
+
+
+passages = every_field(Passage, figure=st.none() | every_field(Figure))
+chunks = every_field(
+    Chunk, chunk_id=st.uuids().map(str), passages=st.lists(passages, max_size=3).map(tuple)
 )
 
 

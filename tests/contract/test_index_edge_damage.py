@@ -10,7 +10,6 @@ import pytest
 from app.adapters.qdrant.edge import EdgeIndex
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
-from app.domain.retrieval.query import SearchFilter
 from app.services.paragraphs import find_paragraph
 from tests.index_points import (
     chunk_id,
@@ -18,7 +17,7 @@ from tests.index_points import (
     publish,
 )
 from tests.index_processes import Clock, book_entries, ids, in_process, output
-from tests.index_stores import ALL, QUERY, found
+from tests.index_stores import ALL, QUERY, found, only
 
 
 @pytest.mark.parametrize(
@@ -67,12 +66,12 @@ async def test_a_damaged_book_leaves_the_others_alone(home: Path) -> None:
         assert list(damage) == [book]
         assert not damage[book].answers
         clock.now += 100
-    both = SearchFilter(books=(book, other))
+    both = only(book, other)
     assert len((await reader.search(QUERY, None, 9, both)).dense) == 1
-    only = SearchFilter(books=(book,))
+    alone = only(book)
     for call in (
-        reader.search(QUERY, None, 9, only),
-        reader.matching(only),
+        reader.search(QUERY, None, 9, alone),
+        reader.matching(alone),
         reader.best_scores([1], [book]),
         reader.fetch({book: [chunk_id("book", 1)]}),
         find_paragraph(reader, "p-book-1", book),
@@ -147,8 +146,8 @@ def test_a_file_that_is_cut_while_it_is_mapped_is_let_go_of(home: Path) -> None:
     files = ["page_0.dat", "tracker.dat", "status.dat", "chunk_0.mmap"]
     body = f"""
         async def find(book):
-            only = SearchFilter(books=(book,))
-            return len((await index.search(vector(*[1.0] * DIMENSION), None, 9, only)).dense)
+            alone = SearchFilter(books=(book,))
+            return len((await index.search(vector(*[1.0] * DIMENSION), None, 9, alone)).dense)
         for book, file in enumerate({files}):
             book = f"book{{book}}"
             await publish(index, book, points(book, [1]))

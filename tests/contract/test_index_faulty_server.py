@@ -22,6 +22,7 @@ from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter
 from tests.command_line import KEYS
 from tests.index_points import DIMENSION, chunk_id, manifest, points, publish, vector
+from tests.index_stores import only
 from tests.qdrant_process import BINARY, NO_BINARY, QdrantNode, start_cluster, wait_whole
 
 pytestmark = pytest.mark.filterwarnings(
@@ -81,7 +82,7 @@ def play(
 
 
 async def found(index: ServerIndex) -> set[str]:
-    hits = (await index.search(QUERY, None, 1_000, SearchFilter(books=(BOOK,)))).dense
+    hits = (await index.search(QUERY, None, 1_000, only(BOOK))).dense
     return {hit.chunk_id for hit in hits}
 
 
@@ -230,7 +231,7 @@ def test_of_two_machines_that_ingest_one_book_each_ends_published_or_refused(
         async def scenario(index: ServerIndex) -> None:
             (served,) = (await index.books()).named()
             assert not await index.faults(served.book)
-            assert len(await index.matching(SearchFilter(books=(served.book,)))) == served.chunks
+            assert len(await index.matching(only(served.book))) == served.chunks
 
         play(server.url, scenario, prefix="textbook")
 

@@ -16,7 +16,7 @@ from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy
 from app.domain.retrieval.query import SearchFilter
 from tests.index_points import DIMENSION, chunk_id, manifest, points, publish
-from tests.index_stores import ALL, CLUSTER, KEY, NOT_RUN, QUERY, URL, RealServer, real_server
+from tests.index_stores import ALL, CLUSTER, KEY, NOT_RUN, QUERY, URL, RealServer, only, real_server
 
 NAMED = [url for url in (URL, CLUSTER) if url]
 if not NAMED:
@@ -56,9 +56,7 @@ async def test_of_many_writers_of_one_book_one_is_admitted(server: RealServer) -
     assert all(isinstance(one, IndexBusy) for one in begun if isinstance(one, BaseException))
     await writers[0].write(points("book", range(30)))
     await writers[0].publish(manifest("book", 30))
-    hits = (
-        await server.index().search(QUERY, None, 50, SearchFilter(books=(BookId("book"),)))
-    ).dense
+    hits = (await server.index().search(QUERY, None, 50, only("book"))).dense
     assert {hit.chunk_id for hit in hits} == {chunk_id("book", one) for one in range(30)}
     for client in clients:
         await client.close()

@@ -36,6 +36,7 @@ from tests.index_stores import (
     embedded_in_segments,
     fails,
     found,
+    only,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
@@ -64,7 +65,7 @@ async def test_books_of_different_dimensions_live_side_by_side(index: BookStore)
     point = IndexPoint(chunk("large", 1), vector(*[0.5] * 16), SparseVector((1,), (1.0,)))
     await publish(index, "large", [point])
     query = vector(*[1.0] * 16)
-    hits = (await index.search(query, None, 5, SearchFilter(books=(BookId("large"),)))).dense
+    hits = (await index.search(query, None, 5, only("large"))).dense
     assert [(hit.book, hit.chunk_id) for hit in hits] == [("large", chunk_id("large", 1))]
     assert hits[0].score == pytest.approx(1.0, abs=1e-6)
 
@@ -135,7 +136,7 @@ async def test_chunks_that_match_come_book_by_book(index: BookStore) -> None:
         named = tuple(map(BookId, books))
         found = await index.matching(SearchFilter(books=named, files=("docs/1.md",)))
         assert [one.book for one in found] == [one for one in expected for _ in range(3)]
-    await fails(BookNotFound, index.matching(SearchFilter(books=(BookId("d"),))), "'d'")
+    await fails(BookNotFound, index.matching(only("d")), "'d'")
 
 
 async def test_a_search_over_no_named_book_merges_all_by_score(index: BookStore) -> None:
@@ -146,15 +147,15 @@ async def test_a_search_over_no_named_book_merges_all_by_score(index: BookStore)
     merged = await index.search(dense, sparse, 12, ALL)
     alone: list[ScoredId] = []
     for book in ("a", "b", "c"):
-        alone += (await index.search(dense, None, 12, SearchFilter(books=(BookId(book),)))).dense
+        alone += (await index.search(dense, None, 12, only(book))).dense
     alone.sort(key=lambda hit: -hit.score)
     assert [hit.chunk_id for hit in merged.dense] == [hit.chunk_id for hit in alone[:12]]
     scores = [hit.score for hit in merged.sparse]
     assert scores == sorted(scores, reverse=True)
     assert {hit.book for hit in merged.sparse} == {"a", "b", "c"}
-    some = await index.search(dense, None, 30, SearchFilter(books=tuple(map(BookId, "cac"))))
+    some = await index.search(dense, None, 30, only(*"cac"))
     assert len(some.dense) == 20
-    missing = SearchFilter(books=(BookId("a"), BookId("nobook")))
+    missing = only("a", "nobook")
     await fails(BookNotFound, index.search(dense, None, 5, missing), "'nobook'")
 
 
@@ -171,8 +172,8 @@ async def test_each_list_is_there_only_for_a_vector_that_was_given(index: BookSt
 
 
 SCOPES = (
-    SearchFilter(books=(BookId("book"),)),
-    SearchFilter(books=(BookId("book"), BookId("third"))),
+    only("book"),
+    only("book", "third"),
 )
 QUERY_FILTERS = [ALL, *SCOPES, *FILTERS.values()]
 
@@ -217,7 +218,7 @@ async def test_no_other_book_moves_a_score_by_a_bit(
 
     source = random.Random(5)
     queries = [(random_vector(source), random_sparse(source)) for _ in range(8)]
-    alone = SearchFilter(books=(BookId("a"),))
+    alone = only("a")
 
     async def answers() -> dict[tuple[int, str, str], float]:
         return {
@@ -248,12 +249,12 @@ async def test_several_books_are_searched_as_if_they_were_one(index: BookStore) 
     one = [replace(point, chunk=replace(point.chunk, book=BookId("together"))) for point in both]
     source = random.Random(6)
     queries = [random_sparse(source) for _ in range(20)]
-    scope = SearchFilter(books=(BookId("a"), BookId("b")))
+    scope = only("a", "b")
     pooled = [(await index.search(None, query, 50, scope)).sparse for query in queries]
     terms = queries[0].indices
     best = await index.best_scores(terms, scope.books)
     await publish(index, "together", one)
-    scope = SearchFilter(books=(BookId("together"),))
+    scope = only("together")
     for query, got in zip(queries, pooled, strict=True):
         expected = (await index.search(None, query, 50, scope)).sparse
         assert {hit.chunk_id: hit.score for hit in got} == pytest.approx(

@@ -19,9 +19,9 @@ from app.adapters.qdrant.server_client import public_address, server_client
 from app.adapters.qdrant.server_store import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, ConfigError, RagError, StorageError
-from app.domain.retrieval.query import SearchFilter, SparseVector
+from app.domain.retrieval.query import SparseVector
 from tests.index_points import DIMENSION, points, publish
-from tests.index_stores import ALL, QUERY, Recorded, memory_client
+from tests.index_stores import ALL, QUERY, Recorded, memory_client, only
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning"),
@@ -115,7 +115,7 @@ async def test_a_server_that_was_emptied_has_no_books(recorded: Recorded) -> Non
         await client.delete_collection(name)
     now = 1.0
     with pytest.raises(BookNotFound):
-        await index.search(QUERY, None, 9, SearchFilter(books=(BookId("book"),)))
+        await index.search(QUERY, None, 9, only("book"))
     assert not await index.books()
 
 

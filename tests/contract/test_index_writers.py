@@ -16,9 +16,8 @@ from app.adapters.qdrant.server_records import LEASE_SECONDS, BookRecord, Lease,
 from app.adapters.qdrant.server_store import ServerOptions, ServerStore
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, IndexBusy, StorageError
-from app.domain.retrieval.query import SearchFilter
 from tests.index_points import DIMENSION, chunk_id, manifest, points, publish
-from tests.index_stores import ALL, QUERY, index_of, memory_client
+from tests.index_stores import ALL, QUERY, index_of, memory_client, only
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
 
@@ -111,7 +110,7 @@ async def test_another_process_sees_a_switch_half_a_second_later(client: AsyncQd
     now = 0.0
     writer = index_of(client)
     reader = ServerIndex(client, "textbook", "http://localhost", clock=lambda: now)
-    book = SearchFilter(books=(BookId("book"),))
+    book = only("book")
 
     async def seen() -> set[str]:
         each = [(await reader.search(QUERY, None, 9, scope)).dense for scope in (book, ALL)]
@@ -141,7 +140,7 @@ async def test_a_reader_whose_generation_was_deleted_looks_again(client: AsyncQd
 
     writer = index_of(client)
     reader = ServerIndex(client, "textbook", "http://localhost", clock=lambda: 0.0)
-    scopes = (ALL, SearchFilter(books=(BookId("book"),)))
+    scopes = (ALL, only("book"))
     await publish(writer, "book", points("book", [1]))
     for number, scope in enumerate(scopes):
         await reader.search(QUERY, None, 9, scope)
@@ -169,7 +168,7 @@ async def test_a_manifest_of_another_layout_is_a_clear_error_and_leaves_other_bo
     found = await index.search(QUERY, None, 5, ALL)
     assert [hit.book for hit in found.dense] == ["book"]
     with pytest.raises(StorageError):
-        await index.search(QUERY, None, 5, SearchFilter(books=(BookId("broken"),)))
+        await index.search(QUERY, None, 5, only("broken"))
     faults = await index.faults(BookId("broken"))
     assert [f"not an index of layout {LAYOUT}" in line for line in faults] == [True]
     await publish(index, "broken", points("broken", [2]))

@@ -51,7 +51,7 @@ def late(use_case: IngestBook, embedder: Recorder) -> IngestBook:
         use_case,
         chunk_book=partial(chunk_book, embeds_tokens=True),
         embedder=embedder,
-        context_embedder=embedder,
+        embed_in_context=embedder.embed_in_context,
     )
 
 

@@ -15,11 +15,10 @@ from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import Nodes
 from app.domain.book_id import BookId
 from app.domain.errors import StorageError
-from app.domain.retrieval.query import SearchFilter
 from app.settings import Settings
 from tests.command_line import Run
 from tests.index_points import DIMENSION, points, publish, vector
-from tests.index_stores import QUERY, MemoryClient
+from tests.index_stores import QUERY, MemoryClient, only
 from tests.ingesting import make_book
 from tests.serving import connected, offline_settings
 
@@ -76,8 +75,8 @@ DAMAGES: dict[str, Damage] = {
 
 
 async def found(index: ServerIndex, *books: str) -> set[str]:
-    only = SearchFilter(books=tuple(map(BookId, books)))
-    return {str(hit.book) for hit in (await index.search(QUERY, None, 100, only)).dense}
+    hits = (await index.search(QUERY, None, 100, only(*books))).dense
+    return {str(hit.book) for hit in hits}
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)

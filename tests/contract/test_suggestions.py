@@ -14,12 +14,11 @@ from app.domain.document import BlockKind, Site
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter
 from app.services.ingest import IngestRequest
-from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
 from app.services.page_suggestions import SuggestForPage
 from tests.answer_fakes import passage
 from tests.owl_server import ORIGIN, assert_problem
-from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
+from tests.retrieval_fakes import FakeIndex, FakeTerms, make_chunk, make_manifest
 from tests.serving import connected, ingest, offline_settings
 
 _PAGE = """\
@@ -83,7 +82,7 @@ def test_a_heading_that_the_site_cannot_link_to_is_not_suggested() -> None:
         )
         for at, (path, anchor) in enumerate(rows)
     ]
-    use_case = SuggestForPage(FakeIndex(chunks), LexicalEncoder(FakeSparse()))
+    use_case = SuggestForPage(FakeIndex(chunks), FakeTerms().lexical)
     found = asyncio.run(use_case.on_page("/a.md"))
     assert found is not None
     assert found.questions == ("How do I feed owls?",)
@@ -97,9 +96,7 @@ def test_an_exercise_in_two_chunks_is_whole() -> None:
         part = replace(part, offset=start)
         chunks.append(replace(make_chunk(text, index=at), passages=(part,), deep_link_url="/a.md"))
         start = part.end + 1
-    found = asyncio.run(
-        SuggestForPage(FakeIndex(chunks), LexicalEncoder(FakeSparse())).on_page("/a.md")
-    )
+    found = asyncio.run(SuggestForPage(FakeIndex(chunks), FakeTerms().lexical).on_page("/a.md"))
     assert found is not None
     assert [one.text.split() for one in found.exercises] == [" ".join(parts).split()]
 
@@ -117,7 +114,7 @@ class DamagedIndex(FakeIndex):
 def test_a_page_of_another_book_is_found_beside_a_damaged_one() -> None:
     manifests = [make_manifest(book) for book in ("bats", "owls")]
     index = DamagedIndex([make_chunk("Owls hunt.", book="owls")], manifests)
-    for use_case in (SuggestForPage(index, LexicalEncoder(FakeSparse())), LookUpTerms(index)):
+    for use_case in (SuggestForPage(index, FakeTerms().lexical), LookUpTerms(index)):
         found = asyncio.run(use_case.on_page("/a.md"))
         assert found is not None
         assert found.book == "owls"

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.reading.book import read_book
-from app.domain.book_id import BookId
 from app.domain.document import Site
 from app.domain.errors import InputError
-from app.domain.identity import content_id
 from app.domain.links import page_key
 from app.domain.page_links import page_links
 from app.domain.urls import checked_base_url, encoded_path, encoded_url, with_anchor
-from app.services.ingest import IngestRequest
 from tests.attacking import tried
 from tests.command_line import Run
-from tests.serving import connected, ingest, offline_settings
 
 pytestmark = pytest.mark.attack("addresses")
 
@@ -80,38 +74,6 @@ def test_what_docusaurus_encoded_is_not_encoded_again(tmp_path: Path) -> None:
     (tmp_path / "docs/a.md").write_text("---\nslug: /caf%C3%A9\n---\n\nText.\n")
     book = read_book(tmp_path, base_url="https://e.org/docs")
     assert book.documents[0].url == "https://e.org/docs/caf%C3%A9"
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    folder = tmp_path_factory.mktemp("book")
-    settings = offline_settings(tmp_path_factory.mktemp("home") / "rag")
-    request = IngestRequest(folder, book=BookId("lamps"), site=Site.PLAIN, base_url="https://e.org")
-    for page in (PAGE, PAGE.replace("The lens bends the light.\n", "Other.\n")):
-        (folder / "灯.md").write_text(page)
-        ingest(settings, request)
-    with connected(settings) as client:
-        yield client
-
-
-@pytest.mark.parametrize(
-    ("text", "status", "header"),
-    [
-        ("Old lamps burned whale oil all night.", 302, "location"),
-        ("The lens bends the light.", 410, "link"),
-    ],
-)
-def test_a_citation_leads_to_a_page_in_any_script(
-    text: str, status: int, header: str, client: httpx.Client
-) -> None:
-    response = client.get(f"/cite/{content_id(text)}")
-    assert response.status_code == status
-    assert "https://e.org/%E7%81%AF.html#" in response.headers[header]
-
-
-def test_an_address_an_older_index_holds_fits_in_a_header() -> None:
-    assert encoded_url("https://e.org/灯.html#透\r\nX: y>").isascii()
-    assert "\r" not in encoded_url("https://e.org/灯.html#透\r\nX: y>")
 
 
 REFUSED = (

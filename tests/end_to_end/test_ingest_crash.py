@@ -19,14 +19,14 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.bm25 import Bm25Encoder
+from app.adapters.index_terms import IndexTerms
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.tokens import token_counter
 from app.bootstrap.books import chunk_book, read_source
 from app.domain.book_id import BookId
 from app.domain.indexed_book import IndexPoint
-from app.domain.retrieval.query import SearchFilter
+from app.domain.retrieval.query import SearchFilter, SparseVector
 from app.services.ingest import IngestRequest
 from tests.attacking import examples
 from tests.cohere_double import CohereDouble
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="ne
 PHASES = ("read", "chunk", "compare", "embed", "index", "publish")
 DIMENSION = 1_024
 PAGES = 6
-QUERY = Bm25Encoder().encode_query("page", "en")
+QUERY = SparseVector(tuple(IndexTerms().of_query("page", "en")), (1.0,))
 
 
 @pytest.fixture

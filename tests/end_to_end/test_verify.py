@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
-import socket
 import sqlite3
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -20,9 +14,8 @@ from app.domain.book_id import BookId
 from app.domain.identity import content_id
 from app.services.ingest import IngestRequest
 from tests.command_line import Run
-from tests.conftest import ROOT
 from tests.ingesting import edit, make_book, prose
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import connected, ingest, offline_settings
 
 
 def generation(home: Path, book: str, number: int) -> Path:
@@ -177,96 +170,56 @@ def test_damaged_keys_and_question_logs_are_named(run: Run, home: Path, name: st
     assert str(path) in done.out
 
 
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """A served index of two books, one of which is damaged before the start."""
-    home = tmp_path_factory.mktemp("home")
+def test_the_other_books_answer_and_the_damaged_one_is_named(home: Path, tmp_path: Path) -> None:
     settings = offline_settings(home)
     for name in ("lamps", "ships"):
-        folder = tmp_path_factory.mktemp("books") / name
-        make_book(folder, 2)
+        folder = make_book(tmp_path / name, 2)
         ingest(settings, IngestRequest(folder, book=BookId(name), base_url=f"https://{name}"))
     damage(home, "lamps", 1)
-    with serving(settings) as address:
-        yield address, home
+    with connected(settings) as client:
+        assert_the_other_answers(client, home)
 
 
-def test_the_other_books_answer_and_the_damaged_one_is_named(shelf: tuple[str, Path]) -> None:
-    address, home = shelf
-    with httpx.Client(base_url=address, timeout=30) as client:
-        question = {"question": "page0 part0"}
-        found = client.post("/v1/search", json=question).json()
-        assert {hit["book"] for hit in found["hits"]} == {"ships"}
-        assert found["degraded"] == ["book:lamps"]
-        answer = client.post("/v1/chat", json=question).json()
-        assert answer["degraded"] == ["book:lamps"]
-        ready = client.get("/readyz").json()
-        assert (ready["books"], ready["quarantined"]) == (["ships"], ["lamps"])
-        books = client.get("/v1/books")
-        assert [(one["id"], one["state"]) for one in books.json()["books"]] == [("ships", "ready")]
-        assert books.json()["quarantined"] == ["lamps"]
-        assert str(home) not in books.text
-        for path in ("/v1/search", "/v1/chat"):
-            refused = client.post(path, json={**question, "book": "lamps"})
-            assert (refused.status_code, refused.json()["code"]) == (503, "storage_failed")
-        own = client.post("/v1/search", json={**question, "book": "ships"}).json()
-        assert own["degraded"] == []
-        assert client.get("/v1/glossary?page=/page0&book=ships").status_code == 200
-        assert client.get("/v1/glossary?page=/nowhere&book=ships").status_code == 404
-        assert client.get("/v1/glossary?page=/nowhere").status_code == 503
-        # The ledger knows the page of a paragraph that the index cannot give.
-        pid = content_id(prose("page0 part0"))
-        cited = client.get(f"/cite/{pid}?book=lamps", follow_redirects=False)
-        assert cited.status_code == 302
-        assert cited.headers["location"].startswith("https://lamps")
+def assert_the_other_answers(client: httpx.Client, home: Path) -> None:
+    question = {"question": "page0 part0"}
+    found = client.post("/v1/search", json=question).json()
+    assert {hit["book"] for hit in found["hits"]} == {"ships"}
+    assert found["degraded"] == ["book:lamps"]
+    answer = client.post("/v1/chat", json=question).json()
+    assert answer["degraded"] == ["book:lamps"]
+    ready = client.get("/readyz").json()
+    assert (ready["books"], ready["quarantined"]) == (["ships"], ["lamps"])
+    books = client.get("/v1/books")
+    assert [(one["id"], one["state"]) for one in books.json()["books"]] == [("ships", "ready")]
+    assert books.json()["quarantined"] == ["lamps"]
+    assert str(home) not in books.text
+    for path in ("/v1/search", "/v1/chat"):
+        refused = client.post(path, json={**question, "book": "lamps"})
+        assert (refused.status_code, refused.json()["code"]) == (503, "storage_failed")
+    own = client.post("/v1/search", json={**question, "book": "ships"}).json()
+    assert own["degraded"] == []
+    assert client.get("/v1/glossary?page=/page0&book=ships").status_code == 200
+    assert client.get("/v1/glossary?page=/nowhere&book=ships").status_code == 404
+    assert client.get("/v1/glossary?page=/nowhere").status_code == 503
+    # The ledger knows the page of a paragraph that the index cannot give.
+    pid = content_id(prose("page0 part0"))
+    cited = client.get(f"/cite/{pid}?book=lamps", follow_redirects=False)
+    assert cited.status_code == 302
+    assert cited.headers["location"].startswith("https://lamps")
 
 
-@contextmanager
-def kept_serving(home: Path) -> Iterator[str]:
-    """`serve` in the shell's loop of operations.md, which notes each start and the process."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    serve = f'echo >> "{home}/starts"; "{sys.executable}" -m app.cli serve --port {port} &'
-    loop = f'until {serve} echo $! > "{home}/process"; wait $!; do :; done'
-    process = subprocess.Popen(
-        ["sh", "-c", loop],
-        cwd=home,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "RAG_HOME": str(home)},
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def eventually(address: str, path: str) -> httpx.Response:
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            return httpx.get(address + path, timeout=30)
-        except httpx.TransportError:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-
-
-def test_a_server_that_is_killed_by_a_signal_answers_again(home: Path, tmp_path: Path) -> None:
-    """What no process survives: SIGBUS, as when a mapped file is cut and read before it is seen."""
+def test_a_server_started_on_a_damaged_generation_answers_from_the_one_before(
+    home: Path, tmp_path: Path
+) -> None:
     settings, folder = offline_settings(home), make_book(tmp_path / "lamps", 1)
     request = IngestRequest(folder, book=BookId("lamps"), base_url="https://lamps")
     ingest(settings, request)
     edit(folder / "page0.md", "Page0 part0", "Newer words")
     ingest(settings, request)
-    with kept_serving(home) as address:
-        assert eventually(address, "/readyz").json()["previous"] == []
-        (vectors,) = generation(home, "lamps", 2).rglob("chunk_0.mmap")
-        os.truncate(vectors, 0)
-        os.kill(int((home / "process").read_text()), signal.SIGBUS)
-        assert eventually(address, "/readyz").json()["previous"] == ["lamps"]
-        body = {"question": "page0 part0"}
-        found = httpx.post(f"{address}/v1/search", json=body, timeout=30).json()
+    (vectors,) = generation(home, "lamps", 2).rglob("chunk_0.mmap")
+    os.truncate(vectors, 0)  # a search would end the process by SIGBUS
+    with connected(settings) as client:
+        assert client.get("/readyz").json()["previous"] == ["lamps"]
+        found = client.post("/v1/search", json={"question": "page0 part0"}).json()
         assert found["degraded"] == ["generation:lamps"]
         assert any("Page0 part0" in hit["text"] for hit in found["hits"])
-        assert len((home / "starts").read_text()) == 2

@@ -24,10 +24,9 @@ from app.domain.languages import guess_language, language_of_question
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
 from app.domain.terms import words
-from app.services.lexical import LexicalEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 from tests.answer_fakes import World, chunk, passage
-from tests.retrieval_fakes import FakeIndex, FakeSparse, make_chunk, make_manifest
+from tests.retrieval_fakes import FakeIndex, FakeTerms, make_chunk, make_manifest
 
 CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 
@@ -81,8 +80,8 @@ def test_only_the_rarest_terms_of_a_long_question_count() -> None:
 )
 def test_a_term_counts_as_defined_where_all_of_it_is_asked_for(question: str, share: float) -> None:
     defining = chunk([passage("A night owl hunts.", terms=("night owl", "hunt"))])
-    known = chunk_terms(defining, SPARSE.terms)
-    bounds = dict.fromkeys(SPARSE.terms(question, "en"), 2.0)
+    known = chunk_terms(defining, SPARSE.of_document)
+    bounds = dict.fromkeys(SPARSE.of_document(question, "en"), 2.0)
     assert defined_share(known, bounds) == pytest.approx(share)
 
 
@@ -96,8 +95,8 @@ def test_a_larger_book_scores_the_same_evidence_the_same() -> None:
     assert large >= small - 0.05
 
 
-SPARSE = FakeSparse()
-LEXICAL = LexicalEncoder(FakeSparse())
+SPARSE = FakeTerms()
+LEXICAL = FakeTerms().lexical
 
 
 def bounds_of(bounds: TermUpperBounds, text: str, books: Sequence[BookId] = ()) -> dict[int, float]:

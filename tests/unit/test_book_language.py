@@ -7,38 +7,39 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading.book import read_book, read_text
-from app.domain.document import Site
 from app.domain.languages import guess_language
 
 SPANISH = "# Uno\n\nLas plantas hacen azúcar de la luz que les llega, y de lo que hay en el aire.\n"
 ENGLISH = "# One\n\nThe plants make sugar of the light that they get, and of what is in the air.\n"
 CODE = "# X\n\n```py\nla = el + los\nque = de + la + en\n```\n"
-LINES = {
-    Site.MDBOOK: ("book.toml", "src/a.md", "[book]\n{}", 'language = "de-CH"'),
-    Site.MKDOCS: ("mkdocs.yml", "docs/a.md", "site_name: x\n{}", "theme: {language: de}"),
-}  # fmt: skip
 
 
-def language_of(folder: Path) -> set[str]:
-    book = read_book(folder)
-    return {book.language, *(page.language for page in book.documents)}
+def book(folder: Path, config: str, text: str) -> set[str]:
+    """Return the languages of a book of one page, of mdBook if it has a `[book]`, and its page."""
+    name = "book.toml" if config.startswith("[book]") else "mkdocs.yml"
+    files = {name: config, "src/SUMMARY.md": "- [Uno](a.md)", "src/a.md": text, "docs/a.md": text}
+    for file, content in files.items():
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text(content, encoding="utf-8")
+    read = read_book(folder)
+    return {read.language, *(page.language for page in read.documents)}
 
 
-@pytest.mark.parametrize("site", LINES)
-@pytest.mark.parametrize("declared", [False, True])
+@pytest.mark.parametrize(
+    ("config", "text", "language"),
+    [
+        ("[book]\nlanguage = 'de-CH'\n", SPANISH, "de"),
+        ("[book]\n", SPANISH, "es"),
+        ("site_name: x\ntheme: {language: de}\n", SPANISH, "de"),
+        ("site_name: x\n", SPANISH, "es"),
+        ("[book]\nlanguage = 'en'\n", SPANISH, "es"),  # as the template has it
+        ("[book]\nlanguage = 'en'\n", ENGLISH, "en"),
+    ],
+)
 def test_what_the_site_says_counts_and_else_its_words(
-    site: Site, declared: bool, tmp_path: Path
+    config: str, text: str, language: str, tmp_path: Path
 ) -> None:
-    config, page, text, line = LINES[site]
-    for file, content in {
-        config: text.format(line if declared else ""),
-        page: SPANISH,
-        "src/SUMMARY.md": "- [Uno](a.md)",
-    }.items():
-        if site is Site.MDBOOK or file != "src/SUMMARY.md":
-            (tmp_path / file).parent.mkdir(exist_ok=True)
-            (tmp_path / file).write_text(content, encoding="utf-8")
-    assert language_of(tmp_path) == {"de" if declared else "es"}
+    assert book(tmp_path, config, text) == {language}
 
 
 @pytest.mark.parametrize(
@@ -61,15 +62,6 @@ def test_what_the_site_says_counts_and_else_its_words(
 )
 def test_prose_tells_the_language_and_code_does_not(text: str, language: str) -> None:
     assert read_text(text).language == language
-
-
-def test_the_language_of_a_template_gives_way_to_that_of_the_prose(tmp_path: Path) -> None:
-    (tmp_path / "src").mkdir()
-    (tmp_path / "book.toml").write_text("[book]\nlanguage = 'en'\n", encoding="utf-8")
-    (tmp_path / "src/SUMMARY.md").write_text("- [Uno](a.md)\n", encoding="utf-8")
-    for text, language in ((SPANISH, "es"), (ENGLISH, "en")):
-        (tmp_path / "src/a.md").write_text(text, encoding="utf-8")
-        assert language_of(tmp_path) == {language}
 
 
 @pytest.mark.parametrize(

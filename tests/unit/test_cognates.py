@@ -10,13 +10,12 @@ import pytest
 from app.domain.indexed_book import BookList, BookManifest
 from app.domain.retrieval.query import SearchMode, SearchQuery
 from app.services.cognates import MOST_BOOKS, FindCognates, cognates, folded
-from app.services.lexical import LexicalEncoder
 from app.services.term_upper_bounds import TermUpperBounds
 from app.services.vocabulary import BookVocabulary
 from tests.retrieval_fakes import (
     FakeEmbedder,
     FakeIndex,
-    FakeSparse,
+    FakeTerms,
     make_chunk,
     make_manifest,
     retrieving,
@@ -71,7 +70,7 @@ BOOKS = BookList([make_manifest()])
 
 
 def finder(index: FakeIndex) -> FindCognates:
-    lexical = LexicalEncoder(FakeSparse())
+    lexical = FakeTerms().lexical
     return FindCognates(BookVocabulary(index, lexical, TermUpperBounds(index), count_words))
 
 
@@ -91,7 +90,7 @@ def test_many_books_are_not_read_for_them() -> None:
 
 def test_a_question_in_another_language_finds_the_book_s_own_words() -> None:
     index = FakeIndex([make_chunk("stacks grow", index=0), make_chunk("innate immunity", index=1)])
-    plain = retrieving(FakeEmbedder(), FakeSparse(), index)
+    plain = retrieving(FakeEmbedder(), FakeTerms(), index)
     query = SearchQuery(QUESTION)
     assert not any(one.sparse_score for one in asyncio.run(plain.search(query)).hits)
     within = replace(plain, analysis=replace(plain.analysis, cognates=finder(index)))
@@ -101,7 +100,7 @@ def test_a_question_in_another_language_finds_the_book_s_own_words() -> None:
 
 async def test_a_question_in_the_book_s_language_is_searched_as_it_is() -> None:
     index = FakeIndex([make_chunk("stacks grow", index=0), make_chunk("innate immunity", index=1)])
-    plain = retrieving(FakeEmbedder(), FakeSparse(), index)
+    plain = retrieving(FakeEmbedder(), FakeTerms(), index)
     within = replace(plain.analysis, cognates=finder(index))
     asked = await within.of_query(SearchQuery("What is innat and how does it work?"), BOOKS)
     assert asked.texts.lexical == "What is innat and how does it work?"
@@ -112,7 +111,7 @@ async def test_a_question_in_the_book_s_language_is_searched_as_it_is() -> None:
 @pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.SPARSE])
 async def test_a_multilingual_embedder_is_asked_instead_of_words(mode: SearchMode) -> None:
     index = FakeIndex([make_chunk("innate immunity")])
-    plain = retrieving(FakeEmbedder(), FakeSparse(), index)
+    plain = retrieving(FakeEmbedder(), FakeTerms(), index)
     within = replace(plain.analysis, cognates=finder(index), multilingual=True)
     asked = await within.of_query(SearchQuery(QUESTION, mode=mode), BOOKS)
     by_vectors = mode is SearchMode.HYBRID

@@ -20,7 +20,7 @@ from app.domain.evaluation.gold_question import GoldSpan, Question, fingerprint
 from app.domain.evaluation.measurement import share
 from app.domain.retrieval.query import Turn
 from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
-from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeSparse, make_chunk, retrieving
+from tests.retrieval_fakes import FakeEmbedder, FakeIndex, FakeTerms, make_chunk, retrieving
 
 CHUNKS = [
     make_chunk("Stacks are last in, first out, as plates are.", index=0),
@@ -38,7 +38,7 @@ def evaluate(
     """Run with a clock that ticks by 1, 2, 3... milliseconds."""
     ticks = itertools.accumulate(itertools.chain([0.0], *((0.001 * n, 0.0) for n in range(1, 99))))
     retrieve = retrieving(
-        FakeEmbedder(), FakeSparse(), FakeIndex(CHUNKS), None, lambda text: len(text.split())
+        FakeEmbedder(), FakeTerms(), FakeIndex(CHUNKS), None, lambda text: len(text.split())
     )
     answering = cast("Any", scorer or FakeScorer({}))
     use_case = Evaluate(retrieve, answering, has_facts, lambda: next(ticks), context_tokens)

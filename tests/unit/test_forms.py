@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.answering.forms import asked_kinds, identifiers
+from app.domain.answering.forms import asked_kinds
 from app.domain.document import BlockKind
 from app.domain.terms import words
 
@@ -54,20 +54,3 @@ def test_code_is_the_subject_or_not_mentioned(question: str) -> None:
 )
 def test_a_list_or_table_is_asked_for(question: str, listed: bool) -> None:
     assert (BlockKind.LIST in asked_kinds(words(question))) == listed
-
-
-@pytest.mark.parametrize(
-    ("question", "names"),
-    [
-        ("which parameters does createStore take", ["createStore"]),
-        ("what does lora_alpha do", ["lora_alpha"]),
-        ("what is pipeline() for", ["pipeline"]),
-        (
-            "when is std::mem::swap or logging.basicConfig used",
-            ["std::mem::swap", "logging.basicConfig"],
-        ),
-        ("How do owls hunt? They see.", []),
-    ],
-)
-def test_names_of_a_program_are_found_by_their_form(question: str, names: list[str]) -> None:
-    assert identifiers(question) == names

@@ -33,18 +33,18 @@ def test_norm_is_nfkc_lower_case_letters_and_digits(text: str) -> None:
 
 def test_repeats_get_a_number_in_reading_order() -> None:
     first = content_id("Same.")
-    pairs = [("Same.", ""), ("Other.", ""), ("same", ""), ("Same", "")]
+    pairs = [(content_id(text), "") for text in ("Same.", "Other.", "same", "Same")]
     assert assign_ids(pairs) == [first, content_id("Other."), f"{first}-2", f"{first}-3"]
 
 
 def test_an_authors_id_wins_where_it_is_the_only_one() -> None:
-    pairs = [("A", "intro"), ("B", "setup"), ("C", "intro")]
-    assert assign_ids(pairs) == [content_id("A"), "setup", content_id("C")]
+    pairs = [("p-a", "intro"), ("p-b", "setup"), ("p-c", "intro")]
+    assert assign_ids(pairs) == ["p-a", "setup", "p-c"]
 
 
 def test_an_authors_id_is_never_given_to_another_paragraph() -> None:
     taken = content_id("B")
-    assert assign_ids([("A", taken), ("B", "")]) == [taken, f"{taken}-2"]
+    assert assign_ids([("p-a", taken), (taken, "")]) == [taken, f"{taken}-2"]
 
 
 def test_text_without_letters_still_has_an_id() -> None:

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from app.adapters.bm25 import Bm25Encoder
+from app.adapters.index_terms import IndexTerms
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.services.lexical import LexicalEncoder, chunk_vector
 from tests.retrieval_fakes import make_chunk
 
-SPARSE = Bm25Encoder()
+TERMS = IndexTerms()
+LEXICAL = LexicalEncoder(TERMS.of_document, TERMS.of_query)
 
 
 def defining(text: str, *terms: str) -> Chunk:
@@ -21,23 +22,23 @@ def defining(text: str, *terms: str) -> Chunk:
 
 
 def shared(question: str, chunk: Chunk) -> int:
-    asked = LexicalEncoder(SPARSE).question_vector(question, "en", ()).indices
-    return len(set(asked) & set(chunk_vector(chunk, SPARSE).indices))
+    asked = LEXICAL.question_vector(question, "en", ()).indices
+    return len(set(asked) & set(chunk_vector(chunk, TERMS.of_document).indices))
 
 
 def test_italian_question_words_may_frame_a_term_or_belong_to_it() -> None:
-    asked = LexicalEncoder(SPARSE).definition_targets("Come funziona Git?", "it", ())
-    whole, bare = (tuple(SPARSE.terms(one, "it")) for one in ("come funziona git", "git"))
+    asked = LEXICAL.definition_targets("Come funziona Git?", "it", ())
+    whole, bare = (tuple(TERMS.of_document(one, "it")) for one in ("come funziona git", "git"))
     assert asked[whole] == asked[bare] == 1.0
 
 
 def test_words_that_the_book_lacks_are_no_part_of_the_term() -> None:
     question = "my teacher went on about cells yesterday"
-    absent = SPARSE.terms("teacher yesterday", "en")
-    cell = tuple(SPARSE.terms("cells", "en"))
+    absent = TERMS.of_document("teacher yesterday", "en")
+    cell = tuple(TERMS.of_document("cells", "en"))
 
-    assert cell not in LexicalEncoder(SPARSE).definition_targets(question, "en", ())
-    assert LexicalEncoder(SPARSE).definition_targets(question, "en", absent)[cell] == 0.5
+    assert cell not in LEXICAL.definition_targets(question, "en", ())
+    assert LEXICAL.definition_targets(question, "en", absent)[cell] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -104,10 +105,10 @@ def test_a_term_is_met_by_each_of_its_names() -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "What is it?"])
 def test_a_question_without_words_of_its_own_has_no_terms(text: str) -> None:
-    assert LexicalEncoder(SPARSE).question_vector(text, "en", ()).indices == ()
+    assert LEXICAL.question_vector(text, "en", ()).indices == ()
 
 
 def test_terms_ascend_without_repeats() -> None:
     chunk = defining("A stack, a heap and a queue.", "stack", "heap", "heap", "...")
-    indices = chunk_vector(chunk, SPARSE).indices
+    indices = chunk_vector(chunk, TERMS.of_document).indices
     assert list(indices) == sorted(set(indices))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.adapters.reading.book import read_book, read_text
 from app.domain.document import BlockKind, Document, Site
-from app.domain.links import deep_link, encode_fragment, folded_words
+from app.domain.links import deep_link, folded_words
 from app.domain.page_links import clean_runs, page_links
 from tests.conftest import ROOT
 
@@ -39,31 +39,21 @@ def occurrences(needle: list[str], page: Document) -> int:
 
 
 @pytest.mark.parametrize(
-    ("text", "encoded"),
+    ("url", "quote", "link"),
     [
-        ("state-of-the-art", "state%2Dof%2Dthe%2Dart"),
-        ("comma, and & more", "comma%2C%20and%20%26%20more"),
-        ("100 % sure?", "100%20%25%20sure%3F"),
-        ("اردو", "%D8%A7%D8%B1%D8%AF%D9%88"),
+        ("https://x.org/p", ("a b", ""), "https://x.org/p#:~:text=a%20b"),
+        ("https://x.org/p#s", ("a b", "c"), "https://x.org/p#s:~:text=a%20b,-c"),
+        ("https://x.org/p#s", ("", ""), "https://x.org/p#s"),
+        ("#s", ("state-of-the-art", ""), "#s:~:text=state%2Dof%2Dthe%2Dart"),
+        ("#s", ("comma, and & more", ""), "#s:~:text=comma%2C%20and%20%26%20more"),
+        ("#s", ("100 % sure?", ""), "#s:~:text=100%20%25%20sure%3F"),
+        ("#s", ("اردو", ""), "#s:~:text=%D8%A7%D8%B1%D8%AF%D9%88"),
     ],
 )
-def test_the_syntax_of_text_directives_is_encoded(text: str, encoded: str) -> None:
-    assert encode_fragment(text) == encoded
-
-
-@pytest.mark.parametrize(
-    ("url", "text", "suffix", "link"),
-    [
-        ("https://x.org/p", "a b", "", "https://x.org/p#:~:text=a%20b"),
-        ("https://x.org/p#s", "a b", "", "https://x.org/p#s:~:text=a%20b"),
-        ("https://x.org/p#s", "a b", "c", "https://x.org/p#s:~:text=a%20b,-c"),
-        ("https://x.org/p#s", "", "", "https://x.org/p#s"),
-    ],
-)
-def test_a_deep_link_is_address_anchor_and_fragment(
-    url: str, text: str, suffix: str, link: str
+def test_a_deep_link_is_address_anchor_and_encoded_fragment(
+    url: str, quote: tuple[str, str], link: str
 ) -> None:
-    assert deep_link(url, text, suffix) == link
+    assert deep_link(url, *quote) == link
 
 
 HAZARDS = [

@@ -13,7 +13,6 @@ from app.domain.evaluation.retrieval_metrics import (
     MIN_OVERLAP,
     Retrieved,
     merge,
-    recall,
     score_ranking,
 )
 from app.domain.percentile import percentile
@@ -115,28 +114,6 @@ def test_scores_stay_between_0_and_1(asked: Question, ranking: list[Retrieved]) 
     assert scores.precision is not None
     for value in (scores.recall, scores.ndcg, scores.precision):
         assert 0 <= value <= 1 + 1e-9
-
-
-@given(_questions, _chunks)
-def test_recall_agrees_with_counting_characters_one_by_one(
-    asked: Question, ranking: list[Retrieved]
-) -> None:
-    """Of all golds; where any gold is an answer, of the one that is best covered."""
-    seen = {
-        position
-        for one in ranking
-        if one.file == "a.md"
-        for start, end in one.spans
-        for position in range(start, end)
-    }
-    covered = [len(seen & set(range(gold.start, gold.end))) for gold in asked.gold]
-    lengths = [gold.end - gold.start for gold in asked.gold]
-    expected = (
-        max(part / length for part, length in zip(covered, lengths, strict=True))
-        if asked.alternatives
-        else sum(covered) / sum(lengths)
-    )
-    assert recall(asked, ranking) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

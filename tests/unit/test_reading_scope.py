@@ -25,7 +25,7 @@ from tests.answer_fakes import FakeGenerator, SpyRetriever, answering_over
 from tests.retrieval_fakes import (
     FakeEmbedder,
     FakeIndex,
-    FakeSparse,
+    FakeTerms,
     make_chunk,
     make_manifest,
     retrieving,
@@ -54,7 +54,7 @@ class Reader:
     """Asks a book of five pages, and knows what the search was given."""
 
     def __init__(self, generator: FakeGenerator | None = None) -> None:
-        index, sparse = FakeIndex(CHUNKS), FakeSparse()
+        index, sparse = FakeIndex(CHUNKS), FakeTerms()
         retrieve = retrieving(FakeEmbedder(), sparse, index)
         self.retriever = SpyRetriever.of(retrieve)
         answering = answering_over(index, self.retriever, sparse, refusal_threshold=0.0)

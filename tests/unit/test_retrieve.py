@@ -35,7 +35,7 @@ from tests.retrieval_fakes import (
     FakeEmbedder,
     FakeIndex,
     FakeReranker,
-    FakeSparse,
+    FakeTerms,
     make_chunk,
     make_manifest,
     retrieving,
@@ -60,12 +60,12 @@ class CountingIndex(FakeIndex):
 def retrieve(
     *,
     embedder: FakeEmbedder | None = None,
-    sparse: FakeSparse | None = None,
+    sparse: FakeTerms | None = None,
     index: FakeIndex | None = None,
     reranker: Reranker | None = None,
     feature_reranker: bool = False,
 ) -> Retrieve:
-    made = embedder or FakeEmbedder(), sparse or FakeSparse(), index or FakeIndex(CHUNKS), reranker
+    made = embedder or FakeEmbedder(), sparse or FakeTerms(), index or FakeIndex(CHUNKS), reranker
     return retrieving(*made, feature_reranker=feature_reranker)
 
 
@@ -181,7 +181,7 @@ def test_a_question_without_a_known_word_finds_nothing_by_bm25(*, feature_rerank
 def test_each_language_among_the_books_is_searched_with_its_own_terms() -> None:
     chunks = [make_chunk("Colas son", book="libro"), make_chunk("Queues are", book="book")]
     index = FakeIndex(chunks, [make_manifest("book"), make_manifest("libro", language="es")])
-    sparse = FakeSparse()
+    sparse = FakeTerms()
     result = search(retrieve(index=index, sparse=sparse), SearchQuery("colas queues"))
     assert sorted(ids(result)) == ["book-a.md-0", "libro-a.md-0"]
     assert sparse.languages == ["en", "es"]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from app.adapters.bm25 import Bm25Encoder
+from app.adapters.index_terms import IndexTerms
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.retrieval.query import SearchQuery
 from app.domain.search_text import search_text, without_context
@@ -111,7 +111,7 @@ def test_sentences_that_may_name_the_subject_are_no_context(language: str, quest
 
 def of_answer(question: str, *texts: str) -> QuestionAnalysis:
     index = FakeIndex([make_chunk(text) for text in texts])
-    analysis = retrieving(FakeEmbedder(), Bm25Encoder(), index).analysis
+    analysis = retrieving(FakeEmbedder(), IndexTerms(), index).analysis
 
     async def analysed() -> QuestionAnalysis:
         asked = await analysis.of_query(SearchQuery(question), await index.books())

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.adapters.bm25 import Bm25Encoder
+from app.adapters.index_terms import IndexTerms
 from app.domain.retrieval.query import SparseVector, Turn
 from app.domain.retrieval.standalone import (
     ANSWER_CHARS,
-    ANTECEDENT_WEIGHT,
     ASSISTANT_WEIGHT,
-    EARLIER_WEIGHT,
     INDEPENDENT_FACTOR,
     blend,
     standalone,
@@ -31,8 +29,7 @@ def test_a_question_that_leans_on_the_last_one_is_embedded_with_it() -> None:
     assert found.question == "And a queue?\nWhy is it slow?"
     assert found.embedded == "And a queue?\nFirst in, first out.\nWhy is it slow?"
     assert found.background == (
-        ("And a queue?", ANTECEDENT_WEIGHT),
-        ("What is a stack?", EARLIER_WEIGHT),
+        ("And a queue?", 1.0),
         ("First in, first out.", ASSISTANT_WEIGHT),
     )
 
@@ -55,14 +52,14 @@ def test_what_the_last_question_leans_on_is_leant_on_as_well(
 
     found = standalone("What else?", [Turn("user", one) for one in asked], count_terms, "en")
     assert found.question == f"{in_front}What else?"
-    assert dict(found.background)[asked[-1]] == ANTECEDENT_WEIGHT
+    assert dict(found.background)[asked[-1]] == 1.0
 
 
 def test_an_independent_question_is_embedded_alone_and_its_background_counts_less() -> None:
     question = "Which sorting algorithm compares neighbouring elements?"
     found = standalone(question, HISTORY, lambda _: 5, "en")
     assert found.embedded == found.question == question
-    assert found.background[0] == ("And a queue?", INDEPENDENT_FACTOR * ANTECEDENT_WEIGHT)
+    assert found.background[0] == ("And a queue?", INDEPENDENT_FACTOR)
 
 
 @pytest.mark.parametrize(
@@ -112,14 +109,14 @@ def test_pronouns_and_few_terms_tell_a_question_that_leans(
 def test_a_follow_up_of_a_follow_up_keeps_its_topic(
     language: str, topic: str, second: str, third: str
 ) -> None:
-    terms = LexicalEncoder(Bm25Encoder()).terms
+    terms = LexicalEncoder(IndexTerms().of_document, IndexTerms().of_query).terms
     history = [Turn("user", topic), Turn("user", second)]
     found = standalone(third, history, lambda text: len(terms(text, language)), language)
     assert found.question == f"{topic}\n{second}\n{third}"
 
 
 def test_a_french_question_mark_is_no_term_of_a_question() -> None:
-    terms = LexicalEncoder(Bm25Encoder()).terms
+    terms = LexicalEncoder(IndexTerms().of_document, IndexTerms().of_query).terms
     for question in ("Comment fonctionne la pompe sodium ?", "Comment fonctionne la pompe sodium?"):
         found = standalone(question, HISTORY, lambda text: len(terms(text, "fr")), "fr")
         assert found.question != question

@@ -41,7 +41,7 @@ class _Embed(Protocol):
 class FastembedEmbedder:
     """Implements the `Embedder` port; some ten chunks a second on one core.
 
-    Models whose vectors are means of token vectors implement `ContextEmbedder` too.
+    Models whose vectors are means of token vectors can embed texts within their document.
     """
 
     billed_tokens = 0

@@ -74,11 +74,7 @@ class FastembedReranker:
             if text not in read and thread_time() < end:
                 # One at a time: in a batch all are as long as the longest one.
                 (logit,) = self._model.rerank(question, [text])
-                read[text] = _sigmoid(logit)
+                read[text] = 1 / (1 + exp(-min(max(logit, -50.0), 50.0)))
         with self._lock:
             self._known.update({(question, text): score for text, score in read.items()})
         return read
-
-
-def _sigmoid(logit: float) -> float:
-    return 1 / (1 + exp(-min(max(logit, -50.0), 50.0)))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing
 from dataclasses import dataclass
-from typing import Protocol
 
 import httpx
 
 from app.adapters.providers.http import Event, Provider, events_of
 from app.domain.answer import Usage
-from app.domain.cost import NOTHING, Units
+from app.domain.cost import Units
 from app.domain.errors import ProviderUnavailable
 from app.domain.generated_text.events import (
     GeneratedEnd,
@@ -30,7 +30,7 @@ from app.domain.prompts import (
 )
 from app.domain.retrieval.query import Turn
 from app.services.ports import GenerationRequest
-from app.services.provider_calls import Call, ProviderCalls, tokens_about
+from app.services.provider_calls import ProviderCalls, tokens_about
 
 MAX_REWRITE_CHARACTERS = 2_000
 _REWRITE_SECONDS = 5.0
@@ -41,30 +41,38 @@ _PROMPT_TOKENS = 500
 _TRUNCATED = frozenset({"length", "max_tokens"})
 
 
-class StreamReader(Protocol):
-    """Reads the events of one response."""
+class StreamReader(ABC):
+    """Reads the events of one response: text and citations, then one end."""
 
-    @property
-    def ended(self) -> bool:
-        """Whether nothing after the last event belongs to the answer."""
-        ...
-
-    @property
-    def seconds(self) -> float:
+    def __init__(self, provider: Provider, text: ModelText, seconds: float) -> None:
+        self.provider = provider
+        self.text = text
+        self.seconds = seconds
         """Time limit for the next event."""
-        ...
+        self.usage = Usage()
+        self.reason = ""
+        """The provider's reason for the end of the answer; "" before it."""
+        self.ended = False
+        """Whether nothing after the last event belongs to the answer."""
 
     def errors(self) -> AbstractContextManager[None]:
         """Translate what the wait for an event raises."""
-        ...
+        return self.provider.errors("answer")
 
+    @abstractmethod
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         """Raise ProviderError if the event reports that the generation failed."""
-        ...
 
     def close(self) -> Iterator[GeneratorEvent]:
         """Return the remaining events. ProviderUnavailable if the stream ended too early."""
-        ...
+        yield from self.text.close()
+        reason = "length" if self.text.full else self.reason
+        if self.text.refused:
+            reason = NO_ANSWER
+        elif not reason:
+            message = f"{self.provider.name} could not answer: the stream ended before the answer"
+            raise ProviderUnavailable(message)
+        yield GeneratedEnd(self.usage, reason, truncated=reason.lower() in _TRUNCATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +121,7 @@ class Chat:
             events = await stack.enter_async_context(
                 aclosing(events_of(response, self.provider.name))
             )
-            while not reader.ended:
+            while not (reader.ended or reader.text.full):
                 with reader.errors():
                     async with asyncio.timeout(reader.seconds):
                         event = await anext(events, None)
@@ -124,7 +132,9 @@ class Chat:
                         call.begin()
                     yield item
             *rest, end = reader.close()
-            _bill(call, end)
+            usage = end.usage if isinstance(end, GeneratedEnd) else Usage()
+            if usage != Usage():
+                call.bill(Units(usage.input_tokens, usage.output_tokens))
         # Outside the call: the consumer may close this stream after its last event, which the
         # breaker would treat as a cancelled call.
         for item in (*rest, end):
@@ -152,27 +162,8 @@ class Chat:
         return rewritten(text)
 
 
-def _bill(call: Call, end: GeneratorEvent) -> None:
-    """Bill the tokens of an answer, if the model reported them."""
-    usage = end.usage if isinstance(end, GeneratedEnd) else Usage()
-    used = Units(usage.input_tokens, usage.output_tokens)
-    if used != NOTHING:
-        call.bill(used)
-
-
 def answer_estimate(request: GenerationRequest) -> Units:
     """Estimate what an answer will cost."""
     texts = [request.question, *(turn.content for turn in request.history)]
     context = sum(one.tokens for one in request.context)
     return Units(_PROMPT_TOKENS + context + tokens_about(texts), MAX_ANSWER_TOKENS)
-
-
-def end_of(provider: Provider, text: ModelText, usage: Usage, reason: str) -> GeneratedEnd:
-    """Return the end of an answer. ProviderUnavailable without a reason of the provider."""
-    if text.refused:
-        return GeneratedEnd(usage, NO_ANSWER)
-    reason = "length" if text.full else reason
-    if not reason:
-        message = f"{provider.name} could not answer: the stream ended before the answer did"
-        raise ProviderUnavailable(message)
-    return GeneratedEnd(usage, reason, truncated=reason.lower() in _TRUNCATED)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from app.adapters.providers.chat import (
     MAX_REWRITE_CHARACTERS,
     Chat,
+    StreamReader,
     answer_estimate,
-    end_of,
 )
 from app.adapters.providers.http import Event, Provider, field_of, text_of, usage_of
-from app.domain.answer import Usage
 from app.domain.characters import well_formed
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.generated_text.events import (
     GeneratedCitation,
     GeneratedText,
     GeneratorEvent,
-    TextDiscarded,
 )
 from app.domain.generated_text.model_text import ModelText
 from app.domain.prompts import (
@@ -100,25 +97,17 @@ class Documents:
             self.sent.append({"id": name, "data": data})
 
 
-class ChatReader:
-    """Reads Cohere's events: text, citations with offsets, one end. Implements `StreamReader`."""
+class ChatReader(StreamReader):
+    """Reads Cohere's events: text, citations with offsets, one end."""
 
     def __init__(
         self, provider: Provider, documents: Documents, text: ModelText, seconds: float
     ) -> None:
-        self.ended = False
-        self._provider = provider
-        self.seconds = seconds
+        super().__init__(provider, text, seconds)
         self._documents = documents
-        self._received = text
         self._length = 0
         self._blocks: dict[int, int] = {}
         """Offsets of the content blocks in the whole text."""
-        self._usage = Usage()
-        self._reason = ""
-
-    def errors(self) -> AbstractContextManager[None]:
-        return self._provider.errors("answer")
 
     def feed(self, event: Event) -> Iterator[GeneratorEvent]:
         kind = event.get("type")
@@ -126,17 +115,16 @@ class ChatReader:
             self._blocks.setdefault(_offset(event, "index") or 0, self._length)
             # A block of the model's thinking has a field of its own.
             text = text_of(event, "delta", "message", "content", "text")
-            yield from self._counted(self._received.feed(text))
-            self.ended = self._received.full
+            for piece in self.text.feed(text):
+                if isinstance(piece, GeneratedText):
+                    self._length += len(piece.text)
+                else:
+                    self._length = 0
+                yield piece
         elif kind == "citation-start":
             yield from self._citations(field_of(event, "delta", "message", "citations"))
         elif kind == "message-end":
             self._end(event.get("delta"))
-
-    def _counted(self, pieces: Iterator[GeneratedText | TextDiscarded]) -> Iterator[GeneratorEvent]:
-        for piece in pieces:
-            self._length += len(piece.text) if isinstance(piece, GeneratedText) else -self._length
-            yield piece
 
     def _citations(self, citation: object) -> Iterator[GeneratedCitation]:
         """Yield the citation; not one of the model's thinking or plan, which is not shown.
@@ -173,12 +161,8 @@ class ChatReader:
             raise ProviderError(message)
         # The billed tokens or, if they are missing, the used ones.
         counts = field_of(delta, "usage", "billed_units") or field_of(delta, "usage", "tokens")
-        self._usage = usage_of(field_of(counts, "input_tokens"), field_of(counts, "output_tokens"))
-        self._reason, self.ended = reason, True
-
-    def close(self) -> Iterator[GeneratorEvent]:
-        yield from self._received.close()
-        yield end_of(self._provider, self._received, self._usage, self._reason)
+        self.usage = usage_of(field_of(counts, "input_tokens"), field_of(counts, "output_tokens"))
+        self.reason, self.ended = reason, True
 
 
 def _offset(value: object, name: str) -> int | None:

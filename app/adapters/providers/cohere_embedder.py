@@ -211,7 +211,8 @@ class CohereEmbedder:
                 response = await self._send(
                     model=self._models[input_type], texts=list(texts), input_type=input_type
                 )
-            billed = _billed_tokens(response)
+            units = getattr(getattr(response, "meta", None), "billed_units", None)
+            billed = tokens_of(getattr(units, "input_tokens", None))
             if billed is not None:
                 call.bill(Units(input_tokens=billed))
                 self.billed_tokens += billed
@@ -229,12 +230,6 @@ def _vectors(response: EmbedByTypeResponse, expected: int) -> list[Vector]:
         raise ProviderError(message)
     # A null becomes NaN; the caller checks the vectors and names the text.
     return [array("f", [math.nan if v is None else v for v in row]) for row in rows]
-
-
-def _billed_tokens(response: EmbedByTypeResponse) -> int | None:
-    meta = getattr(response, "meta", None)
-    units = getattr(meta, "billed_units", None)
-    return tokens_of(getattr(units, "input_tokens", None))
 
 
 def _beginning(text: str) -> str:

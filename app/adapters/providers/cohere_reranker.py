@@ -92,7 +92,9 @@ def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:
     scores: dict[int, float] = {}
     for result in getattr(response, "results", None) or ():
         index, score = result.index, result.relevance_score
-        if index not in range(count) or index in scores or not _is_relevance(score):
+        # The SDK does not check types: a missing score is None.
+        sound = isinstance(score, float | int) and 0.0 <= score <= 1.0
+        if index not in range(count) or index in scores or not sound:
             message = "Cohere could not rerank: its ranking is invalid"
             raise ProviderError(message)
         scores[index] = score
@@ -100,8 +102,3 @@ def _ranking(response: V2RerankResponse, count: int) -> list[tuple[int, float]]:
         message = "Cohere could not rerank: an empty ranking"
         raise ProviderError(message)
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-
-
-def _is_relevance(score: object) -> bool:
-    """Whether it is a number from 0 to 1. The SDK does not check types: a missing score is None."""
-    return isinstance(score, float | int) and 0.0 <= score <= 1.0

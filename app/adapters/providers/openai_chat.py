@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from app.adapters.providers.chat import (
     MAX_REWRITE_CHARACTERS,
     Chat,
+    StreamReader,
     answer_estimate,
-    end_of,
 )
 from app.adapters.providers.http import (
     MAX_LINE_BYTES,
@@ -31,7 +31,6 @@ from app.adapters.providers.http import (
     tokens_of,
     usage_of,
 )
-from app.domain.answer import Usage
 from app.domain.characters import well_formed
 from app.domain.errors import ProviderError, ProviderUnavailable
 from app.domain.generated_text.events import GeneratorEvent
@@ -172,33 +171,22 @@ class OpenAIGenerator:
         return (system, sources_message(sources), *conversation)
 
 
-class _Reader:
-    """Reads the events of one response, and measures the server. Implements `StreamReader`."""
+class _Reader(StreamReader):
+    """Reads the events of one response, and measures the server."""
 
     def __init__(self, model: OpenAIGenerator, text: ModelText, prompt_tokens: int = 0) -> None:
+        super().__init__(model.provider, text, model.first_seconds)
         self._model = model
-        self._text = text
         self._prompt_tokens = prompt_tokens
         self._sent = model.clock()
         self._waited: float | None = None
         """Seconds until the first token; None before it."""
         self._uncached = 1.0
         """Share of the prompt that was not in the server's prompt cache, 0 to 1."""
-        self._usage = Usage()
-        self._reason = ""
-
-    @property
-    def ended(self) -> bool:
-        return self._text.full
-
-    @property
-    def seconds(self) -> float:
-        model = self._model
-        return model.first_seconds if self._waited is None else model.chunk_seconds
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        with self._model.provider.errors("answer"):
+        with super().errors():
             try:
                 yield
             except TimeoutError as error:
@@ -219,8 +207,8 @@ class _Reader:
         if usage := event.get("usage"):
             self._count(usage)
         choice = field_of(event, "choices", 0)
-        yield from self._text.feed(self._delta(field_of(choice, "delta")))
-        self._reason = text_of(choice, "finish_reason") or self._reason
+        yield from self.text.feed(self._delta(field_of(choice, "delta")))
+        self.reason = text_of(choice, "finish_reason") or self.reason
 
     def _delta(self, delta: object) -> str:
         """Return the text of a delta. Fields with the model's reasoning are no text."""
@@ -229,11 +217,12 @@ class _Reader:
         begun = text or text_of(delta, "reasoning_content") or text_of(delta, "reasoning")
         if begun and self._waited is None:
             self._waited = self._model.clock() - self._sent
+            self.seconds = self._model.chunk_seconds
         return text
 
     def _count(self, usage: object) -> None:
         prompt = field_of(usage, "prompt_tokens")
-        self._usage = usage_of(prompt, field_of(usage, "completion_tokens"))
+        self.usage = usage_of(prompt, field_of(usage, "completion_tokens"))
         read = tokens_of(prompt)
         cached = tokens_of(field_of(usage, "prompt_tokens_details", "cached_tokens")) or 0
         self._uncached = 1 - min(cached / read, 1) if read else 1.0
@@ -242,9 +231,8 @@ class _Reader:
         if self._waited is not None:
             read = round(self._prompt_tokens * self._uncached)
             self._model.speed.measured(read, self._waited)
-        yield from self._text.close()
-        yield end_of(self._model.provider, self._text, self._usage, self._reason)
-        self._model.received(self._text)
+        yield from super().close()
+        self._model.received(self.text)
 
 
 def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequence[ContextPassage]:

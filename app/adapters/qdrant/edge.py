@@ -243,8 +243,8 @@ class EdgeIndex:
         try:
             with generation.errors():
                 return ask(generation)
-        except StorageError as error:
-            self._books.failed(generation, error)
+        except StorageError:
+            self._books.look_again(folder.book)
             raise
 
     def _pooled(self, books: Sequence[BookId], terms: Sequence[int]) -> Frequencies | None:

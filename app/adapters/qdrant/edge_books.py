@@ -43,9 +43,8 @@ class _OpenBook:
 
     def is_due(self, now: float) -> bool:
         """Whether to open the book again although `current` was not switched."""
-        return now >= self.retry_at or bool(
-            self.generation and self.generation.stored.wrong_sizes()
-        )
+        one = self.generation
+        return now >= self.retry_at or (one is not None and bool(one.stored.wrong_sizes()))
 
     def answering(self) -> Generation:
         """StorageError if no generation can be opened."""
@@ -114,17 +113,8 @@ class OpenBooks:
         with self._opening:
             self._look(folder).answering()
 
-    def failed(self, generation: Generation, error: StorageError) -> None:
-        """Close a generation after a failure of the engine; it is opened again later."""
-        book = generation.manifest.book
-        with self._opening:
-            known = self._books.get(book)
-            if known and known.generation is generation:
-                generation.is_cut()
-                self._set_aside(book, known.stamp, None, error, RECHECK_SECONDS)
-
     def look_again(self, book: BookId) -> None:
-        """Make the next `get` read the disk, after a switch by this process."""
+        """Make the next `get` open the book again, after a switch or a failure of the engine."""
         self.listed_at = -math.inf
         if known := self._books.get(book):
             known.looked_at = known.retry_at = -math.inf
@@ -141,10 +131,7 @@ class OpenBooks:
     def _look(self, folder: BookFolder) -> _OpenBook:
         with storage_errors(folder.path):
             stamp, known = folder.stamp(), self._books.get(folder.book)
-        unchanged = known and known.stamp == stamp and self._clock() < known.retry_at
-        if not (known and unchanged) or (
-            known.generation and known.generation.stored.wrong_sizes()
-        ):
+        if known is None or known.stamp != stamp or known.is_due(self._clock()):
             known = self._open(folder)
         known.looked_at = self._clock()
         return known
@@ -165,21 +152,16 @@ class OpenBooks:
             known = self._books.get(book)
             usable = known and known.generation and not known.generation.is_cut()
             answers = known.generation if known and usable else Generation.previous(folder)
-            self._set_aside(book, stamp, answers, error, _RETRY_SECONDS)
+            self._set_aside(book, stamp, answers, error)
         return self._books[book]
 
     def _set_aside(
-        self,
-        book: BookId,
-        stamp: Stamp,
-        answers: Generation | None,
-        error: StorageError,
-        seconds: float,
+        self, book: BookId, stamp: Stamp, answers: Generation | None, error: StorageError
     ) -> None:
-        """Answer from another generation, or not at all, and look again after some seconds."""
+        """Answer from another generation, or not at all, and try again later."""
         damage, known = Damage(str(error), answers=answers is not None), self._books.get(book)
         if known is None or damage != known.damage:
             event = "index.generation_damaged" if answers else "index.book_set_aside"
             _log.error(event, extra={"book": book, "reason": damage.reason})
         self.listed_at = -math.inf
-        self._books[book] = _OpenBook(stamp, answers, damage, self._clock() + seconds)
+        self._books[book] = _OpenBook(stamp, answers, damage, self._clock() + _RETRY_SECONDS)

@@ -84,32 +84,30 @@ def server_errors(address: str) -> Iterator[None]:
     """Raise StorageError or ConfigError for any error of a call to the server."""
     try:
         yield
-    except UnexpectedResponse as error:
-        status = error.status_code or 0
-        raise _refusal(address, str(status), status, _reason(error)) from error
-    except AioRpcError as error:
-        raise _failed_call(address, error) from error
-    except ConnectionError as error:
-        message = f"cannot reach Qdrant at {address} ({error}): check QDRANT_URL and the servers"
-        raise StorageError(message) from error
-    except ResourceExhaustedResponse as error:
-        message = f"Qdrant at {address} got too many requests (429): try again later"
-        raise StorageError(message) from error
-    except ResponseHandlingException as error:
-        kind = type(error.source).__name__
-        if "Timeout" in kind:
-            message = f"Qdrant at {address} did not answer in time ({kind})"
-        elif isinstance(error.source, ValueError):
-            raise _not_qdrant(address) from error
-        else:
-            message = f"cannot reach Qdrant at {address} ({kind}): check QDRANT_URL and the server"
-        raise StorageError(message) from error
-    except (ValueError, AssertionError) as error:  # the answer is not JSON or has no result
-        raise _not_qdrant(address) from error
+    except (
+        UnexpectedResponse, AioRpcError, ConnectionError, ResourceExhaustedResponse,
+        ResponseHandlingException, ValueError, AssertionError,
+    ) as error:  # fmt: skip
+        raise _converted(address, error) from error
 
 
-def _not_qdrant(address: str) -> StorageError:
-    return StorageError(f"{address} does not answer like a Qdrant server: check QDRANT_URL")
+def _converted(address: str, error: Exception) -> RagError:
+    match error:
+        case UnexpectedResponse():
+            status = error.status_code or 0
+            return _refusal(address, str(status), status, _reason(error))
+        case AioRpcError():
+            return _failed_call(address, error)
+        case ResourceExhaustedResponse():
+            return StorageError(f"Qdrant at {address} got too many requests (429): try again later")
+        case ResponseHandlingException(source=source) if "Timeout" in type(source).__name__:
+            kind = type(source).__name__
+            return StorageError(f"Qdrant at {address} did not answer in time ({kind})")
+        case ResponseHandlingException(source=ValueError()) | ValueError() | AssertionError():
+            # The answer is not JSON or has no result.
+            return StorageError(f"{address} does not answer like a Qdrant server: check QDRANT_URL")
+    reason = type(error.source).__name__ if isinstance(error, ResponseHandlingException) else error
+    return StorageError(f"cannot reach Qdrant at {address} ({reason}): check QDRANT_URL")
 
 
 def _failed_call(address: str, error: AioRpcError) -> RagError:

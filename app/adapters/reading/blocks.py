@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from functools import partial
 from itertools import chain, repeat, takewhile
+from typing import ClassVar
 
 from lxml.html import HtmlElement
 from lxml.html.defs import tags as HTML_TAGS  # noqa: N812 - a constant
@@ -47,28 +47,13 @@ def page_drafts(tree: Tree, file: str) -> list[Draft]:
 class _Blocks:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        readers: dict[str, Callable[[HtmlElement], list[Draft]]] = {
-            "heading": self._heading,
-            "code": self._code,
-            "tab_set": self._tabs,
-            **{role: partial(self._container, kind) for role, kind in _CONTAINERS.items()},
-            "tab_list": lambda _: [],
-            "list": self._list,
-            "table": self._table,
-            "definitions": self._definitions,
-            "quote": lambda element: [compose(BlockKind.QUOTE, self.of(element))],
-            "figure": self._figure,
-            "caption": self._caption,
+        self._roles = {
+            element: role for role in reversed(self._READERS) for element in tree.roles[role]
         }
-        self._readers = {
-            element: read
-            for role, read in reversed(readers.items())
-            for element in tree.roles[role]
-        }
-        """By the first role of an element, in the order above."""
+        """The first role of an element, in the order of the readers."""
         self._holders: set[HtmlElement] = set()
         """The block-level elements and all elements that hold one."""
-        for block in chain(self._readers, tree.roles["tab_panel"], tree.roles["block"]):
+        for block in chain(self._roles, tree.roles["tab_panel"], tree.roles["block"]):
             self._holders.add(block)
             above = block.iterancestors()
             self._holders.update(takewhile(lambda one: one not in self._holders, above))
@@ -90,8 +75,9 @@ class _Blocks:
 
     def _block(self, element: HtmlElement) -> list[Draft]:
         """Return the blocks of one block-level element."""
-        read = self._readers.get(element, self._component)
-        drafts = [one for one in read(element) if one.text.strip()]
+        role = self._roles.get(element)
+        found = self._READERS[role](self, element) if role else self._component(element)
+        drafts = [one for one in found if one.text.strip()]
         if len(drafts) == 1 and drafts[0].kind is not BlockKind.HEADING:
             drafts[0].element_id = drafts[0].element_id or own_id(element)
         for draft in drafts:
@@ -147,7 +133,8 @@ class _Blocks:
             )  # fmt: skip
         return drafts if pres else self.of(element)
 
-    def _container(self, kind: BlockKind, element: HtmlElement) -> list[Draft]:
+    def _container(self, element: HtmlElement) -> list[Draft]:
+        kind = _CONTAINERS[self._roles[element]]
         title = self._take_title(element, "admonition_title")
         title = title or element.get("title") or ""
         if kind is BlockKind.ADMONITION:
@@ -254,6 +241,28 @@ class _Blocks:
             figure.figure = replace(figure.figure, caption=caption)
         figure.element_id = own_id(element)
         return [figure]
+
+    def _quote(self, element: HtmlElement) -> list[Draft]:
+        return [compose(BlockKind.QUOTE, self.of(element))]
+
+    def _nothing(self, _: HtmlElement) -> list[Draft]:
+        return []
+
+    # Functions, not bound methods: a cycle would keep each page's tree in memory.
+    _READERS: ClassVar[dict[str, Callable[[_Blocks, HtmlElement], list[Draft]]]] = {
+        "heading": _heading,
+        "code": _code,
+        "tab_set": _tabs,
+        **dict.fromkeys(_CONTAINERS, _container),
+        "tab_list": _nothing,
+        "list": _list,
+        "table": _table,
+        "definitions": _definitions,
+        "quote": _quote,
+        "figure": _figure,
+        "caption": _caption,
+    }
+    """Of the elements of each role; the first of several counts."""
 
 
 def _title_of(component: HtmlElement) -> str:

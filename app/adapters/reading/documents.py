@@ -10,7 +10,7 @@ from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
 from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Part, Span
-from app.domain.identity import assign_ids, is_content_id
+from app.domain.identity import assign_ids, content_id, is_content_id
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
@@ -46,7 +46,7 @@ def build_document(
     source: str | None,
     shown: PageText | None = None,
 ) -> Document:
-    """Make a page's document; its blocks have no paragraph ids yet.
+    """Make a page's document; the paragraph ids are hashes of the blocks' texts.
 
     If `source` is None, spans are those of the blocks' texts, joined by blank lines.
     """
@@ -74,19 +74,20 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
 
 
 def with_ids(documents: Sequence[Document]) -> list[Document]:
-    """Return a book's documents with the paragraph ids of their texts."""
+    """Return a book's documents with the ids of authors, and each id once."""
     blocks = (block for one in documents for block in one.blocks)
-    ids = iter(assign_ids((_id_text(block), block.author_id) for block in blocks))
-    return [
-        replace(one, blocks=tuple(replace(block, paragraph_id=next(ids)) for block in one.blocks))
-        for one in documents
-    ]
+    ids = iter(assign_ids((block.paragraph_id, block.author_id) for block in blocks))
+
+    def identified(block: Block) -> Block:
+        ident = next(ids)
+        return block if ident == block.paragraph_id else replace(block, paragraph_id=ident)
+
+    return [replace(one, blocks=tuple(map(identified, one.blocks))) for one in documents]
 
 
-def _id_text(block: Block) -> str:
-    """Return the text that a block's id hashes."""
-    text = block.runs.translate(_MARKS)
-    return text if _WORD.search(text) else block.text
+def _content_id(draft: Draft) -> str:
+    text = draft.runs.translate(_MARKS)
+    return content_id(text if _WORD.search(text) else draft.text)
 
 
 def _author_id(draft: Draft) -> str:
@@ -121,6 +122,7 @@ def _blocks(
             language=draft.language,
             terms=draft.terms[:_MOST_TERMS],
             parts=tuple(_parts(draft, span, exact=exact)),
+            paragraph_id=_content_id(draft),
             author_id=_author_id(draft),
             element_id=draft.element_id if has_elements else "",
             runs=draft.runs,

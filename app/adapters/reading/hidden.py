@@ -19,15 +19,21 @@ _SWITCHED = re.compile(r"(?:^|[\s_-])(?:tab(?!le)|collaps|toggle)")
 """In the class or role of content that a reader opens: tabs, accordions."""
 
 
-def hidden_elements(content: HtmlElement) -> list[tuple[HtmlElement, bool]]:
-    """Return the hidden elements, each with whether it is its style that hides it.
+def drop_hidden(content: HtmlElement) -> list[str]:
+    """Drop what readers do not see; return the texts that a style hides.
 
     White text counts as hidden only if its element has no class and no style of the page names a
     background.
     """
     found = content.xpath(".//*[@style or @hidden or self::font]")
     plain = not any("background" in (one.get("style") or "") for one in found)
-    return [(one, not _by_attribute(one)) for one in found if _is_hidden(one, plain=plain)]
+    texts = []
+    for element in [one for one in found if _is_hidden(one, plain=plain)]:
+        if not _by_attribute(element):
+            texts.append(" ".join(element.text_content().split()))
+        if element.getparent() is not None:
+            element.drop_tree()
+    return [text for text in texts if text]
 
 
 def _is_hidden(element: HtmlElement, *, plain: bool) -> bool:

@@ -16,7 +16,7 @@ import nh3
 from lxml.html import HtmlElement
 
 from app.adapters.reading.formulas import TAG as FORMULA
-from app.adapters.reading.hidden import hidden_elements
+from app.adapters.reading.hidden import drop_hidden
 from app.adapters.reading.tree import SPAN
 from app.domain.document import Block, Book, Document
 from app.domain.urls import encoded_path
@@ -97,8 +97,7 @@ class _Page:
     def article(self, document: Document) -> str:
         parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True)
         root = lxml.html.fragment_fromstring(document.html, create_parent="div", parser=parser)
-        for element, _ in hidden_elements(root):
-            element.drop_tree()
+        drop_hidden(root)
         _identify(root, document.blocks)
         for element in list(root.iter()):
             self._show(element)

@@ -150,7 +150,7 @@ def page_names(files: SourceFiles, folder: str = "") -> list[str]:
 
 def _is_page(files: SourceFiles, name: str) -> bool:
     last = name.rpartition("/")[2]
-    if last.startswith("_") or last.upper() in ("SUMMARY.MD", "_SIDEBAR.MD", "LICENSE.MD"):
+    if last.startswith("_") or last.upper() in ("SUMMARY.MD", "LICENSE.MD"):
         return False
     if shown_name(name) != name:
         files.refuse(name, _NOT_UTF8)

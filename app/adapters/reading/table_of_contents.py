@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from app.adapters.reading.documents import PageInfo
@@ -32,7 +32,7 @@ def listed_pages(navigations: Mapping[str, Sequence[Entry]]) -> list[PageInfo]:
     Title and chapter are those of the page's own navigation, if it is listed there.
     """
     trees = {navigation: _lines(navigation) for navigation in map(tuple, navigations.values())}
-    opened = {line.path for lines in trees.values() for line in lines if line.children}
+    opened = {line.path for lines in trees.values() for line in lines if line.below}
     places = {navigation: _places(lines, opened) for navigation, lines in trees.items()}
     found: dict[str, PageInfo] = {}
     after, last = {"": ""}, ""
@@ -48,22 +48,20 @@ def listed_pages(navigations: Mapping[str, Sequence[Entry]]) -> list[PageInfo]:
     for file, navigation in navigations.items():
         if own := places[tuple(navigation)].get(file):
             found[file] = own
-    return [found[file] for file in _chain(after)]
-
-
-def _chain(after: Mapping[str, str]) -> Iterator[str]:
+    order = []
     file = after[""]
     while file:
-        yield file
+        order.append(found[file])
         file = after[file]
+    return order
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Line:
     entry: Entry
     above: Sequence[_Line]
     """The lines that it is below, the outermost first."""
-    children: list[_Line] = field(default_factory=list)
+    below: list[_Line]
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -72,50 +70,50 @@ class _Line:
     @property
     def first_below(self) -> str:
         """The first page below."""
-        pages = (one.entry.target or one.first_below for one in self.children)
+        pages = (one.entry.target or one.first_below for one in self.below)
         return next(filter(None, pages), "")
 
     @property
     def is_section(self) -> bool:
         """Whether it has no page of its own: its link may lead to the first page below."""
-        return bool(self.children) and self.entry.target in ("", self.first_below)
+        return bool(self.below) and self.entry.target in ("", self.first_below)
+
+    def is_part(self, opened: set[tuple[str, ...]]) -> bool:
+        """Whether it groups only chapters, or is named as a part, so that it is no chapter.
+
+        `opened` are the paths of lines with others below, in any navigation.
+        """
+        return self.is_section and (
+            bool(_PART.match(self.entry.title)) or all(one.path in opened for one in self.below)
+        )
 
 
 def _lines(entries: Sequence[Entry]) -> list[_Line]:
+    found: list[_Line] = []
     above: list[_Line] = []
-    found = []
     for entry in entries:
         while above and above[-1].entry.depth >= entry.depth:
             above.pop()
-        line = _Line(entry, tuple(above))
-        if above:
-            above[-1].children.append(line)
-        above.append(line)
-        found.append(line)
+        found.append(_Line(entry, (*above,), []))
+        for parent in above[-1:]:
+            parent.below.append(found[-1])
+        above.append(found[-1])
     return found
 
 
 def _places(lines: Sequence[_Line], opened: set[tuple[str, ...]]) -> dict[str, PageInfo]:
-    """Return the pages of one navigation; `opened` are the paths of lines with others below."""
+    """Return the pages of one navigation."""
+    parts = {line for line in lines if line.is_part(opened)}
     top = [line for line in lines if not line.above]
-    # A single line that holds all others is the book itself.
-    is_whole = len(top) == 1 and any(one.path in opened for one in top[0].children)
-    parts = {id(line) for line in lines if _is_part(line, opened)}
-    parts |= {id(top[0])} if is_whole else set()
+    if len(top) == 1 and any(one.path in opened for one in top[0].below):
+        parts.add(top[0])  # the book itself
     found: dict[str, PageInfo] = {}
     for line in lines:
         file = line.entry.target
         if file and file not in found and not line.is_section:
-            chapters = (one for one in (*line.above, line) if id(one) not in parts)
+            chapters = (one for one in (*line.above, line) if one not in parts)
             chapter = next(chapters, line).entry
             number = _FIRST_NUMBER.match(chapter.number)
             shown = int(number[0]) if number else 0
             found[file] = PageInfo(file, "", line.entry.title, chapter.title, shown)
     return found
-
-
-def _is_part(line: _Line, opened: set[tuple[str, ...]]) -> bool:
-    """Whether it groups only chapters, or is named as a part, so that it is no chapter."""
-    return line.is_section and (
-        bool(_PART.match(line.entry.title)) or all(one.path in opened for one in line.children)
-    )

@@ -12,9 +12,9 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.drafts import NO_SPAN
 from app.adapters.reading.formulas import mark_formulas
-from app.adapters.reading.hidden import hidden_elements
+from app.adapters.reading.hidden import drop_hidden
 from app.adapters.reading.shown_text import is_rendered
-from app.adapters.reading.themes import Roles, Theme, theme_of
+from app.adapters.reading.themes import Roles, Theme
 from app.domain.document import Span
 from app.domain.errors import FileRefused
 
@@ -63,9 +63,9 @@ def parse(html: bytes, file: str) -> HtmlElement:
     parser.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement))
     text = _without_controls(_decoded(html).strip().encode("utf-8", "replace"))
     try:
-        root = lxml.html.document_fromstring(text or b"<p>", parser=parser, ensure_head_body=True)
+        root = lxml.html.document_fromstring(text, parser=parser, ensure_head_body=True)
     except etree.ParserError:  # the page has no element
-        root = lxml.html.document_fromstring(b"<p>", parser=parser, ensure_head_body=True)
+        return parse(b"<p>", file)
     if any("xcessive depth" in one.message for one in parser.error_log):
         raise FileRefused("its elements are nested over 256 deep", file)
     return root
@@ -91,31 +91,22 @@ def _is_control(reference: bytes) -> bool:
     return not (char := unescape(reference.decode())).isprintable() and not char.isspace()
 
 
-def page_tree(root: HtmlElement, theme: Theme | None = None) -> Tree | None:
+def page_tree(root: HtmlElement, theme: Theme) -> Tree | None:
     """Return the content of a parsed page, which is changed; None if the page has none."""
-    theme = theme or theme_of(root)
     content = theme.content(root)
     if content is None:
         return None
     roles = theme.roles(content)
     for code in (one for element in roles["console"] for one in element.iter("code")):
-        _show_console(code)
+        # Its text is mark-up that a script shows.
+        text = unescape(_FORMATTING.sub("", code.text_content()))
+        del code[:]
+        code.text = text
     mark_formulas(content, roles["formula"])
-    hidden = tuple(_drop_hidden(content))
+    hidden = tuple(drop_hidden(content))
     for element in roles["drop"]:
         _drop(element, content)
     return Tree(content, roles, hidden)
-
-
-def _drop_hidden(content: HtmlElement) -> list[str]:
-    """Drop what readers do not see; return the texts that a style hides."""
-    texts = []
-    for element, by_style in hidden_elements(content):
-        if by_style:
-            texts.append(" ".join(element.text_content().split()))
-        if element.getparent() is not None:
-            element.drop_tree()
-    return [text for text in texts if text]
 
 
 def _drop(element: HtmlElement, content: HtmlElement) -> None:
@@ -124,14 +115,6 @@ def _drop(element: HtmlElement, content: HtmlElement) -> None:
     if is_rendered(element) and element.text_content().strip():
         element.tail = GAP + (element.tail or "")
     element.drop_tree()
-
-
-def _show_console(code: HtmlElement) -> None:
-    """Replace a console's text, which is mark-up that a script shows, by the text that it shows."""
-    text = unescape(_FORMATTING.sub("", code.text_content()))
-    for child in list(code):
-        code.remove(child)
-    code.text = text
 
 
 def own_id(element: HtmlElement) -> str:

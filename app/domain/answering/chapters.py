@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby, islice, takewhile
 
-from app.domain.answering.extractive import ExtractiveAnswer
+from app.domain.answering.extractive import ExtractiveAnswer, answer_of
 from app.domain.answering.intents import CHAPTER_NOUNS
-from app.domain.answering.passage_text import passage_of, passages_text
 from app.domain.answering.passages import ChosenPassage
 from app.domain.answering.units import (
     INTRODUCING,
@@ -32,7 +31,6 @@ MAX_SUMMARY_WORDS = 250
 MIN_SECTIONS, MAX_SECTIONS = 3, 30
 """Of an outline, if the text has as many."""
 _NO_TEXT = NEVER_QUOTED | {BlockKind.FIGURE, BlockKind.FOOTNOTE, BlockKind.REFERENCE}
-_TASKS = frozenset({BlockKind.EXERCISE, BlockKind.HEADING})
 
 _SUMMARY_TITLE = re.compile(
     r"^(?:{0})\b|\b(?:{0})$".format(
@@ -138,9 +136,13 @@ def summary(
     ends = accumulate(map(len, sections))
     places = [range(end - len(one), end) for one, end in zip(sections, ends, strict=True)]
     if own:
-        return context, quoted([_leading(context, one, len(own)) for one in places], context)
-    found = (units(context, split_sentences, language, one) for one in places)
-    return context, quoted([*filter(None, map(_first_sentence, found))], context)
+        excerpts = [_leading(context, one, len(own)) for one in places]
+    else:
+        found = (units(context, split_sentences, language, one) for one in places)
+        excerpts = [*filter(None, map(_first_sentence, found))]
+    # Without marks, since all of it is the answer.
+    chosen = [ChosenPassage(tuple(one)) for one in excerpts]
+    return context, answer_of(chosen, context, titled=len(chosen) > 1)
 
 
 def _budgeted(section: Sequence[ContextPassage], token_budget: int) -> list[ContextPassage]:
@@ -213,29 +215,6 @@ def _sections(text: Iterable[ContextPassage], depth: int) -> list[list[ContextPa
     return [[*islice(held, 2)] for _, held in groups]
 
 
-def quoted(
-    excerpts: Sequence[Sequence[Unit]], context: Sequence[ContextPassage]
-) -> ExtractiveAnswer:
-    """Return the excerpts as an answer; if there are several, each follows its heading.
-
-    An excerpt is adjacent units of a section: whole blocks, or a sentence. It has no marks, since
-    all of it is the answer.
-    """
-    text = ""
-    claims: list[tuple[Span, Unit]] = []
-    chosen = [ChosenPassage(tuple(one)) for one in excerpts]
-    for one in chosen:
-        part, spans = passages_text([one], context)
-        first = context[one.parts[0].passage].passage
-        text += "\n\n" if text else ""
-        if len(excerpts) > 1 and first.kind not in _TASKS:
-            path = first.heading_path  # pages may have sections of the same title
-            text += " \u203a ".join(dict.fromkeys((*path[:1], *path[-1:]))) + "\n\n"
-        claims += [((len(text) + start, len(text) + end), unit) for (start, end), unit in spans]
-        text += part
-    return ExtractiveAnswer(text, tuple(claims), tuple(passage_of(one, context) for one in chosen))
-
-
 def quiz(
     exercises: Sequence[ContextPassage], entries: Sequence[ContextPassage], question: str
 ) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
@@ -244,8 +223,8 @@ def quiz(
     These quote the terms only, and have no passages, which would show the definitions.
     """
     if exercises:
-        asked = [[whole_unit(at, one)] for at, one in enumerate(exercises)]
-        return exercises, quoted(asked, exercises)
+        asked = [ChosenPassage((whole_unit(at, one),)) for at, one in enumerate(exercises)]
+        return exercises, answer_of(asked, exercises)
     before, _, after = question.partition("{}")
     text = ""
     claims: list[tuple[Span, Unit]] = []

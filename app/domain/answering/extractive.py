@@ -87,8 +87,8 @@ def whole(context: Sequence[ContextPassage], paragraph_ids: Collection[str]) -> 
 
 
 def answer_of(
-    chosen: Sequence[ChosenPassage], context: Sequence[ContextPassage]
+    chosen: Sequence[ChosenPassage], context: Sequence[ContextPassage], *, titled: bool = False
 ) -> ExtractiveAnswer:
-    """Return these passages as an answer."""
-    text, claims = passages_text(chosen, context)
+    """Return these passages as an answer, in whose text each may have its heading above it."""
+    text, claims = passages_text(chosen, context, titled=titled)
     return ExtractiveAnswer(text, claims, tuple(passage_of(one, context) for one in chosen))

@@ -50,14 +50,3 @@ def asked_kinds(said: Sequence[str]) -> frozenset[BlockKind]:
     """
     text = " ".join(said)
     return frozenset().union(*(kinds for kinds, asked in _ASKED_KINDS if asked.search(text)))
-
-
-_IDENTIFIER = re.compile(
-    r"[A-Za-z]+[a-z0-9][A-Z]\w*|\w*[^\W\d_]_\w+|\w+(?:\.\w+)*(?=\(\))|[a-z]\w*(?:(?:\.|::)[A-Za-z]\w+)+"
-)
-"""A name of a program: camelCase, snake_case, `call()`, `path.to::it`."""
-
-
-def identifiers(question: str) -> list[str]:
-    """Return the names of a program in the question."""
-    return _IDENTIFIER.findall(question)

@@ -14,9 +14,11 @@ from app.domain.retrieval.query import ContextPassage
 
 
 def passages_text(
-    chosen: Sequence[ChosenPassage], context: Sequence[ContextPassage]
+    chosen: Sequence[ChosenPassage], context: Sequence[ContextPassage], *, titled: bool = False
 ) -> tuple[str, tuple[tuple[Span, Unit], ...]]:
     """Join passages by empty lines; return the text and the spans of the claims in it.
+
+    If `titled`, each passage follows its heading.
 
     The claims of a paragraph are its marked units, or all that is shown of it. A unit's text is
     verbatim, except for the mark-up of a table.
@@ -24,6 +26,11 @@ def passages_text(
     text = ""
     claims: list[tuple[Span, Unit]] = []
     for one in chosen:
+        if titled:
+            path = context[one.parts[0].passage].passage.heading_path
+            # Pages may have sections of the same title.
+            title = " \u203a ".join(dict.fromkeys((*path[:1], *path[-1:])))
+            text += f"\n\n{title}" if text else title
         for part in one.parts:
             before, quoted, after = part_markdown(part, context[part.passage].passage)
             text += ("\n\n" if text else "") + before

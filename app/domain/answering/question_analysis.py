@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from app.domain.answering.answerability import Reading
-from app.domain.answering.forms import asked_kinds, identifiers
+from app.domain.answering.forms import asked_kinds
 from app.domain.document import BlockKind
 from app.domain.languages import (
     COMMON_WORDS,
@@ -38,8 +38,6 @@ class QuestionFeatures:
     """Term -> weight by its rarity in the book; the weights add up to 1."""
     definition: frozenset[int] = frozenset()
     """The terms of X in "what is X?", else empty."""
-    identifiers: frozenset[int] = frozenset()
-    """The terms of names of a program in the question: `createStore`, `lora_alpha`."""
     asked_kinds: frozenset[BlockKind] = frozenset()
     """The kinds of block that the question wants: "which types" a list, "an example" code."""
 
@@ -87,7 +85,6 @@ def analyse(
             language=language,
             weights=_weights(upper_bounds, own, content),
             definition=terms(name_asked(searched.words, terms, language)),
-            identifiers=terms(" ".join(identifiers(question))),
             asked_kinds=asked_kinds(said),
         ),
         words=frozenset(said),

@@ -25,7 +25,6 @@ from app.domain.answering.units import (
     is_caption,
     units,
 )
-from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind
 from app.domain.fences_and_tables import table_rows
 from app.domain.retrieval.query import ContextPassage
@@ -76,8 +75,7 @@ _ROW = 1.0
 _LEAST_CELL = 0.2
 """Least share of the question's weight in such a cell."""
 _LISTING = 0.5
-"""Factor on the terms of a listing if the question neither asks for code nor has an identifier of
-the listing."""
+"""Factor on the terms of a listing if the question does not ask for code."""
 _LEAD_IN_CHARS = 200
 """Characters of a lead-in that are compared together with a unit."""
 
@@ -157,7 +155,8 @@ class Relevance:
         best = max(one.score for one in self.context) or 1.0
         lead_in = question.terms(self._lead_in(at))
         around = question.terms(" ".join((*passage.heading_path, passage.text)))
-        evidence = _LISTING if self._is_unasked_listing(passage) else 1.0
+        is_listing = passage.kind is BlockKind.CODE
+        evidence = _LISTING if is_listing and passage.kind not in question.asked_kinds else 1.0
         for unit in units:
             features = Features(
                 retrieval=self.context[at].score / best,
@@ -174,12 +173,6 @@ class Relevance:
     def _compared(self, unit: Unit) -> str:
         lead_in = self._lead_in(unit.passage)[-_LEAD_IN_CHARS:]
         return f"{self.context[unit.passage].section} {lead_in} {unit.text}"
-
-    def _is_unasked_listing(self, passage: Passage) -> bool:
-        question = self.question
-        if passage.kind is not BlockKind.CODE or BlockKind.CODE in question.asked_kinds:
-            return False
-        return question.identifiers.isdisjoint(question.terms(passage.text))
 
     def _lead_in(self, at: int) -> str:
         """Return the text that is read together with each unit of the paragraph."""

@@ -58,13 +58,15 @@ class ChunkBuilder:
 
     def build(self, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
         """Yield the chunks one at a time, so that not all need to be in memory."""
-        repeated = [self.count_tokens(_text_of(draft.overlap)) for draft in drafts]
+        overlaps = (map("".join, map(_texts, _runs(draft.overlap))) for draft in drafts)
+        repeated = [self.count_tokens(GAP.join(texts)) for texts in overlaps]
         following = [*repeated[1:], 0]
         for index, draft in enumerate(drafts):
             yield self._chunk(index, draft, repeated[index], following[index])
 
     def _chunk(self, index: int, draft: ChunkDraft, overlap_start: int, overlap_end: int) -> Chunk:
-        document, body = self.document, _body(draft.pieces)
+        document, own = self.document, draft.pieces
+        body = [one for one in own if one.block.kind is not BlockKind.HEADING] or own
         path = common_path({piece.block.heading_path for piece in body})
         pieces = [*draft.overlap, *draft.pieces]
         shown = [piece for piece in pieces if not is_above(piece, path)] or pieces
@@ -156,14 +158,6 @@ def _interpolated(known: Sequence[Span], number: int, at: int) -> int:
     number = min(max(number, 1), len(known) - 1)
     (first, start), (last, end) = known[number - 1], known[number]
     return start + (at - first) * (end - start) // max(last - first, 1)
-
-
-def _body(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    return [one for one in pieces if one.block.kind is not BlockKind.HEADING] or pieces
-
-
-def _text_of(pieces: Sequence[Piece]) -> str:
-    return GAP.join("".join(_texts(run)) for run in _runs(pieces))
 
 
 def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:

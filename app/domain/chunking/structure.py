@@ -76,7 +76,10 @@ def structure_of(
     runs = [run for items in streams.values() for run in _pack(items, sizes)]
     runs.sort(key=lambda run: run[0].number)
     overlaps = [[], *(_overlap(before, run, sizes, splitter) for before, run in pairwise(runs))]
-    return [ChunkDraft(_pieces(run), overlap) for run, overlap in zip(runs, overlaps, strict=False)]
+    return [
+        ChunkDraft([piece for item in run for piece in (*item.headings, item.piece)], overlap)
+        for run, overlap in zip(runs, overlaps, strict=False)
+    ]
 
 
 def _without(blocks: Sequence[Block], exclude: Sequence[BlockKind]) -> list[Block]:
@@ -133,10 +136,6 @@ def _pack_item(before: _Item, item: _Item) -> PackItem:
 
 def _tokens(item: _Item) -> int:
     return sum(piece.tokens for piece in [*item.headings, item.piece])
-
-
-def _pieces(run: Sequence[_Item]) -> list[Piece]:
-    return [piece for item in run for piece in (*item.headings, item.piece)]
 
 
 def _overlap(

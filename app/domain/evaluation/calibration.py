@@ -62,7 +62,8 @@ def refusal_curve(
             answerable_refused=bisect_left(positives, threshold) / len(positives),
         )
 
-    candidates = [*map(at, _between(sorted({*positives, *negatives})))]
+    between = (round((a + b) / 2, 4) for a, b in pairwise(sorted({*positives, *negatives})))
+    candidates = [at(threshold) for threshold in (0.0, *between, 1.0)]
 
     def suggested(tolerated: float) -> RefusalPoint:
         return max(
@@ -79,11 +80,6 @@ def refusal_curve(
         current_answer=at(current.answer_threshold),
         suggested_answer=suggested(BELOW_TOLERATED),
     )
-
-
-def _between(scores: Sequence[float]) -> list[float]:
-    """Return 0, the middle between each two scores, and 1."""
-    return [0.0, *(round((low + high) / 2, 4) for low, high in pairwise(scores)), 1.0]
 
 
 def _auroc(positives: Sequence[float], negatives: Sequence[float]) -> float:

@@ -7,7 +7,7 @@ gold spans, any chunk of its gold file or folder is a hit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, log2
 
@@ -99,7 +99,11 @@ def score_ranking(question: Question, ranking: Sequence[Retrieved], k: int) -> R
 
 def _precision(golds: Sequence[GoldSpan], retrieved: Sequence[Retrieved]) -> float:
     # Gold spans may overlap, so characters of their union are counted.
-    union = [GoldSpan(file, *span) for file, span in _union(golds)]
+    union = [
+        GoldSpan(file, *span)
+        for file in {gold.file: None for gold in golds}
+        for span in merge([(gold.start, gold.end) for gold in golds if gold.file == file])
+    ]
     length = sum(one.length for one in retrieved)
     return sum(coverage(union, retrieved)) / length if length else 0.0
 
@@ -134,12 +138,6 @@ def merge(spans: Sequence[Span]) -> list[Span]:
         else:
             merged.append((start, end))
     return merged
-
-
-def _union(golds: Sequence[GoldSpan]) -> Iterator[tuple[str, Span]]:
-    for file in {gold.file: None for gold in golds}:
-        for span in merge([(gold.start, gold.end) for gold in golds if gold.file == file]):
-            yield file, span
 
 
 def _overlap(gold: GoldSpan, spans: Sequence[Span]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
@@ -16,7 +16,7 @@ from app.domain.retrieval.definition_terms import (
     term_forms,
 )
 
-TermsOf: TypeAlias = Callable[[str, str], Sequence[int]]
+TermsOf: TypeAlias = Callable[[str, str], list[int]]
 """(text, language) -> term ids in order, with repeats and without stop words."""
 
 # Approximate: used for scores only, never to cut text that is shown.

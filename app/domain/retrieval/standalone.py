@@ -1,10 +1,10 @@
 """Follow-up questions made standalone by rules.
 
-"And why is it slower?" depends on earlier turns. The terms of the last turns are searched for too,
-with a lower weight. A question with an anaphor or few terms depends on the previous question, its
-antecedent. An antecedent that has an anaphor or no terms depends on the question before it. For the
-embedding, all antecedents and the beginning of the last answer precede the question. The answer is
-included because it names the topic in the book's words.
+"And why is it slower?" depends on earlier turns. The terms of the last turns are searched for too.
+A question with an anaphor or few terms depends on the previous question, its antecedent. An
+antecedent that has an anaphor or no terms depends on the question before it. For the embedding, all
+antecedents and the beginning of the last answer precede the question. The answer is included
+because it names the topic in the book's words.
 """
 
 from __future__ import annotations
@@ -19,16 +19,12 @@ FEW_TERMS = 3
 """A question with at most this many terms depends on the previous question."""
 MAX_CHAIN = 3
 """Maximum questions in a chain of follow-ups: "What is it?", "Its price?", "What else?"."""
-ANTECEDENT_WEIGHT = 0.4
-"""Weight of the antecedents' terms; those of the question have weight 1."""
-EARLIER_WEIGHT = 0.2
-"""Weight of the terms of the question before the antecedents."""
 ASSISTANT_WEIGHT = 0.4
-"""Weight of the terms of the last answer's beginning."""
+"""Weight of the terms of the last answer's beginning; those of the questions have weight 1."""
 ANSWER_CHARS = 400
 """Maximum length of that beginning, in characters."""
 INDEPENDENT_FACTOR = 0.3
-"""Factor on these weights if the question does not depend on earlier turns."""
+"""Factor on the weights of earlier turns if the question does not depend on them."""
 
 # Anaphora by language, without words that are also articles.
 _ANAPHORA = {
@@ -85,8 +81,7 @@ def standalone(
     def is_dependent(text: str, most_terms: int) -> bool:
         return has_anaphor(text, language) or count_terms(text.rstrip(_END)) <= most_terms
 
-    first = _first_antecedent(questions, lambda text: is_dependent(text, 0))
-    antecedents = questions[first:]
+    antecedents = questions[_first_antecedent(questions, lambda text: is_dependent(text, 0)) :]
     dependent = is_dependent(question, FEW_TERMS)
     factor = 1.0 if dependent else INDEPENDENT_FACTOR
     return Standalone(
@@ -94,15 +89,10 @@ def standalone(
         "\n".join([*antecedents, *answers, question]) if dependent else question,
         question,
         (
-            *_weighted(reversed(antecedents), factor * ANTECEDENT_WEIGHT),
-            *_weighted(questions[:first][-1:], factor * EARLIER_WEIGHT),
-            *_weighted(answers, factor * ASSISTANT_WEIGHT),
+            *((text, factor) for text in reversed(antecedents)),
+            *((text, factor * ASSISTANT_WEIGHT) for text in answers),
         ),
     )
-
-
-def _weighted(texts: Iterable[str], weight: float) -> list[tuple[str, float]]:
-    return [(text, weight) for text in texts]
 
 
 def _first_antecedent(questions: Sequence[str], is_dependent: Callable[[str], bool]) -> int:

@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 
 from app.adapters.reading.table_of_contents import Entry
 
+_COMMONMARK = MarkdownIt("commonmark")
 _FILE_KEYS = ("file", "local", "root", "url", "link")
 _TITLE_KEYS = ("title", "caption", "label", "text")
 _CHILD_KEYS = ("parts", "chapters", "sections", "entries", "children", "items", "subtrees", "toc")
@@ -23,7 +24,7 @@ def summary_entries(text: str, *, numbered: bool = False) -> Iterator[Entry]:
 
     If `numbered`, the items of its lists are numbered through, as mdBook numbers chapters.
     """
-    html = MarkdownIt("commonmark").render(text)
+    html = _COMMONMARK.render(text)
     root = lxml.html.fragment_fromstring(html, create_parent="div")
     count = 0
     for one in root.xpath(".//li | p//a"):

@@ -73,31 +73,27 @@ def render(
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     text = "\n" * front + _LINE_END.sub("\n", source[skip:])
-    origins: list[int] = []
+    lines: Sequence[int] = range(len(starts) - 1)
     if site is Site.MDBOOK and "{{" in text:
-        text, origins = expand(text, file, files)
+        text, lines = expand(text, file, files)
     tokens = md.parse(text, env)
-    _place(tokens, origins)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
-        raise FileRefused(_TOO_DEEP, file, deep.map[0] + 1 if deep.map else 0)
+        raise FileRefused(_TOO_DEEP, file, lines[deep.map[0]] + 1 if deep.map else 0)
     heading_ids(tokens, site)
-    _set_spans(tokens, source, starts)
+    _set_spans(tokens, source, starts, lines)
     return md.renderer.render(tokens, md.options, env), env["unknown"]
 
 
-def _place(tokens: Sequence[Token], origins: Sequence[int]) -> None:
-    """Replace the lines of the page with its includes by those of its source."""
-    for token in tokens if origins else ():
-        if token.map is not None:
-            first, behind = token.map
-            token.map = [origins[min(first, len(origins) - 1)], origins[max(behind, 1) - 1] + 1]
-
-
-def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> None:
+def _set_spans(
+    tokens: Sequence[Token], source: str, starts: Sequence[int], lines: Sequence[int]
+) -> None:
+    """Set the spans; `lines` are the numbers of the source's lines, which may include others."""
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.type == "inline":
             continue
-        start, end = (starts[min(line, len(starts) - 1)] for line in token.map)
+        first, behind = token.map
+        start = starts[lines[min(first, len(lines) - 1)]]
+        end = starts[lines[min(max(behind, 1), len(lines)) - 1] + 1]
         text = source[start:end]
         start += len(text) - len(text.lstrip())
         end -= len(text) - len(text.rstrip())
@@ -115,7 +111,7 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
         .disable(["gfm_autolink_www", "gfm_autolink_protocol", "gfm_autolink_email"])
     )
     md.inline.terminator_re = _MARKUP
-    md.use(tags_plugin).use(unresolved_plugin)
+    md.use(tags_plugin).use(unresolved_plugin, site)
     md.use(attrs_plugin, spans=site is not Site.MDBOOK).use(attrs_block_plugin)
     md.use(texmath_plugin, delimiters="brackets")
     if site is not Site.MDBOOK:
@@ -129,13 +125,8 @@ def parser(site: Site, is_mdx: bool) -> MarkdownIt:
     md.use(directives_plugin)
     md.block.ruler.before("table", "budget", _within_budget)
     for name, rule in _RULES.items():
-        md.add_render_rule(name, _method(rule))
+        md.add_render_rule(name, rule)
     return md
-
-
-def _method(rule: Callable[..., str]) -> Callable[..., str]:
-    """Return a render rule as markdown-it calls it, with the renderer as first argument."""
-    return lambda _renderer, *arguments: rule(*arguments)
 
 
 def _within_budget(state: StateBlock, start: int, _end: int, _silent: bool) -> bool:
@@ -150,7 +141,7 @@ def _environment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return amsmath_block(state, start, min(end, start + _LONGEST_FORMULA), silent)
 
 
-def _fence(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
+def _fence(_: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
     """Render a listing; its title is a paragraph before it."""
     token = tokens[index]
     info, code, site = token.info.strip(), token.content, env["site"]
@@ -172,7 +163,7 @@ def _fence(tokens: Sequence[Token], index: int, _options: object, env: EnvType) 
 
 
 def _formula(display: bool) -> Callable[..., str]:
-    def rule(tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
+    def rule(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
         token = tokens[index]
         shown = "1" if display else "0"
         token.attrs.pop("class", None)
@@ -183,7 +174,9 @@ def _formula(display: bool) -> Callable[..., str]:
     return rule
 
 
-def _html_block(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
+def _html_block(
+    _: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType
+) -> str:
     token = tokens[index]
     is_jsx = "{" in token.content and env["site"] is Site.DOCUSAURUS
     html = as_html(token.content) if is_jsx else token.content
@@ -191,7 +184,7 @@ def _html_block(tokens: Sequence[Token], index: int, _options: object, env: EnvT
     return marked(html.encode("utf-8", "replace"), span).decode() if span else html
 
 
-def _role(tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
+def _role(_: object, tokens: Sequence[Token], index: int, _options: object, env: EnvType) -> str:
     """Render a MyST role: its text, or what it names if it has a title of its own."""
     token = tokens[index]
     name, text = str(token.meta.get("name", "")), token.content

@@ -39,15 +39,16 @@ _BEGINS = frozenset("{-[^*")
 _MODULE = re.compile(r"(?:import|export)\s[^\n]*")
 
 
-def unresolved_plugin(md: MarkdownIt) -> None:
+def unresolved_plugin(md: MarkdownIt, site: Site) -> None:
     ends = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     md.block.ruler.before("fence", "unresolved", _line, ends)  # type: ignore[arg-type]
-    md.block.ruler.before("fence", "module", _module)
+    if site is Site.DOCUSAURUS:
+        md.block.ruler.before("fence", "module", _module)
     md.inline.ruler.before("escape", "unresolved", _inline)
-    md.add_render_rule(UNRESOLVED, lambda _renderer, *arguments: _shown(*arguments))
+    md.add_render_rule(UNRESOLVED, _shown)
 
 
-def _shown(tokens: Sequence[Token], index: int, *_: object) -> str:
+def _shown(_: object, tokens: Sequence[Token], index: int, *_options: object) -> str:
     """Render what is left out of a line: a gap, or the id that it gives to the block."""
     if tokens[index].meta["unknown"]:
         return f"<{UNKNOWN}></{UNKNOWN}>"
@@ -71,9 +72,7 @@ def _line(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
 
 def _module(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Leave out `import` and `export` of MDX, up to the next empty line."""
-    if state.env["site"] is not Site.DOCUSAURUS or state.level:
-        return False
-    if not _MODULE.match(state.src, state.bMarks[start], state.eMarks[start]):
+    if state.level or not _MODULE.match(state.src, state.bMarks[start], state.eMarks[start]):
         return False
     if not silent:
         while start < end and not state.isEmpty(start):

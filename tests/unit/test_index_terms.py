@@ -8,17 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.bm25 import Analyzer, Bm25Encoder, tokens
+from app.adapters.index_terms import Analyzer, IndexTerms, tokens
 from app.domain.languages import STOP_WORDS
 from app.domain.retrieval.query import SparseVector
+from app.services.lexical import FINGERPRINT, LexicalEncoder, document_vector
 
-ENCODER, ANOTHER = Bm25Encoder(), Bm25Encoder()
+TERMS, ANOTHER = IndexTerms(), IndexTerms()
+LEXICAL = LexicalEncoder(TERMS.of_document, TERMS.of_query)
+
+
+def encoded(text: str, language: str = "en", terms: IndexTerms = TERMS) -> SparseVector:
+    return document_vector(terms.of_document(text, language))
 
 
 def shared(query: str, document: str, language: str = "en") -> int:
     """Number of the query's terms that the document has."""
-    asked = ENCODER.encode_query(query, language).indices
-    return len(set(asked) & set(ENCODER.encode_document(document, language).indices))
+    asked = LEXICAL.query_vector(query, language).indices
+    return len(set(asked) & set(encoded(document, language).indices))
 
 
 def terms(text: str, language: str = "en") -> list[str]:
@@ -124,8 +130,8 @@ def test_punctuation_of_prose_is_no_term(prose: str) -> None:
 
 
 def test_calls_of_one_letter_are_found_whatever_their_spaces() -> None:
-    with_spaces, without = ENCODER.encode_query("O(n log n)", "en"), "in O(nlogn) steps"
-    assert len(set(with_spaces.indices) & set(ENCODER.encode_document(without, "en").indices)) >= 2
+    with_spaces, without = LEXICAL.query_vector("O(n log n)", "en"), "in O(nlogn) steps"
+    assert len(set(with_spaces.indices) & set(encoded(without, "en").indices)) >= 2
 
 
 @pytest.mark.parametrize(
@@ -147,8 +153,8 @@ def test_unspaced_writing_is_found_by_words_inside_a_sentence() -> None:
 @pytest.mark.parametrize("language", STOP_WORDS)
 def test_function_words_are_left_out(language: str) -> None:
     text = " ".join(STOP_WORDS[language])
-    assert ENCODER.encode_document(text, language) == SparseVector((), ())
-    assert ENCODER.encode_query(text, language) == SparseVector((), ())
+    assert encoded(text, language) == SparseVector((), ())
+    assert LEXICAL.query_vector(text, language) == SparseVector((), ())
 
 
 def test_an_acronym_that_looks_like_a_function_word_is_kept() -> None:
@@ -162,18 +168,18 @@ def test_words_that_name_things_in_programs_are_kept() -> None:
 
 
 def test_weights_follow_the_formula() -> None:
-    vector = ENCODER.encode_document("cell cell wall", "en")
+    vector = encoded("cell cell wall", "en")
     damping = 1.2 * (1 - 0.75 + 0.75 * 3 / 200)
     assert sorted(vector.values) == pytest.approx(
         sorted([1 * 2.2 / (1 + damping), 2 * 2.2 / (2 + damping)])
     )
-    assert ENCODER.encode_query("cell cell wall", "en").values == (1.0, 1.0)
+    assert LEXICAL.query_vector("cell cell wall", "en").values == (1.0, 1.0)
 
 
 def test_a_longer_text_weighs_a_term_less_and_a_repeated_term_more() -> None:
     def weight(text: str) -> float:
-        (term,) = ENCODER.encode_query("cell", "en").indices
-        vector = ENCODER.encode_document(text, "en")
+        (term,) = LEXICAL.query_vector("cell", "en").indices
+        vector = encoded(text, "en")
         return vector.values[vector.indices.index(term)]
 
     assert weight("cell") > weight("cell " + "wall " * 300)
@@ -192,29 +198,29 @@ IDS = (
 
 def test_ids_are_the_same_in_every_process_and_release() -> None:
     # A change here makes every index stale: change `fingerprint` with it.
-    assert ENCODER.encode_query("photosynthesis useSelector &mut", "en").indices == IDS
-    assert ENCODER.fingerprint == "bm25-4/1.2/0.75/200.0"
+    assert LEXICAL.query_vector("photosynthesis useSelector &mut", "en").indices == IDS
+    assert (TERMS.fingerprint, FINGERPRINT) == ("terms-4", "bm25/1.2/0.75/200.0 definitions-6")
 
 
 @given(st.text(max_size=200), st.sampled_from(["en", "fr", "ar", "hi", "ja", "tr", ""]))
 def test_any_text_gives_a_valid_vector_and_finds_itself(text: str, language: str) -> None:
-    document = ENCODER.encode_document(text, language)
-    query = ENCODER.encode_query(text, language)
+    document = encoded(text, language)
+    query = LEXICAL.query_vector(text, language)
     for vector in (document, query):
         assert list(vector.indices) == sorted(set(vector.indices))
         assert len(vector.indices) == len(vector.values)
         assert all(0 <= index < 2**32 for index in vector.indices)
         assert all(0 < value <= 2.2 for value in vector.values)
     assert set(query.indices) <= set(document.indices)
-    assert ANOTHER.encode_document(text, language) == document
+    assert encoded(text, language, ANOTHER) == document
 
 
 def test_threads_share_one_encoder() -> None:
     texts = [f"running tests {number} of useSelector{number} canciones" for number in range(400)]
-    expected = [Bm25Encoder().encode_document(text, "es") for text in texts]
-    encoder = Bm25Encoder()
+    expected = [encoded(text, "es", IndexTerms()) for text in texts]
+    shared = IndexTerms()
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda text: encoder.encode_document(text, "es"), texts))
+        found = list(pool.map(lambda text: encoded(text, "es", shared), texts))
     assert found == expected
 
 

@@ -1,4 +1,4 @@
-"""BM25 term weights for any text of a book: prose in many languages, code, symbols.
+"""Index terms of any text of a book: prose in many languages, code, symbols.
 
 The terms of a text are the stems of its words, its identifiers (whole and in parts), its symbols.
 
@@ -23,7 +23,6 @@ import re
 import sys
 import threading
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
@@ -32,7 +31,6 @@ import Stemmer
 
 from app.domain.english import common_form
 from app.domain.languages import LANGUAGES
-from app.domain.retrieval.query import SparseVector
 
 _STEMMERS = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
@@ -73,11 +71,6 @@ _UNFOLDED = str.maketrans(
     | {"\u0131": "i", "\u0451": "\u0435"}  # Turkish dotless i, Russian yo
 )
 
-
-_K1 = 1.2
-_B = 0.75
-_AVERAGE_LENGTH = 200.0
-"""Usual number of terms in a chunk, stop words left out."""
 
 _CACHED_WORDS = 65_536
 """Stems in the cache: a new token is mostly a known word with other punctuation."""
@@ -242,41 +235,24 @@ _CACHED_TOKENS = 300_000
 _CACHED_LENGTH = 64
 
 
-class Bm25Encoder:
-    """Implements the `SparseEncoder` port; thread-safe.
+class IndexTerms:
+    """Ids of the terms of texts in any language, in the text's order, with repeats; thread-safe.
 
-    The weight of a term in a document is
-    `tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))` (Robertson and Zaragoza 2009, "The
-    Probabilistic Relevance Framework"); the index multiplies in the inverse document frequency.
-    The average length is a constant: a vector depends only on its text, so an unchanged chunk keeps
-    its vector.
+    `language` is an ISO 639-1 code; "pt-BR" counts as "pt".
     """
+
+    fingerprint = "terms-4"
+    """Changes with the terms; an index with another fingerprint is stale."""
 
     def __init__(self) -> None:
         self._languages: dict[str, _Terms] = {}
 
-    @property
-    def fingerprint(self) -> str:
-        """A value that changes with the vectors; an index with another fingerprint is stale."""
-        return f"bm25-4/{_K1}/{_B}/{_AVERAGE_LENGTH}"
+    def of_document(self, text: str, language: str) -> list[int]:
+        return self._terms(language).ids(text, query=False)
 
-    def encode_document(self, text: str, language: str) -> SparseVector:
-        """Weights of all terms. `language` is an ISO 639-1 code; "pt-BR" counts as "pt"."""
-        ids = self.terms(text, language)
-        damping = _K1 * (1 - _B + _B * len(ids) / _AVERAGE_LENGTH)
-        counts = Counter(ids)
-        weights = {tf: tf * (_K1 + 1) / (tf + damping) for tf in set(counts.values())}
-        terms = sorted(counts)
-        return SparseVector(tuple(terms), tuple([weights[counts[term]] for term in terms]))
-
-    def encode_query(self, text: str, language: str) -> SparseVector:
-        """Weight 1 for each distinct term."""
-        ids = sorted(set(self.terms(text, language, query=True)))
-        return SparseVector(tuple(ids), (1.0,) * len(ids))
-
-    def terms(self, text: str, language: str, *, query: bool = False) -> list[int]:
-        """Term ids of a document or a query in the text's order, with repeats."""
-        return self._terms(language).ids(text, query=query)
+    def of_query(self, text: str, language: str) -> list[int]:
+        """Return terms that a document has: of a longer run of Chinese only pairs."""
+        return self._terms(language).ids(text, query=True)
 
     def _terms(self, language: str) -> _Terms:
         known = self._languages.get(language)
