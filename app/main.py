@@ -32,7 +32,7 @@ from app.api.pseudonyms import Pseudonyms
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.local_state import site_keys
-from app.bootstrap.logs import logging_to
+from app.bootstrap.logs import logging_to_stderr
 from app.settings import Settings, read_settings
 
 _log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def create_app(
 async def _lifespan(
     settings: Settings, open_application: OpenApplication, app: FastAPI
 ) -> AsyncIterator[None]:
-    with logging_to(sys.stderr, settings, server=True):
+    with logging_to_stderr(settings, server=True):
         async with open_application(settings) as rag:
             app.state.application = rag
             app.state.rate_limit = RateLimit(settings.questions_per_minute)

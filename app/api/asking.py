@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterable
-from contextlib import aclosing
+from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive
 
 from app.api.events import EventFormat, EventStreamResponse
 from app.api.keys import books_for
@@ -44,27 +44,7 @@ RESTART_SECONDS = 5.0
 T = TypeVar("T")
 
 
-class EventStream(EventStreamResponse):
-    """The response to a streamed question. However it ends, the answer ends with it."""
-
-    def __init__(
-        self,
-        first: AnswerEvent,
-        rest: AsyncGenerator[AnswerEvent, None],
-        event_format: EventFormat,
-        deadline: float,
-    ) -> None:
-        """`deadline` by the event loop's clock."""
-        frames = _frames(first, rest, event_format, deadline)
-        super().__init__(frames, event_format.headers)
-        self._answer = rest
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with aclosing(self._answer):
-            await super().__call__(scope, receive, send)
-
-
-async def _frames(
+async def frames_of(
     first: AnswerEvent,
     rest: AsyncGenerator[AnswerEvent, None],
     event_format: EventFormat,
@@ -133,16 +113,22 @@ async def whole(body: ChatRequest, request: Request) -> Answer:
         return await whole_answer(events)
 
 
-async def streamed(body: ChatRequest, request: Request, event_format: EventFormat) -> EventStream:
-    """Start the answer and wait for its first event.
+async def streamed(
+    body: ChatRequest, request: Request, event_format: EventFormat
+) -> EventStreamResponse:
+    """Start the answer and wait for its first event. However the response ends, the answer does.
 
     An error before that event (unknown book, too long question, index down) is raised here, as by
-    `answered`, and becomes a problem response; later errors become events.
+    `answered`, and becomes a problem response; later errors become events. For routes with the
+    dependency `answering`.
     """
     events = answer_events(body, request)
+    at_end: AsyncExitStack = request.state.at_end
+    at_end.push_async_callback(events.aclose)
     deadline = asyncio.get_running_loop().time() + ANSWER_SECONDS
     first = await while_connected(request, first_of(events, request))
-    return EventStream(first, events, event_format, deadline)
+    frames = frames_of(first, events, event_format, deadline)
+    return EventStreamResponse(frames, event_format.headers)
 
 
 async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) -> AnswerEvent:

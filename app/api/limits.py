@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -172,6 +172,9 @@ def answer_place(request: Request) -> AbstractAsyncContextManager[None]:
 
 
 async def answering(request: Request) -> AsyncIterator[None]:
-    """Dependency: hold an answer's place until the response is sent. Raises Overloaded."""
-    async with answer_place(request):
+    """Dependency: hold an answer's place until the response is sent. Raises Overloaded.
+
+    What is pushed on the stack `request.state.at_end` is called then, too.
+    """
+    async with answer_place(request), AsyncExitStack() as request.state.at_end:
         yield

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -86,24 +87,29 @@ def _described(trace: TracebackException, error: BaseException) -> Iterator[str]
 
 
 class _ProcessHandler(logging.StreamHandler[TextIO]):
-    """The handler of a `logging_to` block."""
+    """The handler of a `logging_to_stderr` block; when its stderr is closed, it takes the new."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self.stream.closed:
+            self.stream = sys.stderr
+        super().emit(record)
 
 
 @contextmanager
-def logging_to(stream: TextIO, settings: Settings, *, server: bool) -> Iterator[None]:
-    """Write the log of the whole process to `stream` during the block.
+def logging_to_stderr(settings: Settings, *, server: bool) -> Iterator[None]:
+    """Write the log of the whole process to stderr during the block.
 
-    A server logs this program's events, as JSON lines unless `stream` is a terminal; a command logs
+    A server logs this program's events, as JSON lines unless that is a terminal; a command logs
     its warnings and errors. Both log those of other packages. Inside another block it does nothing.
     """
     root, ours = logging.getLogger(), logging.getLogger("app")
     if any(isinstance(one, _ProcessHandler) for one in root.handlers):
         yield
         return
-    handler = _ProcessHandler(stream)
+    handler = _ProcessHandler()
     kept = [one for one in vars(settings).values() if isinstance(one, SecretStr)]
     secrets = [one.get_secret_value() for one in kept]
-    handler.setFormatter(LineFormatter(as_json=server and not stream.isatty(), secrets=secrets))
+    handler.setFormatter(LineFormatter(as_json=server and not sys.stderr.isatty(), secrets=secrets))
     root.addHandler(handler)
     level = ours.level
     ours.setLevel(logging.INFO if server else logging.WARNING)

@@ -75,7 +75,8 @@ async def ingest(
 
     With --json, where stderr is no terminal, progress and a final error are JSON lines on stderr.
     """
-    with errors_as_json() if json else nullcontext(), unpacked(source, book or "book") as folder:
+    name = book.name if book else Path(source).stem
+    with errors_as_json() if json else nullcontext(), unpacked(source, name) as folder:
         if not dry_run:
             make_home(settings.home)
         request = await source_request(settings, folder, allow_private=allow_private)

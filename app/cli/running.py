@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 
-from app.bootstrap.logs import logging_to
+from app.bootstrap.logs import logging_to_stderr
 from app.cli.output import PrintableOutput, remark
 from app.domain.characters import is_well_formed
 from app.domain.errors import NO_BOOKS, ConfigError, InputError, RagError
@@ -64,7 +64,7 @@ def _run(function: Command, given: dict[str, Any], *, server: bool) -> int:
     _require_memory()
     settings = _settings()
     shown = cast("TextIO", PrintableOutput(sys.stdout))
-    with redirect_stdout(shown), logging_to(sys.stderr, settings, server=server):
+    with redirect_stdout(shown), logging_to_stderr(settings, server=server):
         code = asyncio.run(_with_place(function(settings, **given), settings))
     if sys.stdout is not None:
         sys.stdout.flush()

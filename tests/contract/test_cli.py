@@ -76,19 +76,19 @@ def test_ask_answers_in_the_books_own_words_and_cites_them(run: Run, tiny: Path)
     assert citation["quote"] in answer["answer"][citation["start"] : citation["end"]]
 
 
-@pytest.mark.parametrize("status", [401, 402, 403])
 def test_a_model_that_refuses_the_account_leaves_the_books_own_words_and_the_reason(
-    run: Run, tiny: Path, status: int
+    run: Run, tiny: Path
 ) -> None:
     ingest(run, tiny)
-    with OpenAIDouble(status=status) as double:
-        model = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
-        asked = run("ask", "What does the Fresnel lens do?", "--json", **model)
-    answer = asked.json()
-    assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
-    (line,) = asked.err.splitlines()
-    assert "[error] answer.generator_failed" in line
-    assert f"error=provider_auth status={status}" in line
+    for status in (401, 402, 403):
+        with OpenAIDouble(status=status) as double:
+            model = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
+            asked = run("ask", "What does the Fresnel lens do?", "--json", **model)
+        answer = asked.json()
+        assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
+        (line,) = asked.err.splitlines()
+        assert "[error] answer.generator_failed" in line
+        assert f"error=provider_auth status={status}" in line
 
 
 def test_blocks_and_chunks_are_json_lines_with_their_spans(run: Run, tiny: Path) -> None:
@@ -220,24 +220,25 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 
 
 MAIN = "from app.cli import main; main({})"
+UNUSED = {
+    MAIN.format(["--help"]): "pydantic rich app.settings app.bootstrap",
+    MAIN.format(["search", "--help"]): "rich.progress app.bootstrap.application fastapi",
+    MAIN.format(["blocks", "page.md"]): "cohere qdrant_client fastapi httpx",
+    MAIN.format(["ask", "Why?"]): "cohere aiohttp httpx qdrant_client fastapi",
+    "import app.bootstrap.application, app.main": "cohere aiohttp httpx qdrant_client",
+}
+"""Packages that are not loaded after a program and those before it."""
 
 
-@pytest.mark.parametrize(
-    ("program", "unused"),
-    [
-        (MAIN.format(["--help"]), "pydantic rich app.settings app.bootstrap"),
-        (MAIN.format(["search", "--help"]), "rich.progress app.bootstrap.application fastapi"),
-        (MAIN.format(["blocks", "page.md"]), "cohere qdrant_client fastapi httpx"),
-        (MAIN.format(["ask", "Why?"]), "cohere aiohttp httpx qdrant_client fastapi"),
-        ("import app.bootstrap.application, app.main", "cohere aiohttp httpx qdrant_client"),
-    ],
-)
-def test_what_a_command_does_not_use_is_not_loaded(home: Path, program: str, unused: str) -> None:
+def test_what_a_command_does_not_use_is_not_loaded(home: Path) -> None:
     """It would take up to a second of every start."""
     (home / "page.md").write_text("# Owls\n\nOwls hunt at night.\n")
-    told = f"print([one for one in {unused.split()} if one in sys.modules])"
+    steps = "".join(
+        f"{program}\nfound += [one for one in {unused.split()} if one in sys.modules]\n"
+        for program, unused in UNUSED.items()
+    )
     done = subprocess.run(
-        [sys.executable, "-c", f"import sys; {program}; {told}"],
+        [sys.executable, "-c", f"import sys\nfound = []\n{steps}print(found)"],
         cwd=home,
         capture_output=True,
         text=True,
@@ -293,20 +294,23 @@ def test_a_book_without_an_address_is_warned_of(run: Run, tiny: Path) -> None:
     assert "no --base-url" not in run("ingest", tiny, "--base-url", "https://tiny.example").err
 
 
-@pytest.mark.parametrize(("typed", "kept"), [("n\n", True), ("\n", True), ("y\n", False)])
-def test_remove_asks_on_a_terminal(
-    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch, typed: str, kept: bool
+def test_remove_asks_on_a_terminal(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ingest(run, tiny)
+    for typed, kept in (("n\n", True), ("\n", True), ("y\n", False)):
+        terminal = io.StringIO(typed)
+        monkeypatch.setattr(terminal, "isatty", lambda: True)
+        monkeypatch.setattr(sys, "stdin", terminal)
+        assert (run("remove", "tiny").code == 1) == kept
+        assert (run("books", "--json").out != "[]\n") == kept
+    assert run("search", "lamp").code == 2
+
+
+def test_remove_with_yes_does_not_ask(
+    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest(run, tiny)
-    terminal = io.StringIO(typed)
-    monkeypatch.setattr(terminal, "isatty", lambda: True)
-    monkeypatch.setattr(sys, "stdin", terminal)
-    removed = run("remove", "tiny")
-    assert (removed.code == 1) == kept
-    assert (run("books", "--json").out != "[]\n") == kept
-    if kept:
-        assert run("remove", "tiny", "--yes").out == "removed tiny\n"
-    assert run("search", "lamp").code == 2
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    assert run("remove", "tiny", "--yes").out == "removed tiny\n"
 
 
 @pytest.mark.parametrize(

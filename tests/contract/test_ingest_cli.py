@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -165,6 +166,14 @@ async def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, 
     await writer.abandon()
     listed = await asyncio.to_thread(run, "books", "--json")
     assert listed.out == "[]\n"
+
+
+def test_a_zip_archive_is_read_as_the_folder_in_it(run: Run, book: Path, home: Path) -> None:
+    archive = shutil.make_archive(str(home / "lamps"), "zip", book)
+    packed = run("ingest", archive, "--dry-run", "--json").json()
+    folder = run("ingest", book, "--dry-run", "--json").json()
+    same = ("book", "book_version", "files", "chunks", "warnings")
+    assert [packed[name] for name in same] == [folder[name] for name in same]
 
 
 def test_rollback_goes_back_and_forth(run: Run, book: Path) -> None:

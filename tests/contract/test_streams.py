@@ -13,8 +13,8 @@ import pytest
 from starlette.types import Message
 
 import app.domain.errors as errors
-from app.api.asking import EventStream
-from app.api.events import ChatEvents
+from app.api.asking import frames_of
+from app.api.events import ChatEvents, EventStreamResponse
 from app.api.problems import ErrorEvent
 from app.domain.answer import AnswerEvent, AnswerMode, Started, TextDelta
 from tests.owl_server import QUESTION, UNSURE, events_of
@@ -135,7 +135,7 @@ async def read(
 
     first = Started(AnswerMode.GENERATED, ())
     deadline = asyncio.get_running_loop().time() + 60
-    response = EventStream(first, rest, ChatEvents(), deadline)
+    response = EventStreamResponse(frames_of(first, rest, ChatEvents(), deadline))
     await response({"type": "http", "method": "POST"}, receive, send)
     return parts
 

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from app.api.asking import EventStream, streamed
-from app.api.events import MEDIA_TYPE, data_frame, json_frame
+from app.api.asking import streamed
+from app.api.events import MEDIA_TYPE, EventStreamResponse, data_frame, json_frame
 from app.api.keys import BEARER
 from app.api.limits import answering
 from app.api.problems import ErrorEvent
@@ -132,7 +132,7 @@ router = APIRouter(tags=["protocols"])
     response_class=StreamingResponse,  # only for the OpenAPI description
     dependencies=[Depends(BEARER), Depends(answering)],
 )
-async def ui_messages(body: UiRequest, request: Request, rag: Rag) -> EventStream:
+async def ui_messages(body: UiRequest, request: Request, rag: Rag) -> EventStreamResponse:
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""
     turns = [(one.role, one.read()) for one in body.messages if one.role != "system"]
     asked = chat_request(turns, body.book, body)
