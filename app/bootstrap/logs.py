@@ -87,11 +87,10 @@ def _described(trace: TracebackException, error: BaseException) -> Iterator[str]
 
 
 class _ProcessHandler(logging.StreamHandler[TextIO]):
-    """The handler of a `logging_to_stderr` block; when its stderr is closed, it takes the new."""
+    """The handler of a `logging_to_stderr` block: writes to what stderr is at that moment."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self.stream.closed:
-            self.stream = sys.stderr
+        self.stream = sys.stderr
         super().emit(record)
 
 
@@ -100,16 +99,15 @@ def logging_to_stderr(settings: Settings, *, server: bool) -> Iterator[None]:
     """Write the log of the whole process to stderr during the block.
 
     A server logs this program's events, as JSON lines unless that is a terminal; a command logs
-    its warnings and errors. Both log those of other packages. Inside another block it does nothing.
+    its warnings and errors. Both log those of other packages. An inner block replaces an outer one.
     """
     root, ours = logging.getLogger(), logging.getLogger("app")
-    if any(isinstance(one, _ProcessHandler) for one in root.handlers):
-        yield
-        return
+    outer = [one for one in root.handlers if isinstance(one, _ProcessHandler)]
     handler = _ProcessHandler()
     kept = [one for one in vars(settings).values() if isinstance(one, SecretStr)]
     secrets = [one.get_secret_value() for one in kept]
     handler.setFormatter(LineFormatter(as_json=server and not sys.stderr.isatty(), secrets=secrets))
+    root.handlers = [one for one in root.handlers if one not in outer]
     root.addHandler(handler)
     level = ours.level
     ours.setLevel(logging.INFO if server else logging.WARNING)
@@ -117,4 +115,5 @@ def logging_to_stderr(settings: Settings, *, server: bool) -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
+        root.handlers += outer
         ours.setLevel(level)
