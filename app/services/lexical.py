@@ -16,9 +16,11 @@ from functools import lru_cache
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.chunk_terms import TermsOf, heading_targets
 from app.domain.retrieval.definition_terms import (
+    COMPARISON_WORDS,
     QUESTION_FRAME_WORDS,
     definition_id,
     definition_targets,
+    question_targets,
     term_forms,
 )
 from app.domain.retrieval.query import SparseVector
@@ -30,7 +32,7 @@ _AVERAGE_LENGTH = 200.0
 """Usual number of terms in a chunk, stop words left out. A constant: a vector depends only on its
 text, so an unchanged chunk keeps its vector."""
 
-FINGERPRINT = f"bm25/{_K1}/{_B}/{_AVERAGE_LENGTH} definitions-7"
+FINGERPRINT = f"bm25/{_K1}/{_B}/{_AVERAGE_LENGTH} definitions-6"
 """Version of the encoding. Change it with every change that affects the vectors of chunks."""
 
 _CLAUSE_END = re.compile(
@@ -81,16 +83,21 @@ class LexicalEncoder:
 
     def definition_targets(
         self, question: str, language: str, absent: Collection[int]
-    ) -> frozenset[tuple[int, ...]]:
-        """Return the terms whose definition the question, or a clause of it, may ask for.
+    ) -> dict[tuple[int, ...], float]:
+        """Return the terms whose definition the question may ask for, as `question_targets`.
 
-        Terms that are `absent` from the book are no part of a term that it defines.
+        A clause of the question may ask for one, too. Terms that are `absent` from the book are
+        no part of a term that it defines.
         """
-        frame = self.ordered_terms(QUESTION_FRAME_WORDS.get(language, ""), language)
-        found = frozenset[tuple[int, ...]]()
-        for one in (question, *_CLAUSE_END.split(question)):
-            found |= definition_targets(self.ordered_terms(one, language), {*frame, *absent})
-        return found
+        framing = (QUESTION_FRAME_WORDS, COMPARISON_WORDS)
+        frame_words = {
+            *self.ordered_terms(" ".join(one.get(language, "") for one in framing), language),
+            *absent,
+        }
+        terms = [self.ordered_terms(one, language) for one in _CLAUSE_END.split(question)]
+        of_clauses = (definition_targets(one, frame_words) for one in terms)
+        whole = question_targets(self.ordered_terms(question, language), frame_words)
+        return whole | dict.fromkeys(frozenset().union(*of_clauses), 1.0)
 
 
 def chunk_vector(chunk: Chunk, terms_of: TermsOf) -> SparseVector:

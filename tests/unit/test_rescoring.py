@@ -15,6 +15,7 @@ from app.domain.document import BlockKind
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.definition_terms import (
     definition_targets,
+    question_targets,
     term_forms,
 )
 from app.domain.retrieval.query import Hit
@@ -37,7 +38,7 @@ def order(
     rare: str = "",
 ) -> list[str]:
     said = terms_of(question)
-    targets = definition_targets(said, frozenset(terms_of(frame_words)))
+    targets = question_targets(said, frozenset(terms_of(frame_words)))
     asked = QuestionTerms(said, dict.fromkeys(terms_of(rare), 5.0), targets)
     terms = [chunk_terms(hit.chunk, terms_of) for hit in hits]
     return [hit.chunk.text_content for hit in rescore(hits, terms, {"en": asked}, weights)]
@@ -104,8 +105,8 @@ def test_headings_that_name_what_is_asked_count() -> None:
         ("mean", "mean", True),  # a carrier that is itself the term
         ("DNA", "deoxyribonucleic acid (DNA)", True),
         ("deoxyribonucleic acid", "deoxyribonucleic acid (DNA)", True),
-        ("pros and cons stack frame allocation", "stack frame allocation", False),
-        ("stack example", "stack", False),
+        ("pros and cons stack frame allocation", "stack frame allocation", True),
+        ("stack example", "stack", True),
         ("pros and cons stack", "stack", False),
         ("stack", "stack frame", False),
         ("acid deoxyribonucleic", "deoxyribonucleic acid", False),
@@ -127,7 +128,17 @@ def test_the_section_that_is_named_so_goes_first() -> None:
     title = replace(passage, kind=BlockKind.HEADING, text="1.2 Stack")
     named = replace(named, chunk=replace(named.chunk, passages=(title, passage)))
     assert order("stack", [user, named], replace(NOTHING, named=0.5))[0] == "named"
-    assert order("some stack", [user, named], replace(NOTHING, named=0.5))[0] == "user"
+    assert order("some stack", [user, named], replace(NOTHING, named=0.5))[0] == "named"
+    assert order("some other stack", [user, named], replace(NOTHING, named=0.5))[0] == "user"
+
+
+def test_a_term_that_is_part_of_another_defined_one_does_not_count() -> None:
+    part, whole = pages("part", "whole")
+    part = replace(part, chunk=defining(part.chunk, "stack", BlockKind.GLOSSARY_ENTRY))
+    whole = replace(whole, chunk=defining(whole.chunk, "stack frame"))
+    weights = replace(NOTHING, defined=1.0)
+    assert order("stack frame", [part, whole], weights)[0] == "whole"
+    assert order("stack example", [whole, part], weights)[0] == "part"
 
 
 def same_page(*scores: float, file: str) -> list[Hit]:

@@ -22,13 +22,29 @@ QUESTION_FRAME_WORDS = {
     "pt": "defina definir definição significa significado termo palavra conceito explique"
     " funciona funcionam serve servem ideia introdução",
     "it": "definire definisci definizione significa significato termine parola concetto spiega"
-    " funziona funzionano serve servono idea introduzione"
+    " funziona funzionano serve servono idea introduzione",
+}
+"""By language: words that frame a term in a question or a heading."""
+
+COMPARISON_WORDS = {
+    "en": "difference differences differ different vs versus compare compared comparison same"
+    " instead relate related",
+    "es": "diferencia diferencias difieren diferente versus comparar compara comparación mismo",
+    "fr": "différence différences différent versus comparer compare comparaison même",
+    "de": "unterschied unterschiede unterscheiden anders vs versus vergleich vergleiche dasselbe",
+    "pt": "diferença diferenças diferente versus comparar compare comparação mesmo",
+    "it": "differenza differenze diverso versus confronta confronto stesso"
     " che cosa cos è come perché quale quando si sono",
 }
-"""By language: words that frame a term in a question or a heading.
+"""By language: words that frame two terms in a question; in a heading they belong to it.
 
 The Italian ones contain question words, because the index leaves out no Italian stop words.
 """
+
+LEAST_SHARE = 0.4
+"""Least share of a question's terms that may be the term to define."""
+LONGEST_PART = 4
+"""Maximum number of terms in such a part."""
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)*[.:)]?\s+")
 _SUBTITLE = re.compile(r":\s+|\s+[\u2013\u2014-]\s+")
@@ -84,6 +100,25 @@ def definition_targets(
     """Return the candidates for the term to define: all terms, and all without `frame_words`."""
     bare = tuple(term for term in terms if term not in frame_words)
     return frozenset(target for target in (tuple(terms), bare) if target)
+
+
+def question_targets(
+    terms: Sequence[int], frame_words: Collection[int]
+) -> dict[tuple[int, ...], float]:
+    """Return the candidates for the term to define in a question, with the share of its terms.
+
+    `frame_words` also hold the question's words that the book lacks. Besides those of
+    `definition_targets` the candidates are the parts of at least `LEAST_SHARE`: in "pros and cons
+    of natural selection" the term is "natural selection".
+    """
+    bare = [term for term in terms if term not in frame_words]
+    parts = {
+        tuple(bare[at : at + size]): size / len(bare)
+        for size in range(1, LONGEST_PART + 1)
+        if size >= LEAST_SHARE * len(bare)
+        for at in range(len(bare) - size + 1)
+    }
+    return parts | dict.fromkeys(definition_targets(terms, frame_words), 1.0)
 
 
 def definition_id(terms: Sequence[int]) -> int:

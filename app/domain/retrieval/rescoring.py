@@ -47,7 +47,7 @@ class RescoringWeights:
     similar: float = 0.5
     """Cosine of the question and the heading path, by the local model."""
     defined: float = 1.0
-    """1 if the chunk defines TERM of "What is TERM?"."""
+    """The share of the question that the chunk defines: 1 for TERM in "What is TERM?"."""
     named: float = 0.5
     """The same if a section that begins in the chunk has the term as its heading."""
     page: float = 0.4
@@ -69,11 +69,12 @@ class QuestionTerms:
         self,
         terms: Sequence[int],
         weights: Mapping[int, float] | None = None,
-        definition_targets: Collection[tuple[int, ...]] = (),
+        definition_targets: Mapping[tuple[int, ...], float] | None = None,
     ) -> None:
         """`terms` are in order, with weight 1 by default.
 
-        `definition_targets` are the terms whose definition the question may ask for.
+        `definition_targets` are the terms whose definition the question may ask for, with the
+        share of the question that each is.
         """
         weights = weights or {}
         self._weights = {term: weights.get(term, 1.0) for term in terms}
@@ -84,8 +85,21 @@ class QuestionTerms:
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
         self._in_a_pair = min((len({*pair}) for pair in self._pairs), default=2)
         self._all_pairs = sum(self._pairs.values()) or 1.0
-        self.targets = frozenset(definition_targets)
+        self._targets = definition_targets or {}
         self.describes = len(self._distinct) >= _MIN_DESCRIPTION_TERMS
+
+    def subjects(self, found: Sequence[ChunkTerms]) -> Mapping[tuple[int, ...], float]:
+        """Return the definition targets that these chunks define or have as a heading.
+
+        A target that is part of another one is left out. All targets, if there is none.
+        """
+        held = (
+            frozenset().union(*(one.defined | one.headed for one in found)) & self._targets.keys()
+        )
+        if not held:
+            return self._targets
+        whole = [one for one in held if not any(_is_part(one, other) for other in held)]
+        return {one: self._targets[one] for one in whole}
 
     def share(self, terms: Iterable[int]) -> float:
         """Return the share of the question's term weight in `terms`, 0 to 1."""
@@ -118,9 +132,12 @@ def rescore(
     `terms[i]` belongs to `hits[i]`; `question` maps each chunk language to the question's terms;
     `similar[i]`, unless it is empty, is the cosine of the question and the hit's heading path.
     """
+    subjects = {language: one.subjects(terms) for language, one in question.items()}
     scores = [
         hit.score
-        + _feature_score(of_chunk, question[hit.chunk.language], weights)
+        + _feature_score(
+            of_chunk, question[hit.chunk.language], subjects[hit.chunk.language], weights
+        )
         + weights.similar * max(0.0, cosine)
         for hit, of_chunk, cosine in zip(hits, terms, similar or [0.0] * len(hits), strict=True)
     ]
@@ -138,6 +155,7 @@ def rescore(
 def _feature_score(
     chunk: ChunkTerms,
     question: QuestionTerms,
+    subjects: Mapping[tuple[int, ...], float],
     weights: RescoringWeights,
 ) -> float:
     sentence = window = definition = 0.0
@@ -160,9 +178,23 @@ def _feature_score(
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
         + weights.heading * question.share(chunk.heading)
-        + weights.defined * (not question.targets.isdisjoint(chunk.defined))
-        + weights.named * (not question.targets.isdisjoint(chunk.headed))
+        + weights.defined * _defined_share(chunk.defined, subjects)
+        + weights.named * _defined_share(chunk.headed, subjects)
     )
+
+
+def _is_part(terms: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether `terms` are adjacent in `other`, which has more."""
+    size = len(terms)
+    return size < len(other) and any(
+        other[at : at + size] == terms for at in range(len(other) - size + 1)
+    )
+
+
+def _defined_share(
+    defined: Set[tuple[int, ...]], subjects: Mapping[tuple[int, ...], float]
+) -> float:
+    return max((subjects[one] for one in defined & subjects.keys()), default=0.0)
 
 
 def _page(hit: Hit) -> _Page:
