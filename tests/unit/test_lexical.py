@@ -32,6 +32,12 @@ def test_italian_question_words_may_frame_a_term_or_belong_to_it() -> None:
     assert asked[whole] == asked[bare] == 1.0
 
 
+@pytest.mark.parametrize("thing", ["reducers", "selectors"])
+def test_each_of_two_compared_things_may_be_the_term(thing: str) -> None:
+    asked = LEXICAL.definition_targets("difference between reducers and selectors", "en", ())
+    assert tuple(TERMS.of_document(thing, "en")) in asked
+
+
 def test_words_that_the_book_lacks_are_no_part_of_the_term() -> None:
     question = "my teacher went on about cells yesterday"
     absent = TERMS.of_document("teacher yesterday", "en")
