@@ -37,6 +37,14 @@ def home() -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture
+def copies() -> Iterator[Path]:
+    """A folder in which any user may make copies."""
+    with quick_folder() as folder:
+        folder.chmod(0o777)
+        yield folder
+
+
 async def test_a_running_reader_takes_up_a_new_generation_half_a_second_later(home: Path) -> None:
     clock = Clock()
     reader, writer = EdgeIndex(home, clock), EdgeIndex(home)
@@ -113,7 +121,9 @@ def test_a_full_disk_is_one_clear_line_and_the_old_index_answers_on(home: Path) 
     assert asyncio.run(found(EdgeIndex(home))) == ids(1)
 
 
-def test_a_read_only_home_is_searched_in_a_copy_and_written_never(home: Path) -> None:
+def test_a_read_only_home_is_searched_in_a_copy_and_written_never(
+    home: Path, copies: Path
+) -> None:
     asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
     # Only root may become another user; for anyone else, removed write permission is enough.
     body = f"""
@@ -128,21 +138,19 @@ def test_a_read_only_home_is_searched_in_a_copy_and_written_never(home: Path) ->
                 await index.begin(book, DIMENSION)
             except RagError as error:
                 print(type(error).__name__, error)
-        with tempfile.TemporaryDirectory() as tempfile.tempdir:
-            print((await index.search(vector(*[1.0] * 8), None, 1, SearchFilter())).dense)
-            del index
-            import gc; gc.collect()
-            print(os.listdir(tempfile.tempdir))
+        tempfile.tempdir = {str(copies)!r}
+        print((await index.search(vector(*[1.0] * 8), None, 1, SearchFilter())).dense)
+        print(len(os.listdir(tempfile.tempdir)))
     """
     try:
-        *refused, hits, left = output(in_process(home, body)).splitlines()
+        *refused, hits, made = output(in_process(home, body)).splitlines()
     finally:
         for path in [home, *home.rglob("*")]:
             path.chmod(path.stat().st_mode | 0o700)
     assert [line.startswith("StorageError ") for line in refused] == [True, True]
     assert all("ermission denied" in line for line in refused)
     assert chunk_id("book", 1) in hits
-    assert left == "[]"
+    assert (int(made), list(copies.iterdir())) == (1, [])
     assert asyncio.run(found(EdgeIndex(home))) == ids(1)
 
 
