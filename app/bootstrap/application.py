@@ -38,7 +38,6 @@ from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.book_text import DescribeBook
 from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
-from app.services.cognates import FindCognates
 from app.services.consultation import ConsultBook
 from app.services.extractive_answers import ExtractAnswer
 from app.services.feature_reranker import FeatureReranker
@@ -213,7 +212,7 @@ def _answering(
         bounds,
         similarity,
         rewriter=model,
-        cognates=FindCognates(vocabulary),
+        vocabulary=vocabulary,
         multilingual=isinstance(embedder, FastembedEmbedder) and embedder.multilingual,
     )
     feature_reranker = FeatureReranker(lexical.ordered_terms, similarity)
