@@ -118,7 +118,7 @@ class Evaluate:
         )
         found = await self.retrieve.search(query)
         elapsed = self.clock() - started
-        context = await self.retrieve.context(found.hits[:k], self.context_tokens)
+        context = self.retrieve.context(found.hits[:k], self.context_tokens)
         metrics: dict[str, float] = {}
         rank = None
         if question.answerable:

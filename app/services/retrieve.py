@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,22 +9,18 @@ from dataclasses import dataclass, replace
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import ProviderError
-from app.domain.retrieval.context_assembly import assemble, edge_passages
+from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.fusion import Fused, fuse
 from app.domain.retrieval.query import Candidates, ContextPassage, Hit, SearchQuery
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.book_scope import degraded_books, scope_of
 from app.services.feature_reranker import DEPTH, FeatureReranker
-from app.services.paragraphs import find_paragraph
 from app.services.ports import Reranker, VectorIndex
 from app.services.provider_failures import degraded_by
 from app.services.recording import stage
 
 CANDIDATES = 50
 """Number of chunks taken from each list, and passed to the reranker."""
-
-COMPLETED_HITS = 3
-"""Number of best hits whose incomplete lists, tables and similar blocks are completed."""
 
 _log = logging.getLogger(__name__)
 
@@ -76,19 +71,9 @@ class Retrieve:
         # A spent budget may stop several steps, but is listed once.
         return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)), relevance)
 
-    async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
-        """Return the hits' paragraphs, each once, within the budget. Raises StorageError.
-
-        Lists, tables and similar blocks of which the best hits have a part are completed if they
-        fit.
-        """
-        best = sorted(hits, key=lambda hit: -hit.score)[:COMPLETED_HITS]
-        parts = [(part, hit) for hit in best for part in edge_passages(hit.chunk)]
-        found = await asyncio.gather(
-            *(find_paragraph(self.index, part.paragraph_id, hit.chunk.book) for part, hit in parts)
-        )
-        wholes = [(one, hit) for one, (_, hit) in zip(found, parts, strict=True) if one]
-        return assemble(hits, token_budget, self.count_tokens, wholes)
+    def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
+        """Return the hits' paragraphs, each once, within the budget."""
+        return assemble(hits, token_budget, self.count_tokens)
 
     async def _search(self, asked: AnalysedQuery, wanted: int) -> list[Fused]:
         """Return the best `wanted` chunks of both lists."""

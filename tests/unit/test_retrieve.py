@@ -255,23 +255,9 @@ def test_more_hits_keep_the_same_first_ones(*, feature_reranker: bool) -> None:
 def test_context_gives_the_hits_paragraphs_within_the_budget() -> None:
     use_case = retrieve()
     hits = search(use_case, SearchQuery("first out", k=3)).hits
-    assert len(asyncio.run(use_case.context(hits, 100))) == 3
-    few = asyncio.run(use_case.context(hits, 7))
+    assert len(use_case.context(hits, 100)) == 3
+    few = use_case.context(hits, 7)
     assert [one.passage.text for one in few] == [CHUNKS[1].text_content]
-
-
-def test_a_list_that_two_chunks_share_comes_whole_when_one_of_them_is_found() -> None:
-    first, second = make_chunk("Queues: wait"), make_chunk("serve", index=1)
-    part = replace(first.passages[0], kind=BlockKind.LIST)
-    rest = replace(part, text="serve", offset=len("Queues: wait") + 1)
-    chunks = [
-        replace(first, passages=(part,)),
-        replace(second, passages=(rest,), paragraph_ids=first.paragraph_ids),
-    ]
-    use_case = retrieve(index=FakeIndex(chunks))
-    hits = search(use_case, SearchQuery("queues", k=1)).hits
-    (found,) = asyncio.run(use_case.context(hits, 100))
-    assert found.passage.text == "Queues: wait\nserve"
 
 
 def defining(text: str, term: str) -> Chunk:
