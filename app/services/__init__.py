@@ -11,5 +11,5 @@
 - questions that readers asked: `question_log`, `report_questions`
 - upkeep: `verify`, `check_links`
 - measuring: `evaluate`
-- used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`, `gc_control`
+- used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`
 """

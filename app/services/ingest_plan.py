@@ -89,14 +89,10 @@ class IngestPlan:
     book: Book
     chunks: Sequence[Chunk]
     fingerprint: str
-    before: int
-    """The generation that was published before the book was read; 0 if none."""
     missing: list[str]
     """The vector keys to embed, in reading order."""
     ledger: Ledger | None
     """The new ledger; None if it is the stored one."""
-    revision: str
-    """That of the stored ledger."""
     report: IngestReport
     """Its numbers, as far as they are known before."""
 
