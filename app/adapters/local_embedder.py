@@ -12,7 +12,6 @@ import hashlib
 import importlib.util
 from array import array
 from collections.abc import AsyncGenerator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,8 +36,6 @@ _SHA256 = "4d243a4b2daee65802d68699e288b9347fd45097303dc232205a660a82b5171e"
 _BATCH = 2_048
 _FEW = 64
 """Texts that are embedded in less time than a thread takes to start."""
-_QUESTIONS = 256
-"""Questions whose vectors are cached: one answer embeds its question several times."""
 
 
 class LocalEmbedder:
@@ -53,7 +50,6 @@ class LocalEmbedder:
         """`token_vectors` has the shape (vocabulary size, 256)."""
         self._token_vectors = token_vectors
         self._tokenizer = tokenizer
-        self._question = lru_cache(_QUESTIONS)(lambda text: self._embed([text])[0])
 
     @classmethod
     def load(cls) -> LocalEmbedder:
@@ -87,7 +83,7 @@ class LocalEmbedder:
 
     async def embed_query(self, text: str) -> Vector:
         # Not in a thread: embedding a question takes less time than starting a thread.
-        return self._question(text)
+        return self._embed([text])[0]
 
     def _embed(self, texts: Sequence[str]) -> list[Vector]:
         tokens = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)

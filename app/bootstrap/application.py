@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
@@ -225,8 +225,7 @@ def _answering(
         analysis=analysis,
         index=index,
         reranker=reranker,
-        # Cached, because many questions lead to the same paragraphs.
-        count_tokens=lru_cache(maxsize=4_096)(count_tokens),
+        count_tokens=count_tokens,
         feature_reranker=feature_reranker,
     )
     consult = ConsultBook(
@@ -241,13 +240,11 @@ def _answering(
         vocabulary=vocabulary,
         context_tokens=settings.context_tokens,
     )
-    # Cached, because many questions lead to the same paragraphs.
-    sentences = lru_cache(maxsize=4_096)(split_sentences)
     scorers = paragraph_scorers(embedder, reranker)
     answer = AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(index, consult, LookUpTerms(index), sentences, count_tokens),
-        write=WriteAnswer(ExtractAnswer(sentences, similarity, scorers)),
+        chapters=ConsultChapters(index, consult, LookUpTerms(index), split_sentences, count_tokens),
+        write=WriteAnswer(ExtractAnswer(split_sentences, similarity, scorers)),
         figures=ShowFigures(index, settings.image_origins.split(",")),
         count_tokens=count_tokens,
         question_log=log,
