@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -36,6 +37,14 @@ class IngestRequest:
     """Write a generation even if the index is up to date."""
 
 
+class Changes(NamedTuple):
+    """Numbers of chunks, see `compare`."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class IngestReport:
     """What a run did; with `dry_run`, what it would do."""
@@ -47,7 +56,6 @@ class IngestReport:
     chunks: int
     added: int = 0
     changed: int = 0
-    """Chunks that replace an old one: they share paragraphs, but the text differs."""
     removed: int = 0
     embedded: int = 0
     """Texts sent to the embedder."""
@@ -108,7 +116,7 @@ def planned_report(
         files=len(book.documents),
         blocks={kind.value: count for kind, count in sorted(kinds.items())},
         chunks=len(chunks),
-        **asdict(changes),
+        **changes._asdict(),
         embedded=cost.texts,
         reused=len(chunks) - cost.texts,
         tokens=cost.tokens,
@@ -134,19 +142,12 @@ def _address_warnings(book: Book) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """Numbers of chunks."""
-
-    added: int = 0
-    changed: int = 0
-    """New chunks with a paragraph of one that is gone: it has other text or another file."""
-    removed: int = 0
-    """Chunks of which the new ones have no paragraph."""
-
-
 def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> Changes:
-    """Compare by chunk id. `before` maps the ids of the indexed chunks to their paragraph ids."""
+    """Compare by chunk id. `before` maps the ids of the indexed chunks to their paragraph ids.
+
+    A new chunk with a paragraph of one that is gone is a changed one: it has other text or another
+    file.
+    """
     ids = {chunk.chunk_id for chunk in chunks}
     gone = [held for chunk_id, held in before.items() if chunk_id not in ids]
     new = [chunk.paragraph_ids for chunk in chunks if chunk.chunk_id not in before]

@@ -46,7 +46,6 @@ def test_a_paragraph_that_two_chunks_share_comes_once_with_the_best_score_and_bo
     context = assemble([Hit(first, 0.5), Hit(second, 0.9)], 100, words)
     assert texts(context) == ["one two three", "four five", "six seven"]
     assert [one.score for one in context] == [0.5, 0.9, 0.9]
-    assert context[1].chunk_ids == (second.chunk_id, first.chunk_id)
 
 
 def test_a_whole_paragraph_takes_the_place_of_its_pieces() -> None:

@@ -137,7 +137,6 @@ class _Context:
             parts[0],
             passage=whole,
             score=max(one.score for one in parts),
-            chunk_ids=tuple(dict.fromkeys(name for one in parts for name in one.chunk_ids)),
             tokens=tokens,
         )
         kept[:] = [*(one for one in kept if one not in related), merged]
@@ -149,7 +148,6 @@ def _found_in(passage: Passage, hit: Hit, tokens: int) -> ContextPassage:
         chunk=hit.chunk,
         section=passage.heading_path[-1] if passage.heading_path else hit.chunk.section,
         score=hit.score,
-        chunk_ids=(hit.chunk.chunk_id,),
         tokens=tokens,
     )
 

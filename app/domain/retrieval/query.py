@@ -90,7 +90,6 @@ class ContextPassage:
     section: str
     score: float
     """Best score of the hits it comes from."""
-    chunk_ids: tuple[str, ...]
     tokens: int
 
     @property
