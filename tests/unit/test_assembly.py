@@ -125,6 +125,14 @@ def test_paragraphs_of_one_include_are_all_kept_though_one_says_what_another_doe
         assert {one.passage for one in kept} == {short, long, code}
 
 
+def test_sections_stay_together_in_reading_order_and_the_best_comes_first() -> None:
+    hits = [
+        Hit(chunk(passage("b", 20, section="B"), passage("a", 0, section="A")), 0.5),
+        Hit(chunk(passage("d", 40, section="B"), index=1), 0.9),
+    ]
+    assert texts(assemble(hits, 100, words)) == ["b", "d", "a"]
+
+
 def test_headings_are_left_out() -> None:
     title = passage("Intro", 0, kind=BlockKind.HEADING)
     assert texts(assemble([Hit(chunk(title, FOUR), 1.0)], 100, words)) == ["four five"]
