@@ -118,7 +118,6 @@ class ConsultChapters:
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         lexical = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
         analysis = QuestionAnalysis(
-            request.question,
             QuestionFeatures(lexical, language, {}),
             words=frozenset(words(request.question)),
             asked_in=intent.language,
