@@ -8,15 +8,16 @@ one list is empty, the other one has all the weight.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from app.domain.book_id import BookId
-from app.domain.fast_dataclass import fast_dataclass
 from app.domain.retrieval.query import Candidates
 
 DENSE_WEIGHT = 0.3
 """For the static local model; results on the development sets are flat from 0.2 to 0.4."""
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Fused:
     """A candidate with its fused score and its raw score in each list, None if absent."""
 
