@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
-from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book, site_below
+from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book
 from app.adapters.reading.book_settings import chunking_config
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -25,7 +25,7 @@ from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import ChunkingConfig, RecursiveConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Book, Site, Span
+from app.domain.document import Book, Span
 from app.domain.evaluation.chunking_report import Report, chunking_report
 from app.domain.identity import keep_ids
 from app.domain.scripts import script_scale
@@ -51,7 +51,6 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         book_id=request.book,
         site=request.site,
         base_url=request.base_url or own_address(request),
-        skip_refused=request.skip_refused,
         edition=request.edition,
         advance=advance,
     )
@@ -84,14 +83,10 @@ def book_at(address: str) -> BookId:
 
 
 def site_remarks(request: IngestRequest) -> Iterator[str]:
-    """Yield how the request's folder is read and why, and where a site is that it is not."""
-    if not request.folder.is_dir():
-        return
-    site, why = detected_site(request.folder, request.site)
-    yield f"site: {site} ({why})"
-    if site == Site.PLAIN and not request.site and (below := site_below(request.folder)):
-        where = request.folder / below[1]
-        yield f"site: {where} holds a site of {below[0]}: ingest that folder to read its pages"
+    """Yield how the request's folder is read and why."""
+    if request.folder.is_dir():
+        site, why = detected_site(request.folder, request.site)
+        yield f"site: {site} ({why})"
 
 
 def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:

@@ -15,14 +15,9 @@ import pytest
 
 from app.adapters.reading import tree
 from app.adapters.reading.book import read_book
-from app.adapters.reading.site_pages import (
-    FURNITURE,
-    NO_TEXT,
-    REPEATED,
-    UNLISTED,
-    SitePages,
-    open_site_folder,
-)
+from app.adapters.reading.documents import OpenedBook
+from app.adapters.reading.site_pages import FURNITURE, NO_TEXT, REPEATED, open_site_folder
+from app.adapters.reading.table_of_contents import UNLISTED
 from app.domain.edition import Edition
 from app.domain.errors import FileRefused, InputError
 from tests.built_pages import BASE, canonical, item, links, page, write_site
@@ -57,12 +52,12 @@ def test_pages_order_addresses_and_chapters(site: str, expected: str, tmp_path: 
     assert read(tmp_path, site) == expected
 
 
-def only(folder: Path, base_url: str = BASE) -> SitePages:
+def only(folder: Path, base_url: str = BASE) -> OpenedBook:
     (site,) = open_site_folder(folder, base_url)
     return site
 
 
-def files(site: SitePages) -> list[str]:
+def files(site: OpenedBook) -> list[str]:
     return [one.file for one in site.pages]
 
 
@@ -94,8 +89,6 @@ def test_a_page_that_is_too_large_is_refused_by_name(
     folder = write_site(tmp_path, {"index.html": page(), "big.html": page("x" * 1_001)})
     with pytest.raises(FileRefused, match=r"big\.html"):
         open_site_folder(folder, BASE)
-    (site,) = open_site_folder(folder, BASE, skip_refused=True)
-    assert site.left_out == {"too large": ["big.html"]}
 
 
 def test_files_outside_the_folder_are_not_read(tmp_path: Path) -> None:

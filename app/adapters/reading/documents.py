@@ -9,13 +9,25 @@ from dataclasses import dataclass, field, replace
 from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
-from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Part, Span
+from app.domain.document import (
+    RUN_BOUNDARY,
+    RUN_GLUE,
+    Block,
+    BlockKind,
+    Document,
+    Part,
+    SourceWarning,
+    Span,
+)
+from app.domain.edition import ONLY, Edition
 from app.domain.identity import assign_ids, content_id, is_content_id
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
 _MOST_TERMS = 30
 """Terms of a block; each of its chunks is indexed with all of them."""
+_NAMED = 5
+"""Files that a warning names."""
 _MARKS = str.maketrans({RUN_BOUNDARY: " ", RUN_GLUE: None})
 _WORD = re.compile(r"\w+")
 
@@ -38,6 +50,31 @@ class PageInfo:
     theme: Theme = field(default_factory=fallback)
     settings: Mapping[str, str] = field(default_factory=dict)
     """The `rag_...` keys of its front matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedBook:
+    """The pages of a book, or of one edition of a site, in reading order, before they are read."""
+
+    site: str
+    """The generator of its Markdown, or the theme of most of its built pages."""
+    title: str
+    base_url: str
+    """Without a slash at its end."""
+    language: str
+    pages: Sequence[PageInfo]
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Files that are not read, by reason."""
+    edition: Edition = ONLY
+    warnings: Sequence[SourceWarning] = ()
+
+
+def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:
+    """Name the first of the files that are not read, and some of the others."""
+    pages = "1 page" if len(files) == 1 else f"{len(files):,} pages"
+    more = f"; also {', '.join(files[1:_NAMED])}" if len(files) > 1 else ""
+    dots = ", …" if len(files) > _NAMED else ""
+    return SourceWarning(f"{pages} left out: {reason}{more}{dots}", files[0], 0)
 
 
 def build_document(
