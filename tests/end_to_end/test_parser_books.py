@@ -65,8 +65,9 @@ def test_what_only_a_build_of_the_course_can_show_is_counted(books: dict[str, Bo
     text = "\n".join(block.text for block in book.blocks())
     assert "How Flash Attention Works" in text
     assert "choices=" not in text
-    _, built, *_ = (warning.message for warning in book.warnings)
-    assert "places need the built site (first: `<CourseFloatingBanner`)" in built
+    warned = [warning.message for warning in book.warnings]
+    built = "places need the built site (first: `<CourseFloatingBanner`)"
+    assert any(built in one for one in warned)
 
 
 def test_explicit_anchors_of_the_course_are_used(books: dict[str, Book]) -> None:
@@ -79,8 +80,8 @@ def test_explicit_anchors_of_the_course_are_used(books: dict[str, Book]) -> None
 
 def test_missing_listings_of_the_rust_book_are_counted(books: dict[str, Book]) -> None:
     book = books["rust-book-quizzes"]
-    _, built, *_ = (warning.message for warning in book.warnings)
-    assert re.match(r"\d+ places need the built site", first)
+    warned = [warning.message for warning in book.warnings]
+    assert any(re.match(r"\d+ places need the built site", one) for one in warned)
     assert not any("{{#" in block.text for block in book.blocks())
     assert not any("quizzes" in page.file for page in book.documents)
 
