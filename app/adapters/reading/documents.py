@@ -26,6 +26,8 @@ from app.domain.urls import with_anchor
 
 _MOST_TERMS = 30
 """Terms of a block; each of its chunks is indexed with all of them."""
+_INNERMOST = 7
+"""The level of a section that ends at the next heading."""
 _NAMED = 5
 """Files that a warning names."""
 _MARKS = str.maketrans({RUN_BOUNDARY: " ", RUN_GLUE: None})
@@ -135,7 +137,7 @@ def _author_id(draft: Draft) -> str:
 def _blocks(
     info: PageInfo, title: str, drafts: Sequence[Draft], *, exact: bool, has_elements: bool
 ) -> Iterator[Block]:
-    sections = _Sections(title)
+    sections = _Sections(title, drafts)
     at, span = 0, (0, 0)
     for draft in drafts:
         sections.reach(draft)
@@ -183,9 +185,11 @@ def _parts(draft: Draft, span: Span, *, exact: bool) -> Iterator[Part]:
 class _Sections:
     """The headings above the next block."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, drafts: Sequence[Draft]) -> None:
         self._title = title
-        self._open: list[Draft] = []
+        self._has_ids = any(one.anchor for one in drafts if one.kind is BlockKind.HEADING)
+        self._open: list[tuple[int, Draft]] = []
+        """The open sections below the title, each with its level."""
         self._title_anchor = ""
         self._title_seen = False
         self.path: tuple[str, ...] = (title,)
@@ -198,9 +202,12 @@ class _Sections:
         if not self._title_seen and draft.text == self._title:
             self._title_seen, self._open, self._title_anchor = True, [], draft.anchor
         else:
-            while self._open and self._open[-1].level >= draft.level:
+            # A second <h1>, without an id on a page with ids, is shown in a box: no section.
+            is_shown = draft.level == 1 and self._title_seen and self._has_ids and not draft.anchor
+            level = _INNERMOST if is_shown else draft.level
+            while self._open and self._open[-1][0] >= level:
                 self._open.pop()
-            self._open.append(draft)
-        self.path = (self._title, *(one.text for one in self._open))
-        anchors = (one.anchor for one in reversed(self._open) if one.anchor)
+            self._open.append((level, draft))
+        self.path = (self._title, *(one.text for _, one in self._open))
+        anchors = (one.anchor for _, one in reversed(self._open) if one.anchor)
         self.anchor = next(anchors, self._title_anchor)
