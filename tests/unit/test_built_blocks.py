@@ -90,7 +90,9 @@ def test_what_documents_an_option_or_function_is_below_its_signature(tmp_path: P
 
 def test_a_first_level_heading_in_a_demonstration_is_no_section(tmp_path: Path) -> None:
     demo = "<div class=demo><button>Toggle</button><h1>Oh no</h1></div>"
-    html = f"<h1 id=a>If</h1>{demo}<p>One.</p><h2 id=b>Else</h2>{demo}<h2 id=c>Loops</h2><p>Two.</p>"
+    html = (
+        f"<h1 id=a>If</h1>{demo}<p>One.</p><h2 id=b>Else</h2>{demo}<h2 id=c>Loops</h2><p>Two.</p>"
+    )
     blocks = book_of(tmp_path, html).documents[0].blocks
     paths = {one.text: (one.heading_path, one.anchor) for one in blocks}
     assert paths["Oh no"] == (("If", "Else", "Oh no"), "b")

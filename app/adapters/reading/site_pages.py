@@ -64,7 +64,7 @@ def open_site_folder(folder: Path, base_url: str = "") -> tuple[OpenedBook, ...]
     if not books:
         reasons = ", ".join(f"{len(files)} {reason}" for reason, files in found.items())
         raise BookError(f"no page of a book found ({reasons})", str(folder))
-    return replace(books[0], left_out=found), *(replace(one, left_out={}) for one in books[1:])
+    return replace(books[0], left_out=found), *books[1:]
 
 
 def _single_page(path: Path, base_url: str) -> OpenedBook:
