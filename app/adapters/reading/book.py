@@ -24,6 +24,7 @@ from app.services.gc_control import paused_gc
 from app.services.phases import Advance, ignore
 
 _SINGLE_FILES = (*MARKDOWN, ".txt", *PAGE_SUFFIXES)
+_BUILT = "built pages"
 _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
 _SAMPLE = 300
@@ -89,25 +90,24 @@ def _open(
 
 
 def is_built_site(folder: Path) -> bool:
-    """Whether a folder holds built pages and neither a generator's configuration nor Markdown."""
+    """Whether this is a folder of built pages, or one of them."""
     if not folder.is_dir():
         return folder.suffix.lower() in PAGE_SUFFIXES
-    files = SourceFiles(folder)
-    if recognised(files)[1]:
-        return False
-    return any(folder.glob("*.html")) or (
-        not files.any_with(*MARKDOWN) and files.any_with(*PAGE_SUFFIXES)
-    )
+    return detected_site(folder)[0] == _BUILT
 
 
 def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     """Return how a folder is read and why: as built pages, or as the Markdown of a generator."""
     if site is not None:
         return site, "as --site says"
-    if is_built_site(folder):
-        return "built pages", "it holds HTML and no Markdown"
-    kind, config = recognised(SourceFiles(folder))
-    return kind, f"it has {config}" if config else "no generator's configuration"
+    files = SourceFiles(folder)
+    kind, config = recognised(files)
+    if config:
+        return kind, f"it has {config}"
+    has_markdown, has_pages = files.any_with(*MARKDOWN), files.any_with(*PAGE_SUFFIXES)
+    if any(folder.glob("*.html")) or (has_pages and not has_markdown):
+        return _BUILT, "it holds HTML and no configuration"
+    return kind, "no generator's configuration"
 
 
 def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edition, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
 from app.adapters.reading.sections import classify
@@ -20,7 +20,7 @@ from app.domain.document import (
     Span,
 )
 from app.domain.edition import ONLY, Edition
-from app.domain.identity import assign_ids, content_id, is_content_id
+from app.domain.identity import assign_ids, content_id, is_content_id, with_paragraph_ids
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
@@ -115,13 +115,8 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
 def with_ids(documents: Sequence[Document]) -> list[Document]:
     """Return a book's documents with the ids of authors, and each id once."""
     blocks = (block for one in documents for block in one.blocks)
-    ids = iter(assign_ids((block.paragraph_id, block.author_id) for block in blocks))
-
-    def identified(block: Block) -> Block:
-        ident = next(ids)
-        return block if ident == block.paragraph_id else replace(block, paragraph_id=ident)
-
-    return [replace(one, blocks=tuple(map(identified, one.blocks))) for one in documents]
+    ids = assign_ids((block.paragraph_id, block.author_id) for block in blocks)
+    return with_paragraph_ids(documents, ids)
 
 
 def _content_id(draft: Draft) -> str:
