@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from app.adapters.qdrant.edge import EdgeIndex
-from app.cli.output import duration
 from app.cli.progress import phases
 from app.domain.book_id import BookId
 from tests.command_line import Run
@@ -146,11 +145,6 @@ def test_a_state_folder_that_cannot_be_made_is_said_before_the_book_is_read(run:
     refused = run("ingest", "missing", RAG_HOME="/dev/null/rag")
     (line,) = refused.err.splitlines()
     assert (refused.code, "RAG_HOME" in line) == (1, True)
-
-
-def test_times_are_told_in_seconds_minutes_or_hours() -> None:
-    told = [duration(seconds) for seconds in (3, 59.94, 61, 3599, 7200)]
-    assert told == ["3.0 s", "59.9 s", "1 min", "60 min", "2.0 h"]
 
 
 async def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, home: Path) -> None:
