@@ -39,10 +39,6 @@ from tests.index_points import (
 )
 from tests.index_stores import (
     ALL,
-    CLUSTER,
-    NO_CLUSTER,
-    NOT_RUN,
-    URL,
     Opener,
     embedded,
     fails,
@@ -55,12 +51,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:U
 
 T = TypeVar("T")
 ONE = only("book")
-
-
-@pytest.mark.parametrize(("named", "reason"), [(URL, NOT_RUN), (CLUSTER, NO_CLUSTER)])
-def test_real_servers_that_are_not_named_are_reported(named: str, reason: str) -> None:
-    if not named:
-        pytest.skip(reason)
 
 
 async def test_an_empty_index_has_no_books_and_finds_nothing(index: BookStore) -> None:
@@ -228,15 +218,14 @@ async def test_a_removed_book_is_gone_and_may_come_back(index: BookStore) -> Non
     assert await found(index, only("book")) == {chunk_id("book", 5)}
 
 
-async def test_what_was_published_has_no_faults_and_needs_no_repair(index: BookStore) -> None:
+async def test_what_was_published_has_no_faults(index: BookStore) -> None:
     book = BookId("book")
-    for call in (index.faults(book), index.faults(book, previous=True), index.repair(book)):
+    for call in (index.faults(book), index.faults(book, previous=True)):
         with pytest.raises(BookNotFound):
             await call
     await publish(index, "book", points("book", [1, 2]))
     await publish(index, "book", points("book", [2, 3]))
     assert await index.faults(book) == await index.faults(book, previous=True) == []
-    assert (await index.repair(book)).generation == 2
     assert (await index.rollback(book)).generation == 1
     assert await index.faults(book) == []
     await index.check()

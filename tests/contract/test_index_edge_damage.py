@@ -108,7 +108,7 @@ async def test_the_generation_before_answers_for_one_that_is_damaged(
     (fault,) = await reader.faults(book)
     assert "000002: not as it was published: " in fault
     assert "mutable_id_tracker.mappings" in fault
-    assert (await reader.repair(book)).generation == 1
+    assert (await reader.rollback(book)).generation == 1
     assert await found(reader) == ids(1)
     assert await reader.damaged() == {}
     assert await reader.faults(book) == []

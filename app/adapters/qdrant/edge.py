@@ -120,6 +120,7 @@ class EdgeIndex:
 
     @in_thread
     def rollback(self, book: BookId) -> BookManifest:
+        """Exchange the two generations; a damaged one is not kept to go back to."""
         with self._changing(book) as folder:
             current, previous = folder.current()
             if not previous:
@@ -127,12 +128,12 @@ class EdgeIndex:
                 raise InputError(message)
             stored = folder.stored(previous)
             stored.check()
-            folder.switch(previous, current)
+            folder.switch(previous, *(one for one in folder.sound() if one == current))
             return stored.manifest
 
     @in_thread
-    def faults(self, book: BookId, *, previous: bool = False, full: bool = False) -> list[str]:  # noqa: ARG002
-        """Check `current` and every byte of the generation, always in full."""
+    def faults(self, book: BookId, *, previous: bool = False) -> list[str]:
+        """Check `current` and every byte of the generation."""
         folder = self._folder(book)
 
         def check() -> None:
@@ -145,19 +146,6 @@ class EdgeIndex:
         except StorageError as error:
             return [str(error)]
         return []
-
-    @in_thread
-    def repair(self, book: BookId) -> BookManifest:
-        with self._changing(book) as folder:
-            sound = folder.sound()
-            if not sound:
-                message = (
-                    f"every generation of book {folder.book!r} is damaged: run `textbook-rag "
-                    "ingest BOOK_DIR --force`, which takes the vectors from the cache"
-                )
-                raise StorageError(message)
-            folder.switch(*sound[:2])
-            return folder.stored(sound[0]).manifest
 
     @contextmanager
     def _changing(self, book: BookId) -> Iterator[BookFolder]:

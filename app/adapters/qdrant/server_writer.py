@@ -16,7 +16,7 @@ from app.adapters.qdrant.payload import (
     check_dimension,
     manifest_to_json,
 )
-from app.adapters.qdrant.server_checks import faults
+from app.adapters.qdrant.server_checks import missing_points
 from app.adapters.qdrant.server_points import condition_of, point_of
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.adapters.qdrant.server_store import BATCH, GENERATION_FIELD, ServerStore, match_any
@@ -94,7 +94,7 @@ class ServerWriter:
         published = replace(manifest, generation=self._number)
         current = GenerationRecord(self._key, manifest_to_json(published))
         kept = self._record.kept
-        found = await faults(self._store, [(self._book, one) for one in (current, *kept)])
+        found = await missing_points(self._store, [(self._book, one) for one in (current, *kept)])
         if self._key in found:
             message = f"not published: {found[self._key]}"
             raise StorageError(message)
