@@ -8,7 +8,6 @@ backup.json           written last: the manifests of the complete books, the nam
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import zipfile
@@ -20,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkstemp
 from typing import IO
 
 from app.adapters.qdrant.payload import (
@@ -47,23 +46,17 @@ _CONTENTS = "backup.json"
 def writing_backup(path: Path) -> Iterator[BackupWriter]:
     """Yield a backup that appears at `path`, for its owner only, when the block ends.
 
-    It is written as `<path>.part`, which is removed if the block fails. InputError if `path` cannot
-    be written, or if another process is writing it; StorageError if the disk fails.
+    Until then it has a name of its own, and is removed if the block fails. InputError if `path`
+    cannot be written; StorageError if the disk fails.
     """
-    part = path.with_name(f"{path.name}.part")
     try:
-        file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b")
+        descriptor, name = mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".part")
     except OSError as error:
         message = f"{path}: cannot be written ({error.strerror}): choose another file"
         raise InputError(message) from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            message = f"{path}: is being written by another run: wait for it, or choose another"
-            raise InputError(message) from error
-        try:
-            file.truncate(0)
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "r+b") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 backup = BackupWriter(archive, path.parent)
                 yield backup
@@ -74,12 +67,12 @@ def writing_backup(path: Path) -> Iterator[BackupWriter]:
                 archive.writestr(_CONTENTS, json.dumps(contents))
             file.flush()
             os.fsync(file.fileno())
-            part.replace(path)
-        except OSError as error:
-            message = f"{path}: {error.strerror or error}; check its folder and free space"
-            raise StorageError(message) from error
-        finally:
-            part.unlink(missing_ok=True)
+        part.replace(path)
+    except OSError as error:
+        message = f"{path}: {error.strerror or error}; check its folder and free space"
+        raise StorageError(message) from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
