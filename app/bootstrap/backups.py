@@ -16,7 +16,7 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
 from app.bootstrap.storage import ledger_store, open_index
 from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound, IndexUnreadable, RagError, StorageError
+from app.domain.errors import BookNotFound, RagError, StorageError
 from app.domain.indexed_book import BookManifest
 from app.services.phases import Phases
 from app.services.ports import BookStore
@@ -34,8 +34,8 @@ class Stores:
     async def back_up(self, backup: BackupWriter, phases: Phases) -> list[str]:
         """Write everything, each book in one generation; readers and ingests are not blocked.
 
-        Returns what is damaged, and left out or saved from an older generation. StorageError if
-        index or disk fail, or if no book can be read.
+        Returns what is damaged, and left out or saved from an older generation. StorageError if no
+        book can be read.
         """
         faults: list[str] = []
         chunks = sum(one.chunks for one in (await self.index.books()).named())
@@ -46,9 +46,6 @@ class Stores:
                 except BookNotFound:
                     continue  # removed since it was listed
                 except StorageError as error:
-                    damaged = book in await self.index.damaged()
-                    if not damaged and not isinstance(error, IndexUnreadable):
-                        raise  # the store failed, not only this book
                     faults.append(f"{book} is left out: {error}")
         if faults and not backup.books:
             raise StorageError(faults[0])

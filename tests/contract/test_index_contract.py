@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -39,11 +38,8 @@ from tests.index_points import (
 )
 from tests.index_stores import (
     ALL,
-    Opener,
-    embedded,
     fails,
     found,
-    in_memory,
     only,
 )
 
@@ -302,21 +298,6 @@ chunks = every_field(
 @settings(max_examples=50)
 def test_a_chunk_survives_the_way_through_its_payload(one: Chunk) -> None:
     assert from_payload(json.loads(json.dumps(to_payload(one)))) == one
-
-
-@given(st.lists(chunks, min_size=1, max_size=30, unique_by=lambda one: one.chunk_id))
-@settings(max_examples=2, deadline=None)
-def test_a_chunk_survives_the_way_through_either_store(made: list[Chunk]) -> None:
-    made = [replace(one, book=BookId("book")) for one in made]
-
-    async def through(opener: Opener) -> list[Chunk]:
-        async with opener() as index:
-            sparse = SparseVector((1,), (1.0,))
-            await publish(index, "book", [IndexPoint(one, vector(1, 2), sparse) for one in made])
-            return await index.fetch({BookId("book"): [one.chunk_id for one in made]})
-
-    assert asyncio.run(through(embedded)) == made
-    assert asyncio.run(through(in_memory)) == made
 
 
 def test_a_payload_of_another_layout_is_a_clear_error() -> None:
