@@ -86,11 +86,9 @@ class CohereDouble:
     answering: Callable[[Json], Reply] | None = None
     """Makes chat's answer to a request's body, in place of `replies` and the documents."""
     random_faults: Callable[[Recorded], Fault | None] = lambda request: None
-    disconnects: int = 0
-    """Chat streams that the client closed before their end."""
 
     def __post_init__(self) -> None:
-        self.lock = threading.Condition()
+        self.lock = threading.Lock()
         self.release = threading.Event()
         """Set it to let stalled requests go on."""
         self._faults: dict[str, deque[Fault]] = {
@@ -127,11 +125,6 @@ class CohereDouble:
     def to(self, endpoint: str) -> list[Recorded]:
         """The requests to one endpoint."""
         return [request for request in self.requests if request.endpoint == endpoint]
-
-    def wait_for_disconnect(self, timeout: float = 10.0) -> bool:
-        """Whether a client has left a chat stream, or leaves one in time."""
-        with self.lock:
-            return self.lock.wait_for(lambda: self.disconnects > 0, timeout)
 
     def settle(self) -> None:
         """Wait for requests of clients that are gone: they may have been sent but not read yet."""
@@ -237,24 +230,9 @@ class _Handler(Handler):
                     self._drop()
                     return
                 self._chunk(event)
-                self._notice_disconnect()
             self._chunk("")
         except OSError:
-            with self.double.lock:
-                self.double.disconnects += 1
-                self.double.lock.notify_all()
             self.close_connection = True
-
-    def _notice_disconnect(self) -> None:
-        """Raise as soon as the client has closed, not at the write after the next."""
-        self.connection.setblocking(False)
-        try:
-            if self.connection.recv(1, socket.MSG_PEEK) == b"":
-                raise ConnectionResetError
-        except BlockingIOError:
-            return
-        finally:
-            self.connection.setblocking(True)
 
     def _chunk(self, text: str) -> None:
         data = text.encode()

@@ -16,7 +16,7 @@ from app.domain.errors import (
     IndexMismatch,
 )
 from app.domain.indexed_book import IndexPoint
-from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector
+from app.domain.retrieval.query import Candidates, SearchFilter, SparseVector
 from app.services.ports import BookStore
 from tests.index_points import (
     DIMENSION,
@@ -138,26 +138,6 @@ async def test_chunks_that_match_come_book_by_book(index: BookStore) -> None:
         found = await index.matching(SearchFilter(books=named, files=("docs/1.md",)))
         assert [one.book for one in found] == [one for one in expected for _ in range(3)]
     await fails(BookNotFound, index.matching(only("d")), "'d'")
-
-
-async def test_a_search_over_no_named_book_merges_all_by_score(index: BookStore) -> None:
-    for book in ("a", "b", "c"):
-        await publish(index, book, points(book, range(10)))
-    source = random.Random(1)
-    dense, sparse = random_vector(source), random_sparse(source)
-    merged = await index.search(dense, sparse, 12, ALL)
-    alone: list[ScoredId] = []
-    for book in ("a", "b", "c"):
-        alone += (await index.search(dense, None, 12, only(book))).dense
-    alone.sort(key=lambda hit: -hit.score)
-    assert [hit.chunk_id for hit in merged.dense] == [hit.chunk_id for hit in alone[:12]]
-    scores = [hit.score for hit in merged.sparse]
-    assert scores == sorted(scores, reverse=True)
-    assert {hit.book for hit in merged.sparse} == {"a", "b", "c"}
-    some = await index.search(dense, None, 30, only(*"cac"))
-    assert len(some.dense) == 20
-    missing = only("a", "nobook")
-    await fails(BookNotFound, index.search(dense, None, 5, missing), "'nobook'")
 
 
 async def test_each_list_is_there_only_for_a_vector_that_was_given(index: BookStore) -> None:

@@ -15,7 +15,7 @@ import app.domain.errors as errors
 from app.adapters.providers.openai_chat import OpenAIGenerator
 from app.adapters.sqlite.spending import SqliteSpending
 from app.domain.cost import Price, Units
-from app.domain.generated_text.events import GeneratedText, GeneratorEvent
+from app.domain.generated_text.events import GeneratorEvent
 from app.services.budget import Budget
 from app.services.provider_calls import ProviderCalls
 from app.services.resilience import CircuitBreaker
@@ -222,17 +222,6 @@ async def ask(
     return taken
 
 
-async def test_an_answer_that_came_to_its_end_is_a_success(breaker: CircuitBreaker) -> None:
-    """Also when the reader of its events stops there, as the use case does."""
-    script = Script([TEXT, END])
-    for _ in range(3):
-        for _ in range(2):
-            end_with(breaker, DEAD)
-        assert len(await ask(breaker, script, most=2)) == 2
-    assert end_with(breaker)
-    assert script.closed == 3
-
-
 @pytest.mark.parametrize("steps", [[None], [BREAK], [TEXT, BREAK]])
 async def test_a_dead_model_is_left_alone_after_a_few_answers(
     breaker: CircuitBreaker, steps: list[str | Exception | None]
@@ -242,20 +231,3 @@ async def test_a_dead_model_is_left_alone_after_a_few_answers(
         with pytest.raises(errors.ProviderUnavailable):
             await ask(breaker, script, SHORT)
     assert (script.calls, script.closed) == (3, 3)
-
-
-async def test_the_time_limit_is_for_the_first_event_only(breaker: CircuitBreaker) -> None:
-    events = Script([TEXT, None]).answer(breaker, SHORT)
-    assert await anext(events) == GeneratedText("Because.")
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(10 * SHORT):
-            await anext(events)
-
-
-async def test_a_reader_who_leaves_closes_the_answer_and_is_no_failure(
-    breaker: CircuitBreaker,
-) -> None:
-    script = Script([TEXT, TEXT, END])
-    for _ in range(5):
-        assert len(await ask(breaker, script, most=1)) == 1
-    assert (script.calls, script.closed) == (5, 5)
