@@ -14,6 +14,7 @@ from pathlib import Path
 from app.adapters.qdrant.backup import Backup, BackupWriter, reading_backup, writing_backup
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
+from app.bootstrap.book_pages import BookPages, book_pages
 from app.bootstrap.storage import ledger_store, open_index
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, RagError, StorageError
@@ -29,6 +30,7 @@ class Stores:
 
     index: BookStore
     ledgers: SqliteLedgers
+    pages: BookPages
     files: SqliteStateFiles
 
     async def back_up(self, backup: BackupWriter, phases: Phases) -> list[str]:
@@ -42,7 +44,8 @@ class Stores:
         with phases.phase("back up", chunks, "chunks") as advance:
             for book in sorted(await self._known()):
                 try:
-                    await backup.add_book(await self.index.snapshot(book), self.ledgers, advance)
+                    snapshot, pages = await self.index.snapshot(book), self.pages.path(book)
+                    await backup.add_book(snapshot, self.ledgers, pages, advance)
                 except BookNotFound:
                     continue  # removed since it was listed
                 except StorageError as error:
@@ -91,6 +94,7 @@ class Stores:
                         # First, as in an ingest: no published id is ever missing from the ledger.
                         await self.ledgers.save(book, ledger)
                         done.append(await writer.publish(manifest))
+                        self.pages.put(book, backup.open_pages(book))
                     finally:
                         await writer.abandon()
                 except RagError as error:
@@ -110,7 +114,8 @@ class Stores:
 async def opened(settings: Settings) -> AsyncIterator[Stores]:
     """Open all stores, without an embedder."""
     async with open_index(settings) as index:
-        yield Stores(index, ledger_store(settings), SqliteStateFiles(settings.home))
+        files = SqliteStateFiles(settings.home)
+        yield Stores(index, ledger_store(settings), book_pages(settings), files)
 
 
 @asynccontextmanager

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from app.adapters.book_pages import BookPages
 from app.adapters.qdrant.backup import reading_backup, writing_backup
 from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.sqlite.ledgers import SqliteLedgers
@@ -84,7 +85,8 @@ def ledger() -> Ledger:
 
 
 def stores(index: BookStore, home: Path) -> Stores:
-    return Stores(index, SqliteLedgers(home / "ledger"), SqliteStateFiles(home))
+    files = SqliteStateFiles(home)
+    return Stores(index, SqliteLedgers(home / "ledger"), BookPages(home / "pages"), files)
 
 
 async def back_up(index: BookStore, home: Path, file: Path) -> list[BookManifest]:
@@ -243,11 +245,15 @@ def test_one_book_of_several_is_restored_and_answers(home: Path, run: Run) -> No
     for name in ("lamps", "other"):
         run("ingest", make_book(home / name, pages=1))
     before = run("search", "lantern mirror", "--json", "--book", "lamps").out
+    pages = BookPages(home / "state/pages")
+    contents = pages.contents(BOOK)
     run("backup", file)
     shutil.rmtree(home / "state")
     done = run("restore", file, "lamps")
     assert (done.out.count("\n"), done.err.count("kept")) == (1, 0)
     assert run("search", "lantern mirror", "--json").out == before
+    assert pages.contents(BOOK) == contents is not None
+    assert pages.contents(BookId("other")) is None
     assert [one["book"] for one in json.loads(run("books", "--json").out)] == ["lamps"]
 
 

@@ -2,6 +2,7 @@
 
 points/<book>.jsonl   in reading order: the chunk; numbers, little-endian, in base64
 ledger/<book>.jsonl   as `links BOOK --as ledger` prints it
+pages/<book>.zip      the pages that `serve` shows, of a book without a site
 state/<name>          files of RAG_HOME
 backup.json           written last: the manifests of the complete books, the names in state/
 """
@@ -15,7 +16,7 @@ import zlib
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -83,8 +84,13 @@ class BackupWriter:
     books: list[BookManifest] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
 
-    async def add_book(self, snapshot: Snapshot, ledgers: LedgerStore, advance: Advance) -> None:
-        """Add a book. IndexUnreadable, and the book is left out, if points are missing."""
+    async def add_book(
+        self, snapshot: Snapshot, ledgers: LedgerStore, pages: Path, advance: Advance
+    ) -> None:
+        """Add a book and its file of pages, if there is one.
+
+        IndexUnreadable, and the book is left out, if points are missing.
+        """
         manifest, count = snapshot.manifest, 0
         with self.archive.open(_points_of(manifest.book), "w", force_zip64=True) as member:
             async for page in snapshot.pages:
@@ -97,6 +103,8 @@ class BackupWriter:
         # An ingest saves the ledger before it publishes, so this one has all ids.
         lines = to_lines(await ledgers.load(manifest.book))
         self.archive.writestr(_ledger_of(manifest.book), "".join(f"{line}\n" for line in lines))
+        with suppress(FileNotFoundError):
+            self.archive.write(pages, _pages_of(manifest.book), zipfile.ZIP_STORED)
         self.books.append(manifest)
 
     def add_state(self, name: str, copy: Callable[[Path], None]) -> None:
@@ -128,6 +136,10 @@ class Backup:
         with _bad_backup(self.path):
             lines = self.archive.read(name).decode().split("\n")
         return from_lines(lines, f"{self.path} {name}")
+
+    def open_pages(self, book: BookId) -> IO[bytes] | None:
+        name = _pages_of(book)
+        return self.archive.open(name) if name in self.archive.namelist() else None
 
     def open_state(self, name: str) -> IO[bytes]:
         return self.archive.open(_state_of(name))
@@ -185,6 +197,10 @@ def _points_of(book: BookId) -> str:
 
 def _ledger_of(book: BookId) -> str:
     return f"ledger/{book}.jsonl"
+
+
+def _pages_of(book: BookId) -> str:
+    return f"pages/{book}.zip"
 
 
 def _state_of(name: str) -> str:
