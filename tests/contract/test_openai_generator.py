@@ -20,7 +20,6 @@ from app.domain.generated_text.events import (
     GeneratedEnd,
     GeneratedText,
     GeneratorEvent,
-    TextDiscarded,
 )
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
@@ -90,15 +89,6 @@ async def test_sources_are_numbered_data_ahead_of_the_conversation() -> None:
     assert request["messages"][0]["content"] == ANSWER_FROM_NUMBERED_SOURCES
     assert "[1] A > B\nWater moves." in request["messages"][1]["content"]
     assert "[3] Cells\n" in request["messages"][1]["content"]
-
-
-async def test_a_model_that_reasons_without_an_opening_tag_is_known_by_its_first_answer() -> None:
-    stream = completion("Water moves. Or not?", "</think>", "Water moves.")
-    with OpenAIDouble(stream=stream) as double:
-        async with model_at(double.url) as model:
-            first, *later = [await answer(model) for _ in range(3)]
-    assert any(isinstance(one, TextDiscarded) for one in first)
-    assert [text_of(events) for events in later] == ["Water moves."] * 2
 
 
 WHOLE = "".join(completion("Light \U0001f331 is [1].", " End"))
