@@ -86,7 +86,7 @@ class Stores:
                 manifest = backup.books[book]
                 try:
                     ledger = backup.ledger(book)
-                    writer = await self.index.begin(book, manifest.dimension, manifest.generation)
+                    writer = await self.index.begin(book, manifest.dimension)
                     try:
                         for page in backup.pages(book):
                             await writer.write(page)

@@ -159,11 +159,8 @@ class BookStore(VectorIndex, Protocol):
         """Return the current generation to read. Raises BookNotFound, StorageError."""
         ...
 
-    async def begin(self, book: BookId, dimension: int, number: int = 1) -> GenerationWriter:
-        """Start a generation. IndexBusy if another process is writing this book.
-
-        Its number is `number`, or one more than the highest number of the book if that is higher.
-        """
+    async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
+        """Start a generation. IndexBusy if another process is writing this book."""
         ...
 
     async def remove(self, book: BookId) -> None:

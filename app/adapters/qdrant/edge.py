@@ -59,10 +59,10 @@ class EdgeIndex:
         return self._books.damaged()
 
     @in_thread
-    def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
+    def begin(self, book: BookId, dimension: int) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         switched = partial(self._books.look_again, BookId(book))
-        return EdgeWriter(self._folder(book), dimension, self._segment, switched, number)
+        return EdgeWriter(self._folder(book), dimension, self._segment, switched)
 
     @in_thread
     def search(

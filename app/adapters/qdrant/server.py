@@ -68,13 +68,13 @@ class ServerIndex:
         fault = await damage(self._store, record.book, generation) if generation else ""
         return [fault] if fault else []
 
-    async def begin(self, book: BookId, dimension: int, number: int = 1) -> ServerWriter:
+    async def begin(self, book: BookId, dimension: int) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         await self._check_version()
         await self._store.create(dimension)
         record = await self._records.take(BookId(book))
         switched = self._catalogue.look_again
-        writer = ServerWriter(self._records, record, dimension, switched, number)
+        writer = ServerWriter(self._records, record, dimension, switched)
         await writer.start()
         return writer
 
