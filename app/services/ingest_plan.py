@@ -28,8 +28,6 @@ class IngestRequest:
     base_url: str = ""
     strategy: str = "structure"
     exclude_kinds: frozenset[BlockKind] = frozenset()
-    skip_refused: bool = False
-    """Skip files above the reading budget instead of stopping."""
     dry_run: bool = False
     edition: Edition = ONLY
     """The version and locale to ingest, of those that the site has."""
@@ -83,7 +81,6 @@ class IngestReport:
     excluded: dict[str, int] = field(default_factory=dict)
     """Blocks excluded on request, by kind."""
     warnings: list[str] = field(default_factory=list)
-    orphans: list[str] = field(default_factory=list)
     dry_run: bool = False
     base_url: str = ""
     """Address of the book's site; "" if links are paths."""
@@ -125,7 +122,6 @@ def planned_report(
         usd=cost.usd,
         excluded={one.value: kinds[one] for one in sorted(request.exclude_kinds & kinds.keys())},
         warnings=[*_address_warnings(book), *map(str, book.warnings)],
-        orphans=list(book.orphans),
         dry_run=request.dry_run,
     )
 
