@@ -28,12 +28,11 @@ class Fused:
     sparse: float | None
 
 
-def fuse(candidates: Candidates, dense_weight: float = DENSE_WEIGHT) -> list[Fused]:
-    """Return the union of both lists by descending fused score; `dense_weight` is 0 to 1."""
+def fuse(candidates: Candidates) -> list[Fused]:
+    """Return the union of both lists by descending fused score."""
     dense = {(one.book, one.chunk_id): one.score for one in candidates.dense}
     sparse = {(one.book, one.chunk_id): one.score for one in candidates.sparse}
-    if not (dense and sparse):
-        dense_weight = 1.0 if dense else 0.0
+    dense_weight = DENSE_WEIGHT if dense and sparse else float(bool(dense))
     low, top = min(dense.values(), default=0.0), max(sparse.values(), default=0.0)
     width = max(dense.values(), default=0.0) - low
     fused = []
