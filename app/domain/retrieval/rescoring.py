@@ -149,7 +149,8 @@ def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: Rescorin
         window = max(window, question.weight_share(own.union(*before)) if any(before) else share)
         if one.defines:
             definition = max(definition, share)
-        pairs |= question.pairs(one.terms)
+        if len(own) > 1:
+            pairs |= question.pairs(one.terms)
     return (
         weights.sentence * sentence
         + weights.window * window
