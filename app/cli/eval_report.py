@@ -1,18 +1,14 @@
 """The report of `eval`, as a table and as JSON.
 
-Keys of the JSON: the means (`n`, `recall@5`, ...); `run`, the options of the measurement;
-`by_kind`; `refusal`, null unless some questions are unanswerable; `questions`, one row each.
-`measures` of a row has each metric as a number or as [part, whole]: the mean is the sum of all
-parts divided by the sum of all wholes.
+`contracts/evaluation.md` describes both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TypeAlias
 
-from app.cli.output import figure, markdown_table
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.evaluation.answer_metrics import OUTCOMES
 from app.domain.evaluation.calibration import RefusalCurve
@@ -21,10 +17,7 @@ from app.services.evaluate import Evaluation
 
 Json: TypeAlias = dict[str, object]
 
-REFUSAL_SETTING = "RAG_REFUSAL_THRESHOLD"
 ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
-RELEVANCE_SETTING = "RAG_RELEVANCE_THRESHOLD"
-"""The settings that take the suggested thresholds; the last one with a calibrated reranker."""
 
 _COLUMNS: Mapping[Measure, Mapping[str, Sequence[str]]] = {
     Measure.RETRIEVAL: {
@@ -52,7 +45,7 @@ def report_lines(found: Evaluation) -> Iterator[str]:
     if found.request.of is Measure.RETRIEVAL:
         k = found.request.chunks
         columns |= {name: (name,) for name in (f"recall@{k}", f"hit@{k}")}
-    yield markdown_table(["kind", "n", *columns], _rows(found.results, [*columns.values()]))
+    yield _markdown_table(["kind", "n", *columns], _rows(found.results, [*columns.values()]))
     curve = found.refusal()
     if curve:
         yield f"\nanswerability: AUROC {curve.auroc:.3f}"
@@ -67,11 +60,30 @@ def _rows(results: Sequence[Measured], columns: Sequence[Sequence[str]]) -> Iter
         for name, rows in groups.items():
             means = summary(rows)
             cells = (next((means[one] for one in names if one in means), None) for names in columns)
-            yield [name, str(len(rows)), *("-" if one is None else figure(one) for one in cells)]
+            yield [name, str(len(rows)), *("-" if one is None else _figure(one) for one in cells)]
+
+
+def _markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return an aligned table; columns after the first one are aligned to the right."""
+    lines = [head, *rows]
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    marks = ["-" * widths[0], *(f"{'-' * (width - 1)}:" for width in widths[1:])]
+    shown = [
+        [cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])]
+        for cells in (head, marks, *lines[1:])
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in shown)
+
+
+def _figure(value: float) -> str:
+    """Format a number with about three significant digits."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.{3 if value < 1 else 2 if value < 10 else 0}f}"
 
 
 def _setting(policy: RefusalPolicy) -> str:
-    return RELEVANCE_SETTING if policy.by_relevance else REFUSAL_SETTING
+    return "RAG_RELEVANCE_THRESHOLD" if policy.by_relevance else "RAG_REFUSAL_THRESHOLD"
 
 
 def _suggestions(curve: RefusalCurve, policy: RefusalPolicy) -> Iterator[str]:

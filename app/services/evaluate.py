@@ -38,6 +38,8 @@ class EvaluationRequest:
     k: int = 0
     """Chunks to retrieve; 0: the standard number."""
     of: Measure = Measure.RETRIEVAL
+    calibrate: bool = False
+    """Score the answerability of each question, too, which costs a search another search."""
 
     @property
     def chunks(self) -> int:
@@ -62,7 +64,7 @@ class Evaluation:
         return {kind: summary(rows, names) for kind, rows in by_kind(self.results).items()}
 
     def refusal(self) -> RefusalCurve | None:
-        """Return the refusals by threshold; None unless there are questions of both kinds."""
+        """Return the refusals by threshold; None unless questions of both kinds were scored."""
         judged = [(one.question.answerable, one.answerability) for one in self.results]
         return refusal_curve(judged, self.policy)
 
@@ -85,22 +87,18 @@ class Evaluate:
 
         Raises what `AnswerQuestion` raises.
         """
-        judging = not all(one.answerable for one in questions)
         results = []
         for question in questions:
-            results.append(await self._measured(question, request, judging=judging))
+            results.append(await self._measured(question, request))
             advance(1)
         missing = await self._missing(results, request)
         return Evaluation(request, tuple(results), self.answering.refusal_policy, missing)
 
-    async def _measured(
-        self, question: Question, request: EvaluationRequest, *, judging: bool
-    ) -> Measured:
-        """Measure one question. `judging`: with its answerability, which costs another search."""
+    async def _measured(self, question: Question, request: EvaluationRequest) -> Measured:
         asked = replace(ask_request(question, request.book), k=request.chunks)
         if request.of is Measure.RETRIEVAL:
             found = await self._searched(question, request)
-            score = await self.answering.answerability(asked) if judging else None
+            score = await self.answering.answerability(asked) if request.calibrate else None
             return replace(found, answerability=score)
         read = await self.answering.consult.read(asked)
         started = self.clock()

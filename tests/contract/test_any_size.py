@@ -44,7 +44,6 @@ TEXTS: dict[str, tuple[str, str | bytes, list[str]]] = {
         json.dumps({"alias": "a", "paragraph_id": "p-1", "score": 10**400}),
         LEDGER,
     ),
-    "a measurement": ("m.json", f'{{"run": {HUGE}}}', ["eval", "q.jsonl", "--compare", "m.json"]),
     "settings not UTF-8": (".env", b"RAG_PORT=1\n# caf\xe9\n", ["books"]),
     "settings nested": (".env", f"RAG_PRICES={DEEP}\n", ["books"]),
     "settings with a number": (".env", f'RAG_PRICES={{"m": {HUGE}}}\n', ["books"]),

@@ -116,8 +116,8 @@ def test_calibration_suggests_the_one_threshold_of_a_calibrated_ranking(
     questions = asked_of(BOOK, home)
     with CohereDouble() as double:
         run("ingest", "tiny", **environment(double))
-        lines = run("eval", questions, **environment(double)).out.splitlines()
-        found = run("eval", questions, "--json", **environment(double)).json()
+        lines = run("eval", questions, "--calibrate", **environment(double)).out.splitlines()
+        found = run("eval", questions, "--calibrate", "--json", **environment(double)).json()
     assert [line.split("=")[0] for line in lines[-2:]] == ["RAG_RELEVANCE_THRESHOLD"] * 2
     refusal = found["refusal"]
     assert (refusal["setting"], refusal["auroc"]) == ("RAG_RELEVANCE_THRESHOLD", 1)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from app.domain.answer import Answer, Confidence
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.measurement import Measured, Share
+from app.domain.evaluation.measurement import Measured
 from app.domain.evaluation.retrieval_metrics import (
     STANDARD_DEPTH,
     Retrieved,
@@ -49,17 +49,15 @@ def judge_answer(
     facts = bool(shown) and has_facts(shown, question.key_facts) if question.key_facts else None
     found = question.answerable and finds_all_gold(question, ranking_of(hits)[:STANDARD_DEPTH])
     prefix = "answerable" if question.answerable else "unanswerable"
-    metrics: dict[str, Share] = {
-        f"{prefix}_{one}": (one == outcome, 1) for one in OUTCOMES.values()
-    }
+    metrics = {f"{prefix}_{one}": float(one == outcome) for one in OUTCOMES.values()}
     if question.answerable:
-        metrics |= {"found": (int(found), 1), "cited_gold": (int(right > 0), 1)}
+        metrics |= {"found": float(found), "cited_gold": float(right > 0)}
         if facts is not None:
-            metrics["facts_shown"] = (int(facts), 1)
+            metrics["facts_shown"] = float(facts)
         if not answer.refused:
-            metrics["words_shown"] = (word_count(shown), 1)
+            metrics["words_shown"] = float(word_count(shown))
         if answer.citations:
-            metrics["citation_precision"] = (right, len(answer.citations))
+            metrics["citation_precision"] = right / len(answer.citations)
     return Measured(
         question,
         metrics,
