@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, cast
 
-from app.adapters.question_file import has_facts
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measure
 from app.services.evaluate import Evaluate, Evaluation, EvaluationRequest
@@ -23,5 +22,5 @@ def evaluated(
 ) -> Evaluation:
     """Answer the questions; nothing is searched, since all gold files count as indexed."""
     nothing = cast("Any", None)
-    use_case = Evaluate(cast("Retrieve", nothing), world.answering(), has_facts, lambda: 0.0)
+    use_case = Evaluate(cast("Retrieve", nothing), world.answering(), lambda: 0.0)
     return asyncio.run(use_case.run(questions, EvaluationRequest(of=of), advance))

@@ -97,11 +97,10 @@ class Application:
 
     @property
     def evaluate(self) -> Evaluate:
-        from app.adapters.question_file import has_facts  # noqa: PLC0415 - nor evaluate
-        from app.services.evaluate import Evaluate  # noqa: PLC0415
+        from app.services.evaluate import Evaluate  # noqa: PLC0415 - nor evaluate
 
         budget = self.settings.context_tokens
-        return Evaluate(self.retrieve, self.answer, has_facts, time.perf_counter, budget)
+        return Evaluate(self.retrieve, self.answer, time.perf_counter, budget)
 
     async def model_fault(self) -> str:
         """Return why the model is unavailable, so that answers are extractive; "" without fault."""

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import Annotated
 
 from typer import Option
 
-from app.api.report_formats import report_html, report_json
+from app.api.report_formats import report_json
 from app.bootstrap.local_state import reports
 from app.cli.options import IndexedBook, Json, OneBook
-from app.cli.output import print_json, remark
+from app.cli.output import remark
 from app.cli.running import command
 from app.domain.errors import InputError
 from app.domain.owner_report import OwnerReport
 from app.services.question_log import Selected
-from app.services.report_questions import evaluation_question
 from app.settings import Settings
 
 _AGO = re.compile(r"(\d{1,5})([hdw])")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _SHOWN = 10
 """Maximum questions of each list."""
-
-
-class Form(StrEnum):
-    TEXT = "text"
-    HTML = "html"
-    QUESTIONS = "questions"
 
 
 def moment(text: str) -> datetime:
@@ -54,35 +45,18 @@ async def report(
     settings: Settings,
     book: IndexedBook,
     since: Annotated[str, Option(metavar="TIME", help="30d, 12h, 4w or a date.")] = "30d",
-    form: Annotated[
-        Form,
-        Option("--as", help="html: a page; questions: in the format of `eval`."),
-    ] = Form.TEXT,
     json: Json = False,
 ) -> None:
     """Print what readers ask a book, from the question log: questions without an answer, and most.
 
-    --as html and --json also have the paragraphs.
+    --json and the page /admin of a server also have the paragraphs.
     """
-    start = moment(since)
     async with reports(settings) as use_case:
-        if form is Form.QUESTIONS:
-            language = await use_case.language(book)
-            for one in await use_case.answers(book, start):
-                if one.question:
-                    record = asdict(evaluation_question(one, language))
-                    record["lang"] = record.pop("language")
-                    print_json(
-                        {key: value for key, value in record.items() if value not in ("", ())}
-                    )
-            return
-        found = await use_case.run(book, start)
+        found = await use_case.run(book, moment(since))
     if not found.questions and not settings.question_log_days:
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
     if json:
         print(report_json(found))
-    elif form is Form.HTML:
-        print(report_html(found), end="")
     else:
         print("\n".join(_lines(found)))
 

@@ -11,14 +11,8 @@ from typing import Annotated
 
 from typer import Option
 
-from app.bootstrap.books import (
-    book_at,
-    chunk_book,
-    chunk_report,
-    fetched,
-    read_identified,
-    strategy_of,
-)
+from app.bootstrap.books import book_at, fetched, read_identified, strategy_of
+from app.bootstrap.chunking import chunk_book
 from app.cli.options import Json, Site, Source, Strategy
 from app.cli.output import print_json, remark, remark_each
 from app.cli.running import command, open_application
@@ -104,7 +98,6 @@ async def chunks(
     source: Source,
     site: Site = None,
     strategy: Strategy = None,
-    report: Annotated[bool, Option("--report", help="Sizes and broken blocks instead.")] = False,
     json: Json = False,
 ) -> None:
     """Print a book's chunks, one JSON object a line, with or without --json."""
@@ -112,11 +105,7 @@ async def chunks(
     request = await source_request(settings, source)
     request = replace(request, site=site, strategy=strategy or request.strategy)
     book = await _read(request, settings)
-    made = await _chunk(book, request, settings)
-    if report:
-        print_json(asdict(chunk_report(book, list(made), request)))
-        return
-    for chunk in made:
+    for chunk in await _chunk(book, request, settings):
         print_json({name: getattr(chunk, name) for name in _CHUNK_FIELDS})
 
 

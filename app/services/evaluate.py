@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
-from app.domain.evaluation.answer_metrics import ANSWER_METRICS, HasFacts, judge_answer
+from app.domain.evaluation.answer_metrics import ANSWER_METRICS, judge_answer
 from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
@@ -75,7 +75,6 @@ class Evaluate:
 
     retrieve: Retrieve
     answering: AnswerQuestion
-    has_facts: HasFacts
     clock: Callable[[], float]
     context_tokens: int = 3_000
     """Token budget of a question's context."""
@@ -104,7 +103,7 @@ class Evaluate:
         started = self.clock()
         answer = await self.answering.answer(asked)
         elapsed = self.clock() - started
-        measured = judge_answer(question, answer, read.found.hits, self.has_facts)
+        measured = judge_answer(question, answer, read.found.hits)
         return replace(measured, answerability=read.score, milliseconds=elapsed * 1000)
 
     async def _searched(self, question: Question, request: EvaluationRequest) -> Measured:

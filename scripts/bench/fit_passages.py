@@ -26,12 +26,13 @@ from dev_sets import DEV_SETS, ROOT, SAMPLE, DevSet, dev_sets_parser, indexed
 from numpy.typing import NDArray
 from students import BOOKS
 
-from app.adapters.question_file import has_facts, read_questions
 from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
+from app.cli.question_file import read_questions
 from app.domain.answering.extractive import extract
 from app.domain.answering.relevance import Features, Relevance, ScoredParagraph
 from app.domain.book_id import BookId
+from app.domain.evaluation.answer_metrics import has_facts
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
 from app.domain.retrieval.query import ContextPassage

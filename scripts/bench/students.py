@@ -28,10 +28,10 @@ from dev_sets import DEV_SETS, ROOT, SAMPLE, DevSet, dev_sets_parser, indexed
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 from numpy.typing import NDArray
 
-from app.adapters.question_file import has_facts, read_questions
 from app.adapters.reading.book import read_book
 from app.bootstrap.application import Application
-from app.domain.evaluation.answer_metrics import finds_all_gold
+from app.cli.question_file import read_questions
+from app.domain.evaluation.answer_metrics import finds_all_gold, has_facts
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measure, Measured, summary
 from app.domain.evaluation.retrieval_metrics import STANDARD_DEPTH, Retrieved

@@ -25,12 +25,13 @@ def sparse(path: Path, size: int = TERABYTES) -> None:
     os.truncate(path, size)
 
 
-LEDGER = ["ingest", "lamps", "--book", "lamps", "--ledger", "ids.jsonl"]
+LEDGER = ["ingest", "lamps", "--book", "lamps"]
+IDS = "lamps/textbook-rag-ledger.jsonl"
 FILES: dict[str, tuple[str, Callable[[Path], object], list[str]]] = {
     "a rag.toml": ("lamps/rag.toml", sparse, ["ingest", "lamps"]),
     "a page": ("lamps/page0.md", sparse, ["ingest", "lamps"]),
     "questions": ("q.jsonl", sparse, ["eval", "q.jsonl"]),
-    "a ledger": ("ids.jsonl", sparse, LEDGER),
+    "a ledger": (IDS, sparse, LEDGER),
     "settings": (".env", sparse, ["books"]),
 }
 TEXTS: dict[str, tuple[str, str | bytes, list[str]]] = {
@@ -38,9 +39,9 @@ TEXTS: dict[str, tuple[str, str | bytes, list[str]]] = {
     "toml, 400 digits": ("lamps/rag.toml", f"rag_high = {HUGE[:400]}\n", ["ingest", "lamps"]),
     "toml, infinite": ("lamps/rag.toml", "rag_high = inf\n", ["ingest", "lamps"]),
     "questions": ("q.jsonl", f'{{"id": {HUGE}}}\n', ["eval", "q.jsonl"]),
-    "a ledger": ("ids.jsonl", f'{{"alias": {HUGE}}}', LEDGER),
+    "a ledger": (IDS, f'{{"alias": {HUGE}}}', LEDGER),
     "a score": (
-        "ids.jsonl",
+        IDS,
         json.dumps({"alias": "a", "paragraph_id": "p-1", "score": 10**400}),
         LEDGER,
     ),

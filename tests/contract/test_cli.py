@@ -129,13 +129,11 @@ WRONG = {
     "ingest tiny --site word": "'docusaurus', 'mdbook', 'mkdocs', 'myst', 'plain'",
     "ingest tiny --exclude-kinds poem": "unknown kind in 'poem'",
     "ingest tiny --book ../up": "book id '../up'",
-    "ingest tiny --ledger nothing": "--ledger needs --book ID",
-    "ingest tiny --book tiny --ledger nothing": "nothing: no paragraph ids",
-    "ingest tiny --book tiny --ledger none": "none: cannot be read",
+    "ingest nothing --book tiny": "textbook-rag-ledger.jsonl: no paragraph ids",
     "chunks tiny --strategy magic": "'magic'",
     "eval none.jsonl": "none.jsonl: ",
-    "links ./other": "./other: neither a book's folder nor",
-    "links tiny --as xml": "'paragraphs', 'ledger', 'llms', 'llms-full'",
+    "links ./other": "book id './other'",
+    "links tiny --ledger": "no ledger for book 'tiny'",
     "restore none.zip": "none.zip: cannot be read",
     "backup none/x.zip": "none/x.zip: cannot be written",
     "backup tiny": "tiny: exists already",
@@ -146,10 +144,10 @@ WRONG = {
 
 @pytest.mark.parametrize("line", WRONG)
 def test_wrong_input_is_one_clear_line(line: str, run: Run, tiny: Path) -> None:
-    for name in ("empty", "latin"):
+    for name in ("empty", "latin", "nothing"):
         (tiny.parent / name).mkdir()
     (tiny.parent / "latin" / "page.md").write_bytes(b"# Title\n\ncaf\xe9\n")
-    (tiny.parent / "nothing").write_text("\n")
+    (tiny.parent / "nothing" / "textbook-rag-ledger.jsonl").write_text("\n")
     os.mkfifo(tiny.parent / "pipe")
     result = run(*shlex.split(line))
     told = result.err.splitlines()[-1]
@@ -318,8 +316,8 @@ def test_remove_with_yes_does_not_ask(
     [
         ("textbook-rag r", {"remove", "rollback", "restore", "report"}),
         ("textbook-rag keys ", {"add", "list", "revoke"}),
-        ("textbook-rag links owls --", {"--as", "--check", "--json", "--help"}),
-        ("textbook-rag links owls --as l", {"ledger", "llms", "llms-full"}),
+        ("textbook-rag links owls --", {"--ledger", "--check", "--json", "--help"}),
+        ("textbook-rag blocks . --site m", {"mdbook", "mkdocs", "myst"}),
     ],
 )
 def test_a_shell_completes_commands_options_and_values(

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from app.adapters.question_file import read_questions
 from app.bootstrap.application import application
 from app.cli import main
+from app.cli.question_file import read_questions
 from app.domain.evaluation.gold_question import Question
 from app.domain.retrieval.query import Hit, SearchFilter, SearchQuery
 from app.settings import Settings

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
-from app.bootstrap.books import chunk_book
+from app.bootstrap.chunking import chunk_book
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestBook
 from tests.command_line import Run

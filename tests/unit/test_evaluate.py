@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from app.adapters.question_file import has_facts, read_questions
+from app.cli.question_file import read_questions
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.errors import InputError
@@ -40,7 +40,7 @@ def evaluate(
         FakeEmbedder(), FakeTerms(), FakeIndex(CHUNKS), None, lambda text: len(text.split())
     )
     answering = cast("Any", scorer or FakeScorer({}))
-    use_case = Evaluate(retrieve, answering, has_facts, lambda: next(ticks), context_tokens)
+    use_case = Evaluate(retrieve, answering, lambda: next(ticks), context_tokens)
     return asyncio.run(use_case.run(questions, request or EvaluationRequest()))
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.adapters.question_file import has_facts
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Confidence
 from app.domain.book_id import BookId
-from app.domain.evaluation.answer_metrics import finds_all_gold, shown_text
+from app.domain.evaluation.answer_metrics import finds_all_gold, has_facts, shown_text
 from app.domain.evaluation.gold_question import GoldSpan, Question
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
 from app.domain.evaluation.retrieval_metrics import Retrieved

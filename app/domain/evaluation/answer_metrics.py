@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 from app.domain.answer import Answer, Confidence
 from app.domain.evaluation.gold_question import Question
@@ -35,13 +35,8 @@ ANSWER_METRICS = (
     *(f"unanswerable_{one}" for one in OUTCOMES.values()),
 )
 
-HasFacts: TypeAlias = Callable[[str, Sequence[str]], bool]
-"""Returns whether a text matches every one of the patterns."""
 
-
-def judge_answer(
-    question: Question, answer: Answer, hits: Sequence[Hit], has_facts: HasFacts
-) -> Measured:
+def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> Measured:
     """Measure an answer made from these hits."""
     shown, outcome = shown_text(answer), OUTCOMES[answer.confidence]
     cited = (Retrieved(one.file, one.spans) for one in answer.citations)
@@ -105,3 +100,13 @@ def finds_all_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
     if not question.needs_all_gold:
         return finds_gold(question, ranking)
     return all(finds_gold(replace(question, gold=(gold,)), ranking) for gold in question.gold)
+
+
+def has_facts(text: str, key_facts: Sequence[str]) -> bool:
+    """Whether every pattern matches, ignoring case. A space in it also matches a line break."""
+    forms = (text, " ".join(text.split()))
+    return all(any(_matches(fact, form) for form in forms) for fact in key_facts)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return bool(re.search(pattern, text, re.IGNORECASE | re.DOTALL))
