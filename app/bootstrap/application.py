@@ -24,9 +24,6 @@ from app.bootstrap.providers import (
     Providers,
     local_embedder,
     paragraph_scorers,
-    pick_embedder,
-    pick_language_model,
-    pick_reranker,
 )
 from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
 from app.domain.answering.answerability import RefusalPolicy
@@ -162,8 +159,8 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
     async with AsyncExitStack() as stack:
         index = await stack.enter_async_context(open_index(settings))
         providers = Providers.of(settings, stack)
-        embedder, reranker = await pick_embedder(providers), await pick_reranker(providers)
-        model = await pick_language_model(providers)
+        embedder, reranker = await providers.embedder(), await providers.reranker()
+        model = await providers.language_model()
         log = await stack.enter_async_context(question_log(settings))
         count_tokens = await asyncio.to_thread(token_counter)
         retrieve, answer = _answering(settings, index, embedder, reranker, model, log, count_tokens)

@@ -13,14 +13,7 @@ from typing import TypeVar
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import LocalEmbedder
 from app.bootstrap.home_server import PORTS
-from app.bootstrap.providers import (
-    LanguageModel,
-    OwnEmbedder,
-    Providers,
-    pick_embedder,
-    pick_language_model,
-    pick_reranker,
-)
+from app.bootstrap.providers import LanguageModel, OwnEmbedder, Providers
 from app.bootstrap.storage import open_index
 from app.domain.errors import RagError
 from app.services.ports import Reranker
@@ -48,9 +41,9 @@ async def diagnose(settings: Settings) -> Mapping[str, Finding]:
     """Return the finding of each part: "embedder", "reranker", "generator", "index"."""
     async with AsyncExitStack() as stack:
         providers = Providers.of(settings, stack)
-        embedder, no_embedder = await _tried(pick_embedder(providers))
-        reranker, no_reranker = await _tried(pick_reranker(providers))
-        model, no_model = await _tried(pick_language_model(providers))
+        embedder, no_embedder = await _tried(providers.embedder())
+        reranker, no_reranker = await _tried(providers.reranker())
+        model, no_model = await _tried(providers.language_model())
         if model:
             _, no_model = await _tried(model.check())
         return {

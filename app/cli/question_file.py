@@ -56,7 +56,6 @@ class _Line(BaseModel, strict=True):
     gold_file: str = ""
     filter_file: str = ""
     history: tuple[Annotated[Turn, AfterValidator(_turn)], ...] = ()
-    language: Annotated[str, Field(alias="lang")] = "en"
     book: Annotated[str, AfterValidator(_book)] | None = None
     key_facts: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
     needs_all_gold: Annotated[bool, Field(alias="gold_all")] = False

@@ -16,6 +16,7 @@ from app.domain.evaluation.retrieval_metrics import (
     NDCG_DEPTH,
     RETRIEVAL_METRICS,
     STANDARD_DEPTH,
+    first_hit,
     ranking_of,
     retrieval_metrics,
 )
@@ -117,16 +118,16 @@ class Evaluate:
         elapsed = self.clock() - started
         context = await self.retrieve.context(found.hits[:k], self.context_tokens)
         metrics: dict[str, float] = {}
-        rank = None
+        ranking = ranking_of(found.hits)
         if question.answerable:
-            metrics, rank = retrieval_metrics(question, ranking_of(found.hits), k)
+            metrics = retrieval_metrics(question, ranking, k)
             metrics["context_tokens"] = float(sum(one.tokens for one in context))
         return Measured(
             question,
             metrics,
             elapsed * 1000,
             details={
-                "rank": rank,
+                "rank": first_hit(question, ranking) if question.answerable else None,
                 "found": found.hits[0].chunk.deep_link_url if found.hits else "",
                 "degraded": bool(found.degraded),
             },

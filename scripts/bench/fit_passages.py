@@ -34,7 +34,7 @@ from app.domain.answering.relevance import Features, Relevance, ScoredParagraph
 from app.domain.book_id import BookId
 from app.domain.evaluation.answer_metrics import has_facts
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
+from app.domain.evaluation.retrieval_metrics import Retrieved, first_hit
 from app.domain.retrieval.query import ContextPassage
 from app.domain.scripts import word_count
 from app.services.evaluate import ask_request
@@ -112,7 +112,7 @@ def _matrix(paragraph: ScoredParagraph) -> Floats:
 
 def is_gold(question: Question, one: ContextPassage) -> bool:
     place = Retrieved(one.file, ((one.passage.start, one.passage.end),))
-    return bool(question.gold) and score_ranking(question, [place], 1).first_hit > 0
+    return bool(question.gold) and first_hit(question, [place]) == 1
 
 
 async def cases(data: Path, home: Path) -> list[Case]:

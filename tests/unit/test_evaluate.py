@@ -151,7 +151,6 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             gold_file="b.md",
             filter_file="a.md",
             history=(Turn("user", "Hello"),),
-            language="es",
         )
     ]
 

@@ -12,8 +12,8 @@ from app.domain.evaluation.measurement import Measured
 from app.domain.evaluation.retrieval_metrics import (
     STANDARD_DEPTH,
     Retrieved,
+    first_hit,
     ranking_of,
-    score_ranking,
 )
 from app.domain.retrieval.query import Hit
 from app.domain.scripts import word_count
@@ -40,7 +40,7 @@ def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> Mea
     """Measure an answer made from these hits."""
     shown, outcome = shown_text(answer), OUTCOMES[answer.confidence]
     cited = (Retrieved(one.file, one.spans) for one in answer.citations)
-    right = sum(question.answerable and finds_gold(question, [one]) for one in cited)
+    right = sum(question.answerable and first_hit(question, [one]) for one in cited)
     facts = bool(shown) and has_facts(shown, question.key_facts) if question.key_facts else None
     found = question.answerable and finds_all_gold(question, ranking_of(hits)[:STANDARD_DEPTH])
     prefix = "answerable" if question.answerable else "unanswerable"
@@ -90,16 +90,11 @@ def shown_text(answer: Answer) -> str:
     return "\n\n".join(passage.text for passage in answer.passages) or answer.answer
 
 
-def finds_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
-    """Whether the ranking finds a gold span."""
-    return score_ranking(question, ranking, 1).first_hit > 0
-
-
 def finds_all_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
     """Whether the ranking finds a gold span, or all of them if the question `needs_all_gold`."""
     if not question.needs_all_gold:
-        return finds_gold(question, ranking)
-    return all(finds_gold(replace(question, gold=(gold,)), ranking) for gold in question.gold)
+        return first_hit(question, ranking) > 0
+    return all(first_hit(replace(question, gold=(gold,)), ranking) for gold in question.gold)
 
 
 def has_facts(text: str, key_facts: Sequence[str]) -> bool:
