@@ -76,7 +76,7 @@ async def ingest(
     with errors_as_json() if json else nullcontext(), unpacked(source, name) as folder:
         if not dry_run:
             make_home(settings.home)
-        request = await source_request(settings, folder, allow_private=allow_private)
+        request = await source_request(settings, folder, allow_private=allow_private, as_json=json)
         request = replace(
             request,
             book=book.name if book else request.book,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from time import monotonic
 from typing import Annotated
 
 from typer import Option
@@ -15,6 +14,7 @@ from app.bootstrap.books import book_at, fetched, read_identified, strategy_of
 from app.bootstrap.chunking import chunk_book
 from app.cli.options import Json, Site, Source, Strategy
 from app.cli.output import print_json, remark, remark_each
+from app.cli.progress import fetching
 from app.cli.running import command, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
@@ -23,19 +23,16 @@ from app.services.ingest import IngestRequest
 from app.services.phases import ignore
 from app.settings import Settings
 
-_SAID_EVERY = 5.0
-"""Seconds between two lines of progress."""
-
 
 async def source_request(
-    settings: Settings, source: str, *, allow_private: bool = False
+    settings: Settings, source: str, *, allow_private: bool = False, as_json: bool = False
 ) -> IngestRequest:
     """Return a request for a folder or file, or for a site, whose pages are fetched first."""
     if "://" not in source:
         folder = Path(source)
         return IngestRequest(folder=folder, strategy=strategy_of(folder))
     site = await fetched(
-        source, settings, allow_private=allow_private, progress=_said_from_time_to_time()
+        source, settings, allow_private=allow_private, progress=fetching(as_json=as_json)
     )
     for reason, urls in site.left_out.items():
         remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
@@ -45,18 +42,6 @@ async def source_request(
         base_url=site.base_url,
         strategy=strategy_of(site.folder),
     )
-
-
-def _said_from_time_to_time() -> Callable[[int, int], None]:
-    said = monotonic()
-
-    def say(done: int, known: int) -> None:
-        nonlocal said
-        if monotonic() - said >= _SAID_EVERY:
-            said = monotonic()
-            remark(f"fetched {done:,} of {known:,} pages")
-
-    return say
 
 
 @command()
