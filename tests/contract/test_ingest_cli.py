@@ -138,7 +138,7 @@ def test_a_long_phase_tells_how_far_it_is(
     with shown.phase("publish"):
         now += 90
     assert capsys.readouterr().err.splitlines() == [
-        "embed: 600 of 1,200 texts",
+        "embed: 600 of 1,200 texts, 12.0 s left",
         "embed: 1,200 of 1,200 texts",
         "embed: 1,200 texts in 24.0 s",
         "publish: 2 min",
