@@ -9,17 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.cohere_double import CohereDouble, Fault
-from tests.command_line import Run
-from tests.contract.test_cli import BOOK
+from tests.command_line import LAMPS, Run
 from tests.openai_double import OpenAIDouble, completion, quote_sources
 
-
-@pytest.fixture(autouse=True)
-def tiny(home: Path) -> None:
-    """The book `tiny` in the folder where commands run."""
-    (home / "tiny").mkdir()
-    for name, text in BOOK.items():
-        (home / "tiny" / name).write_text(text, "utf-8")
+pytestmark = pytest.mark.usefixtures("tiny")
 
 
 def environment(double: CohereDouble, key: str | None = None) -> dict[str, str]:
@@ -48,7 +41,7 @@ def test_a_key_turns_ingest_and_answers_over_to_cohere(run: Run) -> None:
     assert answer["degraded"] == []
     assert "Fresnel lens" in answer["answer"]
     (citation, *_) = answer["citations"]
-    assert citation["quote"] in BOOK["lamps.md"]
+    assert citation["quote"] in LAMPS["lamps.md"]
     # The double cites a sentence without its full stop; attribution would cite all of it.
     cited = answer["answer"][citation["start"] : citation["end"]]
     assert f"{cited}." in answer["answer"]
@@ -113,7 +106,7 @@ def test_without_the_ranking_the_offline_score_decides(run: Run) -> None:
 def test_calibration_suggests_the_one_threshold_of_a_calibrated_ranking(
     run: Run, home: Path
 ) -> None:
-    questions = asked_of(BOOK, home)
+    questions = asked_of(LAMPS, home)
     with CohereDouble() as double:
         run("ingest", "tiny", **environment(double))
         lines = run("eval", questions, "--calibrate", **environment(double)).out.splitlines()
@@ -140,7 +133,7 @@ def asked_of(book: Mapping[str, str], folder: Path) -> Path:
 
 
 def test_answers_are_measured_through_cohere(run: Run, home: Path) -> None:
-    questions = asked_of(BOOK, home)
+    questions = asked_of(LAMPS, home)
     with CohereDouble() as double:
         run("ingest", "tiny", **environment(double))
         result = run("eval", questions, "--helpful", "--json", **environment(double))
@@ -160,7 +153,7 @@ def test_answers_are_measured_through_cohere(run: Run, home: Path) -> None:
 
 
 def test_answers_are_measured_through_an_openai_compatible_server(run: Run, home: Path) -> None:
-    questions = asked_of(BOOK, home)
+    questions = asked_of(LAMPS, home)
     run("ingest", "tiny")
     with OpenAIDouble(answering=quote_sources) as double:
         settings = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
@@ -174,7 +167,7 @@ def test_answers_are_measured_through_an_openai_compatible_server(run: Run, home
 
 def in_conversation(folder: Path) -> Path:
     """A question that only the one before it makes one about the lamps."""
-    gold = [{"file": "lamps.md", "start": 0, "end": len(BOOK["lamps.md"])}]
+    gold = [{"file": "lamps.md", "start": 0, "end": len(LAMPS["lamps.md"])}]
     history = [{"role": "user", "content": "What does the Fresnel lens do?"}]
     question = {"question": "And why?", "answerable": True, "gold": gold, "history": history}
     path = folder / "conversation.jsonl"
@@ -205,7 +198,7 @@ def test_the_model_server_makes_follow_ups_stand_alone(run: Run, home: Path) -> 
 
 
 def test_a_model_that_ignores_the_markers_is_cited_all_the_same(run: Run) -> None:
-    held = next(one for one in BOOK["lamps.md"].replace("\n", " ").split(". ") if "Fresnel" in one)
+    held = next(one for one in LAMPS["lamps.md"].replace("\n", " ").split(". ") if "Fresnel" in one)
     fable = "Parrots collect old stamps. Mice prefer silent films. Owls like jazz music."
     run("ingest", "tiny")
     answers = []

@@ -126,14 +126,10 @@ def test_the_json_tells_how_it_was_measured_and_suggests_a_threshold(run: Run) -
 
 
 def test_the_suggested_threshold_is_a_setting(run: Run) -> None:
-    strict = run("ask", "How often do tides rise?", "--json", RAG_REFUSAL_THRESHOLD="1").json()
-    assert strict["refused"] is True
-    lax = run("ask", "Who won the chess olympiad?", "--json", RAG_REFUSAL_THRESHOLD="0").json()
-    assert lax["sources"] or lax["refused"]
-    found = run(
-        "eval", "questions.jsonl", "--helpful", "--json", RAG_REFUSAL_THRESHOLD="0.7"
-    ).json()
-    assert found["refusal"]["current"]["threshold"] == 0.7
+    strict = {"RAG_REFUSAL_THRESHOLD": "1"}
+    assert run("ask", "How often do tides rise?", "--json", **strict).json()["refused"] is True
+    found = run("eval", "questions.jsonl", "--calibrate", "--json", **strict).json()
+    assert found["refusal"]["current"]["threshold"] == 1
     wrong = run("ask", "Why?", RAG_REFUSAL_THRESHOLD="7")
     assert (wrong.code, wrong.err.count("\n")) == (2, 1)
 
