@@ -36,7 +36,7 @@ def remark(text: str) -> None:
 
 def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
     """Print one object or array as one line on stdout."""
-    print(json.dumps(value, ensure_ascii=False))
+    print(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def remark_each(prefix: str, lines: Sequence[object]) -> None:

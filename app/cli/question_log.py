@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from typer import Option
 
-from app.api.report_formats import report_json
 from app.bootstrap.local_state import reports
 from app.cli.options import IndexedBook, Json, OneBook
-from app.cli.output import remark
+from app.cli.output import print_json, remark
 from app.cli.running import command
 from app.domain.errors import InputError
 from app.domain.owner_report import OwnerReport
@@ -56,7 +56,7 @@ async def report(
     if not found.questions and not settings.question_log_days:
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
     if json:
-        print(report_json(found))
+        print_json(asdict(found))
     else:
         print("\n".join(_lines(found)))
 
