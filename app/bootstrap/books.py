@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from app.adapters.archives import unpack
-from app.adapters.book_settings import read_book_settings
-from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book, site_below
+from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book
+from app.adapters.reading.book_settings import chunking_config
 from app.adapters.reading.built_site import page_at
 from app.adapters.reading.source_files import SourceFiles
 from app.bootstrap.book_pages import own_address
 from app.bootstrap.storage import ledger_store
 from app.domain.book_id import BookId
-from app.domain.chunking.config import StrategyName
-from app.domain.document import Book, Site
+from app.domain.document import Book
 from app.domain.errors import InputError
 from app.domain.identity import keep_ids
 from app.domain.ledger import from_lines
@@ -52,7 +51,6 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         book_id=request.book,
         site=request.site,
         base_url=request.base_url or own_address(request),
-        skip_refused=request.skip_refused,
         edition=request.edition,
         advance=advance,
     )
@@ -120,14 +118,10 @@ async def built_site(
 
 
 def site_remarks(request: IngestRequest) -> Iterator[str]:
-    """Yield how the request's folder is read and why, and where a site is that it is not."""
-    if not request.folder.is_dir():
-        return
-    site, why = detected_site(request.folder, request.site)
-    yield f"site: {site} ({why})"
-    if site == Site.PLAIN and not request.site and (below := site_below(request.folder)):
-        where = request.folder / below[1]
-        yield f"site: {where} holds a site of {below[0]}: ingest that folder to read its pages"
+    """Yield how the request's folder is read and why."""
+    if request.folder.is_dir():
+        site, why = detected_site(request.folder, request.site)
+        yield f"site: {site} ({why})"
 
 
 def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
@@ -178,7 +172,7 @@ async def import_ledger(settings: Settings, book: BookId, folder: Path) -> None:
 
 def strategy_of(folder: Path) -> str:
     """Return the strategy in the book's `rag.toml` or, without one, `structure`."""
-    return read_book_settings(folder).strategy or StrategyName.STRUCTURE
+    return chunking_config(folder).strategy
 
 
 SAMPLE_BOOK = Path(__file__).parents[1] / "sample_book"

@@ -8,16 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
-from app.adapters.book_settings import read_book_settings
+from app.adapters.reading.book_settings import chunking_config
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, RecursiveConfig, strategy_name
+from app.domain.chunking.config import ChunkingConfig, RecursiveConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Book, Span
 from app.domain.scripts import script_scale
-from app.services.gc_control import paused_gc
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
 from app.services.ports import Embedder
@@ -58,8 +57,7 @@ def chunk_book(
         embeds_tokens=embeds_tokens,
     )
     for document in book.documents:
-        with paused_gc():
-            yield from stream_chunks(document, book, config, tools)
+        yield from stream_chunks(document, book, config, tools)
         advance(1)
 
 
@@ -73,15 +71,11 @@ def _config(
 
     Documents may have settings of their own.
     """
-    config = ChunkingConfig(
-        strategy=strategy_name(request.strategy),
-        exclude=tuple(sorted(request.exclude_kinds)),
-    )
-    config = read_book_settings(request.folder).applied_to(config)
+    config = chunking_config(request.folder, request.strategy)
     scale = script_scale((block.text for block in book.blocks()), count_tokens)
     if longest_text is not None:
         scale = max(1.0, min(scale, longest_text / config.structure.maximum))
-    return replace(config, scale=scale)
+    return replace(config, exclude=tuple(sorted(request.exclude_kinds)), scale=scale)
 
 
 def _split_recursively(

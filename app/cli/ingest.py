@@ -55,9 +55,6 @@ async def ingest(
     allow_private: Annotated[
         bool, Option("--allow-private", help="Fetch from this machine or a private network.")
     ] = False,
-    skip_refused: Annotated[
-        bool, Option("--skip-refused", help="Leave out files that cannot be read, with a warning.")
-    ] = False,
     force: Annotated[bool, Option("--force", help="Write it again if nothing changed.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Print changes and their cost.")] = False,
     json: Json = False,
@@ -65,8 +62,7 @@ async def ingest(
     """Bring the index up to date with a book's folder of pages, or with a site.
 
     Without --book the folder's name is the book's. --book ID@VERSION ingests the folder as this
-    version, served at <base URL>/VERSION (mike). Files that cannot be read are those over the
-    reading budget, those not UTF-8, and broken notebooks. PATH may be a zip archive of a folder.
+    version, served at <base URL>/VERSION (mike). PATH may be a zip archive of a folder.
     With --book, a book without a ledger gets the one at the top of the folder: the output of
     `links BOOK --ledger` in textbook-rag-ledger.jsonl.
 
@@ -84,7 +80,6 @@ async def ingest(
             base_url=base_url or request.base_url,
             strategy=strategy or request.strategy,
             exclude_kinds=exclude_kinds or frozenset(),
-            skip_refused=skip_refused,
             edition=Edition.named(book.version, book.locale) if book else ONLY,
             dry_run=dry_run,
             force=force,
@@ -123,7 +118,6 @@ async def _ingest(
             reports.append(await app.ingest.run(one, phases(as_json=as_json)))
             remark_each("damaged, written anew", reports[-1].faults)
             remark_each("warning", reports[-1].warnings)
-            remark_each("not in the table of contents, left out", reports[-1].orphans)
         if not request.dry_run and request.edition == ONLY:
             await _remove_other_editions(app.index, [BookId(one.book) for one in reports])
     return reports
