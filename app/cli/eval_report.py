@@ -13,53 +13,44 @@ from app.domain.answering.answerability import RefusalPolicy
 from app.domain.evaluation.answer_metrics import OUTCOMES
 from app.domain.evaluation.calibration import RefusalCurve
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
+from app.domain.evaluation.retrieval_metrics import RETRIEVAL_METRICS
 from app.services.evaluate import Evaluation
 
 Json: TypeAlias = dict[str, object]
 
 ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
 
-_COLUMNS: Mapping[Measure, Mapping[str, Sequence[str]]] = {
-    Measure.RETRIEVAL: {
-        **{name: (name,) for name in ("recall@5", "hit@1", "hit@5", "mrr", "ndcg@10")},
-        "precision": ("precision",),
-        "tokens": ("context_tokens",),
-        "p50 ms": ("p50_ms",),
-    },
-    Measure.HELPFUL: {
-        **{one: (f"answerable_{one}", f"unanswerable_{one}") for one in OUTCOMES.values()},
-        "facts shown": ("facts_shown",),
-        "words": ("words_shown",),
-        "found in 5": ("found",),
-        "right citations": ("citation_precision",),
-        "gold cited": ("cited_gold",),
-        "p50 ms": ("p50_ms",),
-    },
+_COLUMNS: Mapping[Measure, Sequence[str]] = {
+    Measure.RETRIEVAL: RETRIEVAL_METRICS,
+    Measure.HELPFUL: [
+        *OUTCOMES.values(),
+        *"facts_shown words_shown found citation_precision cited_gold".split(),
+    ],
 }
-"""Heads of the table's columns, each with the metrics of which it shows the first that applies."""
+"""Columns of the table: names of the JSON, outcomes without `answerable_` or `unanswerable_`."""
 
 
 def report_lines(found: Evaluation) -> Iterator[str]:
     """Yield a Markdown table with a row for each kind, and what is said of the thresholds."""
-    columns = {**_COLUMNS[found.request.of]}
+    columns = [*_COLUMNS[found.request.of], "p50_ms"]
     if found.request.of is Measure.RETRIEVAL:
         k = found.request.chunks
-        columns |= {name: (name,) for name in (f"recall@{k}", f"hit@{k}")}
-    yield _markdown_table(["kind", "n", *columns], _rows(found.results, [*columns.values()]))
+        columns = [*dict.fromkeys([*columns, f"recall@{k}", f"hit@{k}"])]
+    yield _markdown_table(["kind", "n", *columns], _rows(found.results, columns))
     curve = found.refusal()
     if curve:
         yield f"\nanswerability: AUROC {curve.auroc:.3f}"
         yield from _suggestions(curve, found.policy)
 
 
-def _rows(results: Sequence[Measured], columns: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+def _rows(results: Sequence[Measured], columns: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield one row per kind and a total, for answerable and then for unanswerable questions."""
-    for answerable, total in ((True, "all answerable"), (False, "all unanswerable")):
+    for answerable, sort in ((True, "answerable"), (False, "unanswerable")):
         part = [one for one in results if one.question.answerable is answerable]
-        groups = {**by_kind(part), total: part} if part else {}
+        groups = {**by_kind(part), f"all {sort}": part} if part else {}
         for name, rows in groups.items():
             means = summary(rows)
-            cells = (next((means[one] for one in names if one in means), None) for names in columns)
+            cells = (means.get(f"{sort}_{one}", means.get(one)) for one in columns)
             yield [name, str(len(rows)), *("-" if one is None else _figure(one) for one in cells)]
 
 

@@ -136,7 +136,7 @@ def test_the_suggested_threshold_is_a_setting(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("option", "column"),
-    [("--calibrate", "recall@5"), ("--helpful", "right citations")],
+    [("--calibrate", "recall@5"), ("--helpful", "citation_precision")],
 )
 def test_the_table_has_a_row_a_kind_and_suggests_thresholds(
     run: Run, option: str, column: str
@@ -145,6 +145,9 @@ def test_the_table_has_a_row_a_kind_and_suggests_thresholds(
     assert column in head
     rows = [line.split("|")[1].strip() for line in lines if line.startswith("|")]
     assert rows[:5] == ["factual", "term", "all answerable", "factual", "all unanswerable"]
+    if option == "--helpful":
+        refused = [line.split("|")[5].strip() for line in lines if line.startswith("| all")]
+        assert refused == ["0.143", "1.00"]
     assert lines[-1].startswith("RAG_ANSWER_THRESHOLD=")
 
 
