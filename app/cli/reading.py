@@ -95,10 +95,11 @@ async def chunks(
 
 
 async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:
-    """Chunk the book lazily; for the strategy `semantic`, all at once with an embedder."""
+    """Chunk the book lazily; if the embedder decides where to cut, all at once with it."""
     of_documents = (document.settings.get("rag_strategy") for document in book.documents)
-    # Late chunking needs a model only to embed, not to cut the text.
-    if StrategyName.SEMANTIC not in {request.strategy, *of_documents}:
+    semantic = StrategyName.SEMANTIC in {request.strategy, *of_documents}
+    # Late chunking needs a model only to embed; a neural model limits the size of a text.
+    if not semantic and not settings.embedder.startswith("fastembed"):
         return chunk_book(book, request, embeds_tokens=True)
     async with open_application(settings) as app:
         ingest = app.ingest
