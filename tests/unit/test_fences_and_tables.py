@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from app.adapters.reading.book import read_book, read_text
+from app.adapters.reading.book import read_book
 from app.adapters.sentences import split_sentences
 from app.domain.answering.units import units
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -26,6 +26,7 @@ from app.domain.ledger import Ledger
 from app.domain.page_links import page_links
 from tests.answer_fakes import context_of, passage, terms
 from tests.chunking_documents import book_of, tools
+from tests.markdown_pages import read_text
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 CODE = "```sh\nmake\n```"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.reading.book import read_text
 from app.domain.document import Site
 from app.domain.identity import assign_ids, content_id, norm
 from tests.conftest import ROOT
+from tests.markdown_pages import read_text
 
 VECTORS = json.loads((ROOT / "tests/data/site-vectors.json").read_text(encoding="utf-8"))[
     "paragraph_id"

@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from app.adapters.reading.documents import OpenedBook, PageInfo, left_out_warning, with_ids
+from app.adapters.reading.documents import OpenedBook, left_out_warning, with_ids
 from app.adapters.reading.markdown.sites import open_page, open_sources, recognised
 from app.adapters.reading.pages import PageReader
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
@@ -161,14 +161,6 @@ def _language_of(documents: Sequence[Document]) -> str:
     blocks = (block for page in documents for block in page.blocks)
     prose = (block.text for block in blocks if block.kind is BlockKind.PARAGRAPH)
     return language_of_text("\n".join(islice(prose, _SAMPLE)))
-
-
-def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
-    """Read a page from a string. It cannot include files."""
-    page = PageReader(SourceFiles(Path("/nowhere"))).markdown(PageInfo(file, ""), text, site)
-    if page is None:
-        raise BookError("no text found", file)
-    return replace(with_ids([page])[0], language=_language_of([page]))
 
 
 def book_id_of(name: str) -> BookId:
