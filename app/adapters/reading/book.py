@@ -57,7 +57,6 @@ def read_book(
     (-1, -1) if it has none of its own, and documents have no source.
 
     BookError if there is nothing to read. FileRefused if a page is too large, not UTF-8 or broken;
-    with `skip_refused` that page is left out with a warning instead.
     """
     folder = _existing(folder)
     own_id = edition.id_of(book_id or book_id_of(book_name(folder)))
