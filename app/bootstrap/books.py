@@ -29,7 +29,6 @@ from app.domain.document import Book, Span
 from app.domain.evaluation.chunking_report import Report, chunking_report
 from app.domain.identity import keep_ids
 from app.domain.scripts import script_scale
-from app.services.gc_control import paused_gc
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
 from app.services.ports import Embedder
@@ -171,8 +170,7 @@ def chunk_book(
         embeds_tokens=embeds_tokens,
     )
     for document in book.documents:
-        with paused_gc():
-            yield from stream_chunks(document, book, config, tools)
+        yield from stream_chunks(document, book, config, tools)
         advance(1)
 
 

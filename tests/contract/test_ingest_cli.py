@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from app.adapters.qdrant.edge import EdgeIndex
-from app.cli.output import duration
 from app.cli.progress import phases
 from app.domain.book_id import BookId
 from tests.command_line import Run
@@ -148,11 +147,6 @@ def test_a_state_folder_that_cannot_be_made_is_said_before_the_book_is_read(run:
     assert (refused.code, "RAG_HOME" in line) == (1, True)
 
 
-def test_times_are_told_in_seconds_minutes_or_hours() -> None:
-    told = [duration(seconds) for seconds in (3, 59.94, 61, 3599, 7200)]
-    assert told == ["3.0 s", "59.9 s", "1 min", "60 min", "2.0 h"]
-
-
 async def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, home: Path) -> None:
     writer = await EdgeIndex(home / "state").begin(BookId("lamps"), 8)
     refused = await asyncio.to_thread(run, "ingest", book)
@@ -224,11 +218,10 @@ def test_the_settings_lay_out_a_collection_on_a_server(
 ) -> None:
     client = Recorded(MemoryClient())
     monkeypatch.setattr("app.adapters.qdrant.server_client.server_client", lambda *_, **__: client)
-    settings = {"RAG_QDRANT_REPLICAS": "3", "RAG_QDRANT_QUANTIZATION": "int8"}
-    assert run("ingest", book, QDRANT_URL="http://localhost:6333", **settings).code == 0
+    settings = {"QDRANT_URL": "http://localhost:6333", "RAG_QDRANT_REPLICAS": "3"}
+    assert run("ingest", book, **settings).code == 0
     _, made = [made for _, made in client.called("create_collection")]
     assert made["replication_factor"] == 3
-    assert made["vectors_config"]["dense"].quantization_config
 
 
 def test_a_book_that_is_not_there_is_answered_with_those_that_are(run: Run, book: Path) -> None:

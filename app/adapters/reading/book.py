@@ -20,7 +20,6 @@ from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError
 from app.domain.languages import language_of_text
-from app.services.gc_control import paused_gc
 from app.services.phases import Advance, ignore
 
 _SINGLE_FILES = (*MARKDOWN, ".txt", *PAGE_SUFFIXES)
@@ -37,7 +36,6 @@ _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
 
 
-@paused_gc()
 def read_book(
     folder: Path,
     *,
