@@ -151,12 +151,3 @@ def test_a_single_file_that_is_no_page_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_text("Some text.")
     with pytest.raises(BookError, match="not a page: give Markdown"):
         read_book(tmp_path / "a.pdf")
-
-
-def test_a_link_out_of_the_book_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "secret.md").write_text("secret\n")
-    folder = write(tmp_path / "book", "SUMMARY.md", b"- [A](a.md)\n- [S](link.md)\n")
-    write(folder, "a.md", b"# A\n\nText.\n")
-    (folder / "link.md").symlink_to(tmp_path / "secret.md")
-    book = read_book(folder)
-    assert [page.file for page in book.documents] == ["a.md"]
