@@ -50,6 +50,8 @@ def test_an_authors_id_is_never_given_to_another_paragraph() -> None:
 def test_text_without_letters_still_has_an_id() -> None:
     assert content_id("🚀") != content_id("---")
     assert content_id("🚀").startswith("p-")
+    (block,) = read_text("````\n```\n````\n").blocks
+    assert block.paragraph_id == content_id("```")
 
 
 @pytest.mark.parametrize(
