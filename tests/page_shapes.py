@@ -8,7 +8,6 @@ from functools import cache, partial
 
 from app.adapters.index_terms import IndexTerms
 from app.adapters.langchain_splitters import recursive_splitter
-from app.adapters.reading.book import read_text
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
@@ -23,6 +22,7 @@ from app.domain.ledger import Ledger
 from app.domain.page_links import page_links
 from app.services.ingest_plan import compare, fingerprint
 from app.services.lexical import chunk_vector
+from tests.markdown_pages import read_text
 
 Shape = Callable[[int], str]
 
