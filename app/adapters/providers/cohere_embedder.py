@@ -127,7 +127,7 @@ class CohereEmbedder:
             self._send = partial(self._send, output_dimension=dimension)
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        vectors = [vector async for _, batch in self.embed_batches(texts) for vector in batch]
+        vectors = [vector async for batch in self.embed_batches(texts) for vector in batch]
         for vector in vectors:
             require_vector(vector, self.space, self.dimension, "a text")
         return vectors
@@ -144,16 +144,14 @@ class CohereEmbedder:
         self._questions[text] = vector
         return vector
 
-    async def embed_batches(
-        self, texts: Sequence[str]
-    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        """Yield (position of the first text, vectors), batch by batch.
+    async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
+        """Yield the vectors, batch by batch.
 
         One call at a time: with 95 texts a call, a key allows one every 3 seconds.
         """
         counts = await asyncio.to_thread(lambda: [*map(self._count_tokens, texts)])
         for a, b in pack(counts, self.limits.texts_per_call, self.limits.tokens_per_call):
-            yield a, await self._batch(texts[a:b], counts[a:b])
+            yield await self._batch(texts[a:b], counts[a:b])
 
     async def _batch(self, texts: Sequence[str], counts: Sequence[int]) -> list[Vector]:
         async with self._calls.call(self._estimate(counts), inputs=len(texts)) as call:
