@@ -138,26 +138,6 @@ def asked_of(book: Mapping[str, str], folder: Path) -> Path:
     return path
 
 
-def test_answers_are_measured_through_cohere(run: Run, home: Path) -> None:
-    questions = asked_of(BOOK, home)
-    with CohereDouble() as double:
-        run("ingest", "tiny", **environment(double))
-        result = run("eval", questions, "--helpful", "--json", **environment(double))
-        chats, reranks = double.to("chat"), double.to("rerank")
-        searched = run("eval", questions, "--json", **environment(double)).json()
-    assert result.code == 0, result.err
-    assert (searched["hit@1"], searched["degraded"]) == (1, 0)
-    found = result.json()
-    assert found["run"]["generator"].startswith("command-a")
-    assert found["run"]["embedder"] == "embed-v5.0"
-    assert [row["mode"] for row in found["questions"]] == ["generated", "generated", "refused"]
-    assert found["cited_gold"] == found["unanswerable_refused"] == 1
-    assert found["citation_precision"] > 0
-    assert found["degraded"] == 0
-    assert len(chats) >= 2
-    assert len(reranks) >= 3
-
-
 def in_conversation(folder: Path) -> Path:
     """A question that only the one before it makes one about the lamps."""
     gold = [{"file": "lamps.md", "start": 0, "end": len(BOOK["lamps.md"])}]
