@@ -28,7 +28,6 @@ from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
-from app.services.extractive_answers import ExtractAnswer
 from app.services.feature_reranker import FeatureReranker
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
@@ -162,7 +161,7 @@ def answering_over(
         chapters=ConsultChapters(
             index, consult, LookUpTerms(index), split_sentences, lambda text: len(text.split())
         ),
-        write=WriteAnswer(ExtractAnswer(split_sentences, scorer.similarity)),
+        write=WriteAnswer(split_sentences, scorer.similarity),
         figures=ShowFigures(index),
         count_tokens=lambda text: len(text.split()),
     )

@@ -40,7 +40,6 @@ from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.cognates import FindCognates
 from app.services.consultation import ConsultBook
-from app.services.extractive_answers import ExtractAnswer
 from app.services.feature_reranker import FeatureReranker
 from app.services.gc_control import frozen_heap
 from app.services.lexical import LexicalEncoder
@@ -243,7 +242,7 @@ def _answering(
     answer = AnswerQuestion(
         consult=consult,
         chapters=ConsultChapters(index, consult, LookUpTerms(index), sentences, count_tokens),
-        write=WriteAnswer(ExtractAnswer(sentences, similarity, scorers)),
+        write=WriteAnswer(sentences, similarity, scorers),
         figures=ShowFigures(index, settings.image_origins.split(",")),
         count_tokens=count_tokens,
         question_log=log,

@@ -13,7 +13,6 @@ import pytest
 from app.domain import prompts
 from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest, Selection
-from app.domain.generated_text.splitter import ANSWER_CHARS
 from app.domain.retrieval.query import Turn
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 from tests.attacking import table, tried
@@ -116,10 +115,3 @@ def test_what_only_begins_as_a_prompt_does_is_shown_whole() -> None:
     written = "Owls hunt mice. You help readers of one textbook. You are not given owls."
     found = answer(AskRequest(QUESTION), *written, (0, 15, ("p-owls",)))
     assert found.answer == written
-
-
-def test_an_answer_without_an_end_is_cut_and_says_so() -> None:
-    claim = "Owls hunt mice at night.\n"
-    found = answer(AskRequest(QUESTION), claim * 2_000, (0, 23, ("p-owls",)))
-    assert len(found.answer) == ANSWER_CHARS
-    assert found.degraded == ("truncated",)

@@ -76,7 +76,6 @@ class CitedAnswerBuilder:
         self._numbered: Sequence[str] = ()
         self._waiting: list[GeneratedCitation] = []
         """Citations of text that is not complete yet."""
-        self._claimed = self._verified = 0
         self._units: list[_Shown] = []
         self._statements: list[_Shown] = []
         self._supporting = 0
@@ -101,7 +100,6 @@ class CitedAnswerBuilder:
             units = self._splitter.feed(event.text)
             return self._add(units) if units else []
         if isinstance(event, GeneratedCitation):
-            self._claimed += len(event.paragraph_ids)
             self._waiting.append(event)
             return self._add(())
         if self._shown:
@@ -126,19 +124,9 @@ class CitedAnswerBuilder:
         return not self._received.strip()
 
     @property
-    def truncated(self) -> bool:
-        """Whether the rest was dropped because the generator wrote too much."""
-        return self._splitter.truncated
-
-    @property
     def citations(self) -> tuple[Citation, ...]:
         """The citations of the text shown, by position."""
         return tuple(one for one in self._list.citations if one.end <= self._shown)
-
-    @property
-    def precision(self) -> float:
-        """Share of the generator's citations that were verified; 1 if there are none."""
-        return self._verified / self._claimed if self._claimed else 1.0
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -180,7 +168,6 @@ class CitedAnswerBuilder:
             states = bool(self._verifier.terms(self._said(one.start, one.end)))
             self._statements += [one] * states
             for claim, paragraph_ids in claims:
-                self._claimed += len(paragraph_ids)
                 self._cite(claim, paragraph_ids)
             if states and not one.cited:
                 self._support(one)
@@ -245,7 +232,6 @@ class CitedAnswerBuilder:
         sentence = self._said(touched[-1].start, end) if touched else ""
         for paragraph_id in paragraph_ids:
             quote = self._verifier.verify(said, paragraph_id, sentence)
-            self._verified += quote is not None
             if quote and (citation := self._list.add(claim, quote)):
                 self._withheld.append(citation)
                 for one in touched:
@@ -279,10 +265,3 @@ def _nearest(text: str, words: str, at: int) -> int:
     """Return the place of the words that is nearest to `at`; -1 if there is none."""
     places = text.rfind(words, 0, at + len(words)), text.find(words, max(at, 0))
     return min((one for one in places if one >= 0), key=lambda one: abs(one - at), default=-1)
-
-
-def coverage(statements: Sequence[Statement]) -> float:
-    """Share of the statements that are supported; 1 if there are none."""
-    if not statements:
-        return 1.0
-    return sum(one.supported for one in statements) / len(statements)
