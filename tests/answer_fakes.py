@@ -29,7 +29,6 @@ from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
 from app.services.feature_reranker import FeatureReranker
-from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import GenerationRequest, Generator, VectorIndex
 from app.services.retrieve import RetrievalResult, Retrieve
@@ -158,9 +157,7 @@ def answering_over(
     )
     return AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(
-            index, consult, LookUpTerms(index), split_sentences, lambda text: len(text.split())
-        ),
+        chapters=ConsultChapters(index, consult, split_sentences, lambda text: len(text.split())),
         write=WriteAnswer(split_sentences, scorer.similarity),
         figures=ShowFigures(index),
         count_tokens=lambda text: len(text.split()),

@@ -178,7 +178,7 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             cite=cite,
             retrieve=retrieve,
             answer=answer,
-            glossary=answer.chapters.glossary,
+            glossary=LookUpTerms(index),
             suggestions=SuggestForPage(index, retrieve.analysis.lexical),
             describe=DescribeBook(index),
             paragraphs=ReadParagraph(index, cite),
@@ -241,7 +241,7 @@ def _answering(
     scorers = paragraph_scorers(embedder, reranker)
     answer = AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(index, consult, LookUpTerms(index), sentences, count_tokens),
+        chapters=ConsultChapters(index, consult, sentences, count_tokens),
         write=WriteAnswer(sentences, similarity, scorers),
         figures=ShowFigures(index, settings.image_origins.split(",")),
         count_tokens=count_tokens,

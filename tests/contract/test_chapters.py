@@ -117,12 +117,13 @@ def test_a_quiz_asks_the_chapters_exercises_without_their_solutions(chat: httpx.
     assert "ailing fruit tree" not in str(body)  # the solution of 1.1
 
 
-def test_a_quiz_without_exercises_asks_for_glossary_terms(chat: httpx.Client) -> None:
+def test_a_quiz_without_exercises_asks_what_the_sections_answer(chat: httpx.Client) -> None:
     body = ask(chat, "quiz me on this page", OWLS, page_url=f"{ORIGIN}/owls")
-    assert body["answer"] == "- What is Fringe?\n- What is Talon?"
-    assert [one["quote"] for one in body["citations"]] == ["Fringe", "Talon"]
+    asked = ['What does "Fringe" mean?', 'What does "Talon" mean?']
+    assert (body["mode"], body["answer"].split("\n\n")) == ("extractive", asked)
+    assert [one["text"] for one in body["passages"]] == asked
+    assert body["passages"][0]["url"].startswith(f"{ORIGIN}/owls")
     assert "Threads" not in body["answer"]
-    assert body["passages"] == []
 
 
 @pytest.mark.parametrize("question", ["solve exercise 4.2", "exercise 2 of chapter 4"])

@@ -17,7 +17,6 @@ from app.domain.answering.intents import (
 )
 from app.domain.answering.notices import (
     NO_EXERCISES,
-    WHAT_IS,
     WHICH_BOOK,
     WHICH_CHAPTER,
 )
@@ -91,7 +90,7 @@ def test_a_request_names_its_part_of_the_book(question: str, intent: Intent) -> 
 
 
 def test_each_language_of_requests_has_its_phrases() -> None:
-    tables = (WHICH_BOOK, WHICH_CHAPTER, NO_EXERCISES, WHAT_IS)
+    tables = (WHICH_BOOK, WHICH_CHAPTER, NO_EXERCISES)
     assert all(table.keys() >= {*LANGUAGES_OF_REQUESTS} for table in tables)
 
 

@@ -104,16 +104,6 @@ NO_EXERCISES = {
     "zh": "那里没有找到这样的练习。",
     "ja": "そこにはそのような練習問題が見つかりません。",
 }
-WHAT_IS = {
-    "en": "What is {}?",
-    "de": "Was bedeutet {}?",
-    "es": "¿Qué es {}?",
-    "fr": "Que signifie {} ?",
-    "zh": "什么是{}？",
-    "ja": "{}とは何ですか？",
-}
-"""Question for a glossary term, in a quiz."""
-
 TERM_QUESTION = {
     "en": 'What does "{}" mean?',
     "es": "¿Qué significa «{}»?",
