@@ -27,7 +27,6 @@ from app.domain.answering.exercises import Solutions
 from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.notices import (
     HINT,
-    READ_FIRST,
     UNCERTAIN,
     do_not_mention,
     in_language,
@@ -237,7 +236,7 @@ def _to_read_first(found: ExtractiveAnswer, read: Consultation) -> Iterator[Answ
     ids = [one for passage in found.passages for one in passage.paragraph_ids]
     by_id = {one.paragraph_id: one for one in sources(read.context)}
     first = tuple(by_id[one] for one in dict.fromkeys(ids))
-    text = in_language(READ_FIRST, read.analysis.asked_in)
+    text = in_language(HINT, read.analysis.asked_in)
     yield Started(AnswerMode.EXTRACTIVE, first)
     yield TextDelta(text)
     yield Finished(replace(_answer(read, AnswerMode.EXTRACTIVE, text), sources=first))

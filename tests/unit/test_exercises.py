@@ -51,7 +51,7 @@ def test_a_question_is_an_exercise_when_it_repeats_its_words(question: str, exer
 
 def test_hidden_only_the_paragraphs_to_read_are_named() -> None:
     answer = ask(Solutions.HIDE)
-    assert answer.answer == "This is an exercise of the book. Read the paragraphs below first."
+    assert answer.answer == "This is an exercise of the book. These passages help to solve it."
     assert (answer.exercise, answer.refused, answer.citations) == ("p-task", False, ())
     assert "p-light" in {one.paragraph_id for one in answer.sources}
     assert "p-solution" not in {one.paragraph_id for one in answer.sources}
