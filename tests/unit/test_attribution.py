@@ -42,7 +42,7 @@ def verifier(*, translated: bool = False) -> Verifier:
     ("sentence", "paragraph_id"),
     [
         ("Leaves are the main site of photosynthesis.", "p-leaves"),
-        ("In monocots the venation is parallel.", "p-veins"),
+        ("Monocots have a parallel venation.", "p-veins"),
         ("A plant's stem connects its roots to its leaves.", "p-stems"),
         ("There are 250,000 plants that have flowers.", "p-veins"),
     ],
@@ -112,7 +112,7 @@ def test_sentences_that_leave_a_third_supported_are_shown() -> None:
 def test_citations_come_with_their_sentence_or_at_the_end_if_the_model_may_send_them_later() -> (
     None
 ):
-    pieces = (f"{SAID} ", "In monocots the venation is parallel. ", "So")
+    pieces = (f"{SAID} ", "Monocots have a parallel venation. ", "So")
     assert [count for _, count in shown(*pieces)] == [0, 1, 1, 0]
     assert [count for _, count in shown(*pieces, numbered=False)] == [0, 0, 0, 2]
 
