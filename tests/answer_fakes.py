@@ -192,16 +192,21 @@ class FakeGenerator:
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         self.questions.append(request.question)
         self.contexts.append(request.context)
+        said = "".join(one for one in self.steps if isinstance(one, str))
+        written = 0
         try:
             for step in self.steps:
                 if isinstance(step, Exception):
                     raise step
                 if isinstance(step, str):
+                    written += len(step)
                     yield GeneratedText(step)
                 elif isinstance(step, TextDiscarded):
+                    said = said[written:]
                     yield step
                 else:
-                    yield GeneratedCitation(*step)
+                    start, end, paragraph_ids = step
+                    yield GeneratedCitation(start, said[start:end], paragraph_ids)
             if self.ends:
                 yield GeneratedEnd(Usage(10, 5), self.finish_reason, truncated=self.truncated)
         finally:

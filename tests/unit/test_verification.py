@@ -180,7 +180,7 @@ def written(text: str, *cited: str) -> CitedAnswerBuilder:
     draft.take(GeneratedText(text))
     for part in cited:
         start = text.index(part)
-        draft.take(GeneratedCitation(start, start + len(part), ("p-eyes",)))
+        draft.take(GeneratedCitation(start, part, ("p-eyes",)))
     draft.close()
     return draft
 
