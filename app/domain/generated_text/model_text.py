@@ -60,7 +60,8 @@ class ModelText:
                 self.unopened = self.unopened or self._doubtful
                 self._reasoning = self._doubtful = False
             elif tag[1]:
-                self._restart()
+                self.unopened, self.refused = True, False
+                self._left, self._held = self._limit, ""
                 yield TextDiscarded()
             else:
                 yield from self._released(before)
@@ -85,12 +86,6 @@ class ModelText:
             yield from self._released(self._text)
         if self._held and not self.refused:
             yield GeneratedText(self._held, self._numbered)
-
-    def _restart(self) -> None:
-        self.unopened = True
-        self.refused = False
-        self._left = self._limit
-        self._held = ""
 
     def _released(self, text: str) -> Iterator[GeneratedText]:
         """Yield the text within the limit, unless it is or may become a refusal."""
