@@ -80,10 +80,6 @@ class LedgerStore(Protocol):
         """Replace the book's ledger in one transaction."""
         ...
 
-    async def revision(self, book: BookId) -> str:
-        """Return a value that changes with the stored ledger; "" for a book that has none."""
-        ...
-
     async def faults(self, book: BookId) -> list[str]:
         """Return the faults of the stored ledger, one line each; none for a book that has none."""
         ...

@@ -39,7 +39,7 @@ def test_several_workers_with_the_embedded_index_are_refused_in_one_line(run: Ru
 
 def asked(connection: HTTPConnection, question: str) -> str:
     """The text of the best hits, from the worker of this connection."""
-    body = json.dumps({"question": question, "mode": "sparse"})
+    body = json.dumps({"question": question})
     connection.request("POST", "/v1/search", body, {"Content-Type": "application/json"})
     response = connection.getresponse()
     text = response.read().decode()

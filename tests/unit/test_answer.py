@@ -254,32 +254,6 @@ def test_citation_is_the_same_wherever_it_comes_in_the_stream() -> None:
     assert len({one.citations for one in answers}) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "paragraph_id"),
-    [
-        ("Light is stored by roots.", "p-unknown"),
-        ("The Romans conquered Gaul.", "p-light"),
-        ("Photosynthesis stores 99 units of energy.", "p-light"),
-        ("Photosynthesis of light energy by Einstein.", "p-light"),
-    ],
-    ids=["paragraph not consulted", "foreign claim", "invented number", "invented name"],
-)
-def test_citation_that_cannot_be_verified_is_dropped_and_the_sentence_marked(
-    text: str, paragraph_id: str
-) -> None:
-    whole = f"{TEXT} {text}"
-    answer = written(whole, CITE, (len(TEXT) + 1, len(whole), (paragraph_id,)))
-    assert [whole[one.start : one.end] for one in answer.citations] == ["light energy"]
-    assert [one.supported for one in answer.statements] == [True, False]
-
-
-def test_sentence_is_unsupported_when_only_a_part_of_it_stands_in_the_cited_paragraph() -> None:
-    text = f"{TOLD[:-1]}, as Ingenhousz saw in 1779."
-    answer = written(f"{text} {TEXT}", (0, 54, ("p-light",)))
-    assert len(answer.citations) == 2
-    assert [one.supported for one in answer.statements] == [False, True]
-
-
 FABLE = "Owls like jazz music. Mice prefer silent films. Parrots collect old stamps."
 
 
@@ -300,20 +274,6 @@ def test_unsupported_end_of_an_answer_is_dropped() -> None:
     assert (answer.mode, answer.degraded) == (AnswerMode.GENERATED, ("unsupported",))
     supported = [one.supported for one in answer.statements]
     assert sum(supported) >= len(supported) / 3
-
-
-def test_citations_are_numbered_by_first_use_of_a_paragraph() -> None:
-    text = "Leaves hold chloroplasts. Light energy turns. Leaves hold them."
-    leaves, light = ("p-leaves",), ("p-light",)
-    cited = (0, 24, leaves), (26, 44, light), (46, 57, leaves)
-    answer = written(text, *cited, book=(LIGHT, LEAVES))
-    assert [one.index for one in answer.citations] == [1, 2, 1]
-
-
-@pytest.mark.parametrize("span", [(0, 999), (500, 510), (9, 3)])
-def test_citation_of_a_span_the_answer_has_not_is_dropped(span: tuple[int, int]) -> None:
-    answer = written(TEXT, (*span, ("p-light",)))
-    assert [(one.start, one.end) for one in answer.citations] == [(0, len(TEXT))]  # attributed
 
 
 def test_foreign_address_is_taken_out_and_citations_behind_it_still_fit() -> None:

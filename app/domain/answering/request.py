@@ -146,7 +146,7 @@ def recent(
     """Return the latest turns that fit the budget; if the last one does not, its beginning."""
     totals = accumulate(count_tokens(turn.content) for turn in reversed(history))
     fitting = len([*takewhile(lambda total: total <= token_budget, totals)])
-    if fitting or not history:
+    if fitting or not (history and token_budget):
         return tuple(history[len(history) - fitting :])
     last = history[-1]
     end = len(last.content) * token_budget // count_tokens(last.content)
