@@ -75,7 +75,7 @@ class WriteAnswer:
             return
         with stage("generation"):
             found = await self.quotations(read)
-        for event in _planned(found, read):
+        for event in replied(_planned(found, read)):
             yield event
 
     async def quotations(self, read: Consultation) -> ExtractiveAnswer:
@@ -146,11 +146,10 @@ class WriteAnswer:
         else:
             read = _degraded(read, builder, end)
         instead = ExtractiveAnswer("", ()) if low else await self.quotations(read)
-        if instead.claims:
-            return [*quoted(instead, read, usage)]
-        if outage:
+        if outage and not instead.claims:
             raise outage
-        return [*refuse(read, usage)]
+        answer = _quoted(instead, read) if instead.claims else _refusal(read, model=True)
+        return [*_told(replace(answer, usage=usage))]
 
 
 async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, float]:
@@ -220,57 +219,36 @@ def _written(read: Consultation, builder: CitedAnswerBuilder, usage: Usage) -> A
     )
 
 
-def _planned(found: ExtractiveAnswer, read: Consultation) -> Iterator[AnswerEvent]:
-    """Yield all events of an extractive answer or of a refusal."""
+def _planned(found: ExtractiveAnswer, read: Consultation) -> Answer:
+    """Return an extractive answer, a list of what to read before an exercise, or a refusal."""
     if not found.claims:
-        yield from refuse(read)
-    elif read.exercise and read.request.solutions is Solutions.HIDE:
-        yield from _to_read_first(found, read)
-    else:
-        yield Started(AnswerMode.EXTRACTIVE, sources(read.context), read.confidence)
-        yield from quoted(found, read)
-
-
-def _to_read_first(found: ExtractiveAnswer, read: Consultation) -> Iterator[AnswerEvent]:
-    """Answer an exercise with a list of the paragraphs to read before it."""
+        return _refusal(read)
+    if not read.exercise or read.request.solutions is not Solutions.HIDE:
+        return _quoted(found, read)
     ids = [one for passage in found.passages for one in passage.paragraph_ids]
     by_id = {one.paragraph_id: one for one in sources(read.context)}
     first = tuple(by_id[one] for one in dict.fromkeys(ids))
     text = in_language(HINT, read.analysis.asked_in)
-    yield Started(AnswerMode.EXTRACTIVE, first)
-    yield TextDelta(text)
-    yield Finished(replace(_answer(read, AnswerMode.EXTRACTIVE, text), sources=first))
+    return replace(_answer(read, AnswerMode.EXTRACTIVE, text), sources=first)
 
 
-def quoted(
-    found: ExtractiveAnswer, read: Consultation, usage: Usage | None = None
-) -> Iterator[AnswerEvent]:
-    """Yield an extractive answer after its first event: quotations, each with its citation.
+def _quoted(found: ExtractiveAnswer, read: Consultation) -> Answer:
+    """Return the quotations, each with its citation.
 
     Link policy and prompt guard do not apply to the book's own words.
     """
     notice = _notice(read)
-    text, at = notice + found.text, 0
     cited = CitationList(by_paragraph(read.context))
     statements = []
     for (start, end), unit in found.claims:
         span = start + len(notice), end + len(notice)
-        yield TextDelta(text[at : span[1]])
-        at = span[1]
         statements.append(Statement(*span, supported=True))
-        quote = Quote(read.context[unit.passage], unit.start, unit.end)
-        if citation := cited.add(span, quote):
-            yield CitationFound(citation)
-    if at < len(text):
-        yield TextDelta(text[at:])
-    yield Finished(
-        replace(
-            _answer(read, AnswerMode.EXTRACTIVE, text),
-            citations=cited.citations,
-            statements=tuple(statements),
-            passages=found.passages,
-            usage=usage or Usage(),
-        )
+        cited.add(span, Quote(read.context[unit.passage], unit.start, unit.end))
+    return replace(
+        _answer(read, AnswerMode.EXTRACTIVE, notice + found.text),
+        citations=cited.citations,
+        statements=tuple(statements),
+        passages=found.passages,
     )
 
 
@@ -286,19 +264,33 @@ def _notice(read: Consultation) -> str:
     return " ".join(filter(None, (notice, do_not_mention(read.unmentioned), hint))) + "\n\n"
 
 
-def refuse(read: Consultation, usage: Usage | None = None) -> Iterator[AnswerEvent]:
-    """Yield a refusal; after a model's reply, whose `usage` is given, without the Started event."""
+def _refusal(read: Consultation, *, model: bool = False) -> Answer:
+    """Return a refusal; `model` if one replied that the book does not answer."""
     sections = nearest_sections(read.found.hits)
     asked_in = read.analysis.asked_in
-    text = refusal_text(asked_in, len(sections))
-    if usage is None:
-        yield Started(AnswerMode.REFUSED, sections, Confidence.NOT_IN_BOOK)
-        hint = other_language(asked_in, read.analysis.features.language)
-        text = f"{text} {hint}".rstrip()
-    yield TextDelta(text)
+    hint = "" if model else other_language(asked_in, read.analysis.features.language)
+    text = f"{refusal_text(asked_in, len(sections))} {hint}".rstrip()
     refused = replace(read, confidence=Confidence.NOT_IN_BOOK)
-    answer = _answer(refused, AnswerMode.REFUSED, text)
-    yield Finished(replace(answer, sources=sections, usage=usage or Usage()))
+    return replace(_answer(refused, AnswerMode.REFUSED, text), sources=sections)
+
+
+def replied(answer: Answer) -> Iterator[AnswerEvent]:
+    """Yield the events of an answer that is complete."""
+    yield Started(answer.mode, answer.sources, answer.confidence)
+    yield from _told(answer)
+
+
+def _told(answer: Answer) -> Iterator[AnswerEvent]:
+    """Yield the text up to the end of each citation, then the citation; then the answer."""
+    at = 0
+    for citation in answer.citations:
+        if citation.end > at:
+            yield TextDelta(answer.answer[at : citation.end])
+        at = max(at, citation.end)
+        yield CitationFound(citation)
+    if at < len(answer.answer):
+        yield TextDelta(answer.answer[at:])
+    yield Finished(answer)
 
 
 def sources(context: Sequence[ContextPassage]) -> tuple[Source, ...]:
