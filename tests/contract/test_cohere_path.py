@@ -11,7 +11,6 @@ import pytest
 from tests.cohere_double import CohereDouble, Fault
 from tests.command_line import Run
 from tests.contract.test_cli import BOOK
-from tests.openai_double import OpenAIDouble, completion
 
 
 @pytest.fixture(autouse=True)
@@ -161,26 +160,6 @@ def test_the_model_makes_follow_ups_stand_alone(run: Run, home: Path) -> None:
     for request in (chat, rewriting):
         assert request.body["messages"][-1]["content"].endswith("Last question: And why?")
     assert answering.body["stream"]
-
-
-def test_a_model_that_ignores_the_markers_is_cited_all_the_same(run: Run) -> None:
-    held = next(one for one in BOOK["lamps.md"].replace("\n", " ").split(". ") if "Fresnel" in one)
-    fable = "Parrots collect old stamps. Mice prefer silent films. Owls like jazz music."
-    run("ingest", "tiny")
-    answers = []
-    for written in (f"{held}.", fable):
-        with OpenAIDouble(stream=completion(*written.partition(" "))) as double:
-            settings = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
-            answers.append(
-                run("ask", "What does the Fresnel lens do?", "--json", **settings).json()
-            )
-    cited, replaced = answers
-    assert (cited["mode"], cited["degraded"]) == ("generated", [])
-    assert [one["supported"] for one in cited["statements"]] == [True]
-    (citation,) = cited["citations"]
-    assert "Fresnel" in citation["quote"]
-    assert (replaced["mode"], replaced["degraded"]) == ("extractive", ["unsupported"])
-    assert replaced["passages"]
 
 
 def test_at_the_ceiling_answers_are_extractive_and_say_so(run: Run) -> None:

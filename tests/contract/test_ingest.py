@@ -245,8 +245,8 @@ class Died(Exception):
 class DyingIndex(EdgeIndex):
     """Its writers die just before the switch."""
 
-    async def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
-        writer = await super().begin(BookId(book), dimension, number)
+    async def begin(self, book: BookId, dimension: int) -> EdgeWriter:
+        writer = await super().begin(BookId(book), dimension)
 
         async def publish(manifest: BookManifest) -> BookManifest:
             raise Died

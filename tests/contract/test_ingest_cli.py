@@ -218,11 +218,10 @@ def test_the_settings_lay_out_a_collection_on_a_server(
 ) -> None:
     client = Recorded(MemoryClient())
     monkeypatch.setattr("app.adapters.qdrant.server_client.server_client", lambda *_, **__: client)
-    settings = {"RAG_QDRANT_REPLICAS": "3", "RAG_QDRANT_QUANTIZATION": "int8"}
-    assert run("ingest", book, QDRANT_URL="http://localhost:6333", **settings).code == 0
+    settings = {"QDRANT_URL": "http://localhost:6333", "RAG_QDRANT_REPLICAS": "3"}
+    assert run("ingest", book, **settings).code == 0
     _, made = [made for _, made in client.called("create_collection")]
     assert made["replication_factor"] == 3
-    assert made["vectors_config"]["dense"].quantization_config
 
 
 def test_a_book_that_is_not_there_is_answered_with_those_that_are(run: Run, book: Path) -> None:
