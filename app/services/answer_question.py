@@ -152,7 +152,8 @@ class AnswerQuestion:
         near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
         with stage("follow_ups"):
             found = suggestions(asked.own_terms, near, asked.features.terms, asked.asked_in)
-            return Finished(replace(answer, follow_ups=tuple(islice(found, MAX_SUGGESTIONS))))
+            questions = tuple(one.question for one in islice(found, MAX_SUGGESTIONS))
+            return Finished(replace(answer, follow_ups=questions))
 
     async def answerability(self, request: AskRequest) -> float:
         """Return the answerability score, 0 to 1. Raises as `stream` does."""

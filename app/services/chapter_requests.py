@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice, zip_longest
+from itertools import chain
 
 from app.domain.answer import Answer, AnswerMode, AnswerPassage, Source
 from app.domain.answering.chapters import Chapter, page_of, quiz, summary
 from app.domain.answering.exercises import exercise_numbered, exercises
-from app.domain.answering.follow_ups import suggestions
+from app.domain.answering.follow_ups import Suggestion, suggestions
 from app.domain.answering.intents import Here, Intent, IntentKind
 from app.domain.answering.notices import (
     NO_EXERCISES,
@@ -145,25 +145,25 @@ class ConsultChapters:
 
 
 def _questions(chunks: Sequence[Chunk], terms: Terms, intent: Intent) -> Answer:
-    """Ask questions that these chunks answer, in turn one of each; each links to its chunk."""
-    found = [suggestions(frozenset(), [Hit(one, 1.0)], terms, intent.language) for one in chunks]
-    asked: dict[str, Chunk] = {}
-    for questions in zip_longest(*found):
-        for question, one in zip(questions, chunks, strict=True):
-            if question:
-                asked.setdefault(question, one)
-    if not asked:
+    """Ask questions that the chunks answer, from beginning to end, one of a paragraph."""
+    hits = [Hit(one, 1.0) for one in chunks]
+    by_paragraph: dict[str, Suggestion] = {}
+    for one in suggestions(frozenset(), hits, terms, intent.language):
+        by_paragraph.setdefault(one.passage.paragraph_id, one)
+    if not by_paragraph:
         return _clarify(NO_EXERCISES, intent)
+    asked, count = [*by_paragraph.values()], min(len(by_paragraph), QUIZ_QUESTIONS)
+    spread = [asked[at * len(asked) // count] for at in range(count)]
     passages = tuple(
         AnswerPassage(
             paragraph_ids=(one.paragraph_id,),
             text=question,
             heading_path=one.heading_path,
-            url=one.deep_link_url,
+            url=one.url,
             paragraph_id=one.paragraph_id,
-            book=one.book,
+            book=chunks[0].book,
         )
-        for question, one in islice(asked.items(), QUIZ_QUESTIONS)
+        for question, one in spread
     )
     text = "\n\n".join(one.text for one in passages)
     return Answer(text, AnswerMode.EXTRACTIVE, passages=passages)

@@ -25,7 +25,7 @@ LIGHT = passage(
 
 def suggested(question: str, *passages: Passage, language: str = "en") -> list[str]:
     hit = Hit(chunk(passages), 1.0)
-    return list(suggestions(terms(question), [hit, hit], terms, language))
+    return [one for one, _ in suggestions(terms(question), [hit, hit], terms, language)]
 
 
 def test_terms_of_what_was_found_are_suggested_once_and_not_what_was_asked() -> None:
@@ -66,8 +66,8 @@ def test_headings_are_read_in_the_books_language_and_asked_in_the_readers() -> N
     )
     book = replace(chunk((told,)), language="de")
     asks = partial(suggestions, frozenset(), [Hit(book, 1.0)], terms)
-    assert list(asks("de")) == ["Was ist der Unterschied zwischen Listen und Bäume?"]
-    assert list(asks("fr")) == ["Quelle est la différence entre Listen et Bäume ?"]
+    assert [one for one, _ in asks("de")] == ["Was ist der Unterschied zwischen Listen und Bäume?"]
+    assert [one for one, _ in asks("fr")] == ["Quelle est la différence entre Listen et Bäume ?"]
     english = chunk((passage("It is written.", heading_path=("Building the Index",)),))
     hit = Hit(replace(english, language="de"), 1.0)
     assert list(suggestions(frozenset(), [hit], terms, "en")) == []
