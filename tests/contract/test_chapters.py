@@ -73,16 +73,6 @@ def test_a_chapter_is_summarised_in_its_own_words(
     assert body["citations"][0]["permalink"].startswith("/cite/")
 
 
-def test_a_chapter_without_a_summary_is_outlined(chat: httpx.Client) -> None:
-    body = ask(chat, "What is chapter 6 about?")
-    sections = [passage["heading_path"][-1] for passage in body["passages"]]
-    assert sections[:3] == ["6. Dense Vectors", "From words to embeddings", "Closeness"]
-    for passage, citation in zip(body["passages"], body["citations"], strict=True):
-        assert passage["text"].removesuffix(" …") == citation["quote"]
-        assert citation["quote"] in body["answer"]
-        assert f"{passage['heading_path'][-1]}\n\n" in body["answer"]
-
-
 @pytest.mark.parametrize(
     ("asked", "heading"),
     [

@@ -89,25 +89,31 @@ def test_a_page_is_found_by_its_address_however_it_is_written(
     assert Reader().page(url) == place
 
 
+BOOK = SearchFilter(books=(BookId("book"),))
+
+
 @pytest.mark.parametrize(
-    ("scope", "expected"),
+    ("page", "scope", "expected"),
     [
-        (None, SearchFilter()),
-        (Scope.BOOK, SearchFilter(books=(BookId("book"),))),
-        (Scope.PAGE, SearchFilter(books=(BookId("book"),), files=("b.md",))),
-        (Scope.CHAPTER, SearchFilter(books=(BookId("book"),), chapters=("Two",))),
-        (Scope.SO_FAR, SearchFilter(books=(BookId("book"),), max_position=2)),
+        ("b", None, SearchFilter()),
+        ("nowhere", None, SearchFilter()),
+        ("b", Scope.BOOK, BOOK),
+        ("b", Scope.PAGE, replace(BOOK, files=("b.md",))),
+        ("b", Scope.CHAPTER, replace(BOOK, chapters=("Two",))),
+        ("b", Scope.SO_FAR, replace(BOOK, max_position=2)),
     ],
 )
-def test_the_scope_narrows_what_is_searched(scope: Scope | None, expected: SearchFilter) -> None:
+def test_the_scope_narrows_what_is_searched(
+    page: str, scope: Scope | None, expected: SearchFilter
+) -> None:
     reader = Reader()
-    reader.ask("What are queues?", page_url="/book/b", scope=scope)
+    assert not reader.ask("What are queues?", page_url=f"/book/{page}", scope=scope).refused
     assert reader.filter == expected
 
 
 def test_a_page_without_a_chapter_is_its_own_chapter() -> None:
     found = narrowed(SearchFilter(), Scope.CHAPTER, replace(PLACE, chapter=""))
-    assert found == SearchFilter(books=(BookId("book"),), files=("b.md",))
+    assert found == replace(BOOK, files=("b.md",))
 
 
 def test_the_readers_page_counts_more_but_not_beside_what_is_far_better() -> None:
@@ -124,31 +130,25 @@ def test_a_scope_without_what_it_is_counted_from_is_an_error(scope: Scope, url: 
         Reader().ask("What are queues?", scope=scope, page_url=url)
 
 
-def test_an_unknown_page_without_a_scope_is_ignored() -> None:
-    reader = Reader()
-    assert not reader.ask("What are queues?", page_url="/nowhere").refused
-    assert reader.filter == SearchFilter()
-
-
 HEAPS = "p-book-d.md-0"
 
 
-@pytest.mark.parametrize("paragraph_id", [HEAPS, ""], ids=["told", "found by its text"])
-def test_scope_selection_answers_from_the_selected_paragraph_alone(paragraph_id: str) -> None:
-    answer = Reader().ask(
-        "What does this mean?",
-        scope=Scope.SELECTION,
-        selection=Selection("the  smallest item at\nthe root", paragraph_id),
-    )
-    assert {one.paragraph_id for one in answer.citations} == {HEAPS}
-    assert {one.paragraph_id for one in answer.sources} == {HEAPS}
-
-
-def test_scope_selection_without_its_paragraph_in_the_book_is_a_refusal() -> None:
-    answer = Reader().ask(
-        "What does this mean?", scope=Scope.SELECTION, selection=Selection("no such words")
-    )
-    assert answer.refused
+@pytest.mark.parametrize(
+    ("selection", "refused"),
+    [
+        (Selection("the  smallest item at\nthe root", HEAPS), False),
+        (Selection("the  smallest item at\nthe root"), False),
+        (Selection("no such words"), True),
+    ],
+    ids=["told", "found by its text", "not in the book"],
+)
+def test_scope_selection_answers_from_the_selected_paragraph_alone(
+    selection: Selection, *, refused: bool
+) -> None:
+    answer = Reader().ask("What does this mean?", scope=Scope.SELECTION, selection=selection)
+    assert answer.refused is refused
+    assert {one.paragraph_id for one in answer.citations} == (set() if refused else {HEAPS})
+    assert refused or {one.paragraph_id for one in answer.sources} == {HEAPS}
 
 
 def test_a_selection_is_searched_with_and_explained_by_what_stands_around_it() -> None:
