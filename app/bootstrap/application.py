@@ -37,7 +37,6 @@ from app.services.book_text import DescribeBook
 from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
-from app.services.extractive_answers import ExtractAnswer
 from app.services.feature_reranker import FeatureReranker
 from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
@@ -179,7 +178,7 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             cite=cite,
             retrieve=retrieve,
             answer=answer,
-            glossary=answer.chapters.glossary,
+            glossary=LookUpTerms(index),
             suggestions=SuggestForPage(index, retrieve.analysis.lexical),
             describe=DescribeBook(index),
             paragraphs=ReadParagraph(index, cite),
@@ -239,8 +238,8 @@ def _answering(
     scorers = paragraph_scorers(embedder, reranker)
     answer = AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(index, consult, LookUpTerms(index), split_sentences, count_tokens),
-        write=WriteAnswer(ExtractAnswer(split_sentences, similarity, scorers)),
+        chapters=ConsultChapters(index, consult, split_sentences, count_tokens),
+        write=WriteAnswer(split_sentences, similarity, scorers),
         figures=ShowFigures(index, settings.image_origins.split(",")),
         count_tokens=count_tokens,
         question_log=log,

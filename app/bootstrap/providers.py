@@ -22,8 +22,7 @@ from app.domain.cost import Price, Tariff
 from app.domain.errors import ConfigError
 from app.services.budget import Budget
 from app.services.cross_lingual import CrossLingualScorer
-from app.services.extractive_answers import ParagraphScorer
-from app.services.ports import Embedder, Reranker
+from app.services.ports import Embedder, ParagraphScorer, Reranker
 from app.services.provider_calls import ProviderCalls
 from app.services.rate_limiter import RateLimiter
 from app.services.resilience import CircuitBreaker

@@ -207,6 +207,22 @@ class Reranker(Protocol):
         ...
 
 
+class ParagraphScorer(Protocol):
+    def reads(self, asked_in: str, language: str) -> bool:
+        """Whether the model understands questions in `asked_in` about books in `language`."""
+        ...
+
+    async def scores(
+        self, question: str, paragraphs: Sequence[tuple[str, str]]
+    ) -> Sequence[float | None]:
+        """Return the relevance of each paragraph, 0 to 1; None if there was no time to read it.
+
+        They are read in this order. A paragraph is given as (heading path, text), since only a
+        heading may name its subject.
+        """
+        ...
+
+
 class QuestionRewriter(Protocol):
     async def rewrite(self, question: str, history: Sequence[Turn]) -> str:
         """Return the question, rewritten to be understood without the history.
