@@ -114,8 +114,6 @@ class FakeIndex:
 
     stored: Sequence[Chunk]
     manifests: Sequence[BookManifest] = field(default_factory=lambda: [make_manifest()])
-    gone: frozenset[str] = frozenset()
-    """Chunks that search still finds, but fetch no longer."""
 
     async def books(self) -> BookList:
         return BookList(self.manifests)
@@ -150,7 +148,7 @@ class FakeIndex:
     async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
         by_id = {(one.book, one.chunk_id): one for one in self.stored}
         every = ((book, chunk_id) for book, ids in wanted.items() for chunk_id in ids)
-        return [by_id[one] for one in every if one in by_id and one[1] not in self.gone]
+        return [by_id[one] for one in every if one in by_id]
 
     async def chunks(self, book: BookId) -> Mapping[str, tuple[str, ...]]:
         return {one.chunk_id: one.paragraph_ids for one in self.stored if one.book == book}

@@ -159,13 +159,6 @@ def test_each_language_among_the_books_is_searched_with_its_own_terms() -> None:
     assert sparse.languages == ["en", "es"]
 
 
-def test_a_chunk_that_vanished_between_search_and_fetch_is_left_out() -> None:
-    index = FakeIndex(CHUNKS, gone=frozenset({"book-a.md-1"}))
-    result = search(retrieve(index=index), SearchQuery("queues first out"))
-    assert "book-a.md-1" not in ids(result)
-    assert "book-a.md-0" in ids(result)
-
-
 def test_a_book_that_is_removed_and_ingested_again_after_the_search_is_searched_again() -> None:
     class Replaced(FakeIndex):
         async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
