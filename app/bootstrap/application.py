@@ -25,9 +25,6 @@ from app.bootstrap.providers import (
     Providers,
     local_embedder,
     paragraph_scorers,
-    pick_embedder,
-    pick_language_model,
-    pick_reranker,
 )
 from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
 from app.domain.answering.answerability import RefusalPolicy
@@ -100,11 +97,10 @@ class Application:
 
     @property
     def evaluate(self) -> Evaluate:
-        from app.adapters.question_file import has_facts  # noqa: PLC0415 - nor evaluate
-        from app.services.evaluate import Evaluate  # noqa: PLC0415
+        from app.services.evaluate import Evaluate  # noqa: PLC0415 - nor evaluate
 
         budget = self.settings.context_tokens
-        return Evaluate(self.retrieve, self.answer, has_facts, time.perf_counter, budget)
+        return Evaluate(self.retrieve, self.answer, time.perf_counter, budget)
 
     async def model_fault(self) -> str:
         """Return why the model is unavailable, so that answers are extractive; "" without fault."""
@@ -166,8 +162,8 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
     async with AsyncExitStack() as stack:
         index = await stack.enter_async_context(open_index(settings))
         providers = Providers.of(settings, stack)
-        embedder, reranker = await pick_embedder(providers), await pick_reranker(providers)
-        model = await pick_language_model(providers)
+        embedder, reranker = await providers.embedder(), await providers.reranker()
+        model = await providers.language_model()
         log = await stack.enter_async_context(question_log(settings))
         count_tokens = await asyncio.to_thread(token_counter)
         retrieve, answer = _answering(settings, index, embedder, reranker, model, log, count_tokens)

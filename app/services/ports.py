@@ -41,8 +41,8 @@ class Embedder(Protocol):
         """Return one vector for each text, in order; the adapter splits any number into batches."""
         ...
 
-    def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        """Yield (position of the batch's first text, its vectors) as batches finish, in any order.
+    def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
+        """Yield the vectors of the texts in order, batch by batch.
 
         Every text gets its vector, or an error is raised.
         """
