@@ -63,22 +63,17 @@ class LookUpTerms:
         key = page_key(page)
 
         async def read(manifest: BookManifest) -> PageGlossary | None:
-            terms = await self.in_book(key, manifest)
+            async def make() -> tuple[TermOnPage, ...] | None:
+                on_page = SearchFilter(books=(manifest.book,), pages=(key,))
+                chunks = await self.index.matching(on_page)
+                glossary = await self._glossary(manifest)
+                # In a thread: a page takes about 10 ms, and 2,000 entries a second.
+                return await asyncio.to_thread(_terms_of, glossary, key, chunks) if chunks else None
+
+            terms = await self._pages.get(manifest, make, key)
             return None if terms is None else PageGlossary(manifest.book, terms)
 
         return await in_first_book(self.index, page, book, read)
-
-    async def in_book(self, page: str, manifest: BookManifest) -> tuple[TermOnPage, ...] | None:
-        """Return the terms on the page of this key; None if the book has no such page."""
-
-        async def make() -> tuple[TermOnPage, ...] | None:
-            on_page = SearchFilter(books=(manifest.book,), pages=(page,))
-            chunks = await self.index.matching(on_page)
-            glossary = await self._glossary(manifest)
-            # In a thread: a page takes about 10 ms, and 2,000 entries a second.
-            return await asyncio.to_thread(_terms_of, glossary, page, chunks) if chunks else None
-
-        return await self._pages.get(manifest, make, page)
 
     async def _glossary(self, manifest: BookManifest) -> _Glossary:
         async def make() -> _Glossary:
