@@ -9,5 +9,5 @@
 - words and texts: `terms`, `languages`, `english`, `scripts`,
   `fences_and_tables`, `characters`
 - the question log: `logged_answer`, `owner_report`, `personal_data`
-- `evaluation`; `errors`; `cost`; `site_key`; `percentile`; `fast_dataclass`
+- `evaluation`; `errors`; `cost`; `site_key`; `percentile`
 """

@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 from app.domain.book_id import BookId
 from app.domain.errors import place
-from app.domain.fast_dataclass import fast_dataclass
 from app.domain.fences_and_tables import without_fences
 from app.domain.page_text import PageText
 
@@ -54,7 +53,7 @@ class Site(StrEnum):
     PLAIN = "plain"
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Figure:
     """An image of the book and the texts that stand for it."""
 
@@ -64,7 +63,7 @@ class Figure:
     caption: str = ""
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Part:
     """A part of a block. A block too large for a chunk is split between its parts.
 
@@ -82,7 +81,7 @@ class Part:
     """True for a table's header row, which every chunk of a split table repeats as context."""
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Block:
     """A unit of text, such as a paragraph: the unit of citation.
 

@@ -39,15 +39,6 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class RescoringInput:
-    """A question in one language, as the second stage of the search compares it with chunks."""
-
-    terms: QuestionTerms
-    vector: Vector
-    """Vector of the local model, to compare with headings."""
-
-
-@dataclass(frozen=True, slots=True)
 class AnalysedQuery:
     query: SearchQuery
     texts: Standalone
@@ -139,18 +130,18 @@ class AnalyseQuestion:
 
     async def for_rescoring(
         self, asked: AnalysedQuery, languages: Iterable[str]
-    ) -> Mapping[str, RescoringInput]:
-        """Return the input of rescoring by language. Raises StorageError."""
+    ) -> Mapping[str, QuestionTerms]:
+        """Return the question by language, as chunks are compared with it. Raises StorageError."""
         text, ordered = asked.texts.lexical, self.lexical.ordered_terms
         terms = {language: ordered(text, language)[:MOST_TERMS] for language in languages}
         every = {term for found in terms.values() for term in found}
         weights = await self.bounds.of(every, asked.books)
         absent = await self.bounds.missing(every, asked.books)
         return {
-            language: RescoringInput(
-                QuestionTerms(
-                    found, weights, self.lexical.definition_targets(text, language, absent)
-                ),
+            language: QuestionTerms(
+                found,
+                weights,
+                self.lexical.definition_targets(text, language, absent),
                 await self.similarity.question(asked.texts.embedded, language),
             )
             for language, found in terms.items()

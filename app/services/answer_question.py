@@ -68,7 +68,9 @@ class AnswerQuestion:
         the one in Finished is final.
         """
         record = current()
-        self._check(request.question)
+        if not request.question.strip():
+            raise QuestionError(EMPTY_QUESTION)
+        require_length(request.question)
         scope = await scope_of(self.consult.places.index, request.filter, request.page_url)
         found = await self._read(request, scope)
         if isinstance(found, Answer):
@@ -155,11 +157,6 @@ class AnswerQuestion:
             questions = tuple(one.question for one in islice(found, MAX_SUGGESTIONS))
             return Finished(replace(answer, follow_ups=questions))
 
-    async def answerability(self, request: AskRequest) -> float:
-        """Return the answerability score, 0 to 1. Raises as `stream` does."""
-        self._check(request.question)
-        return (await self.consult.read(request)).score
-
     @property
     def model(self) -> str:
         """Name of the model that writes the answers; "" if they are extractive."""
@@ -170,11 +167,6 @@ class AnswerQuestion:
         """The policy of the score in use."""
         policy, reranker = self.consult.refusal_policy, self.consult.retrieve.reranker
         return policy.of_relevance() if reranker and reranker.calibrated else policy
-
-    def _check(self, question: str) -> None:
-        if not question.strip():
-            raise QuestionError(EMPTY_QUESTION)
-        require_length(question)
 
 
 async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:

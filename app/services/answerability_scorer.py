@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from app.domain.answering.answerability import (
     Reading,
-    Support,
     answerability,
     covered_share,
     defined_share,
     share_of_bounds,
+    support,
 )
 from app.domain.answering.question_analysis import QuestionAnalysis
 from app.domain.chunking.chunk import Chunk, Passage
@@ -45,13 +45,15 @@ class AnswerabilityScorer:
         near, bounds = hits[:SCORED_HITS], reading.bounds
         similar = await self._similarities(reading.vector, [hit.chunk for hit in near])
         known = [self.chunk_terms(hit.chunk) for hit in near]
-        support = [
-            Support(cosine, share_of_bounds(hit.sparse_score or 0.0, bounds), defined)
-            for cosine, hit, defined in zip(
-                similar, near, (defined_share(one, bounds) for one in known), strict=True
+        found = [
+            support(
+                cosine,
+                share_of_bounds(hit.sparse_score or 0.0, bounds),
+                defined_share(terms, bounds),
             )
+            for cosine, hit, terms in zip(similar, near, known, strict=True)
         ]
-        return answerability(support, covered_share(bounds, known))
+        return answerability(found, covered_share(bounds, known))
 
     def unmentioned(self, question: QuestionAnalysis, hits: Sequence[Hit]) -> list[str]:
         """Return the names and rare words of the question that no hit has, in order.

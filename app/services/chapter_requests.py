@@ -120,7 +120,6 @@ class ConsultChapters:
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
         analysis = QuestionAnalysis(
-            request.question,
             QuestionFeatures(lexical, language, {}),
             words=frozenset(words(request.question)),
             asked_in=intent.language,

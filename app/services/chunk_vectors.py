@@ -38,15 +38,13 @@ async def embed_keys(
     """
     locations = {chunk.vector_key: f'{chunk.file}, "{chunk.section}"' for chunk in reversed(chunks)}
     async for some, vectors in _embed_all(keys, chunks, embedder, embed_in_context):
-        sound = 0
-        try:
-            for key, vector in zip(some, vectors, strict=True):
-                of = f"a chunk of {locations[key]}"
+        for at, (key, vector) in enumerate(zip(some, vectors, strict=True)):
+            of = f"a chunk of {locations[key]}"
+            try:
                 require_vector(vector, embedder.space, embedder.dimension, of)
-                sound += 1
-        except ProviderError:
-            yield some[:sound], vectors[:sound]
-            raise
+            except ProviderError:
+                yield some[:at], vectors[:at]
+                raise
         yield some, vectors
 
 

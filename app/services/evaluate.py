@@ -98,7 +98,8 @@ class Evaluate:
         asked = replace(ask_request(question, request.book), k=request.chunks)
         if request.of is Measure.RETRIEVAL:
             found = await self._searched(question, request)
-            score = await self.answering.answerability(asked) if request.calibrate else None
+            calibrate = request.calibrate
+            score = (await self.answering.consult.read(asked)).score if calibrate else None
             return replace(found, answerability=score)
         read = await self.answering.consult.read(asked)
         started = self.clock()

@@ -10,8 +10,7 @@ from cachetools import LRUCache
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.chunk_terms import ChunkTerms, chunk_terms
 from app.domain.retrieval.query import Hit
-from app.domain.retrieval.rescoring import RescoringWeights, rescore
-from app.services.analyse_question import RescoringInput
+from app.domain.retrieval.rescoring import QuestionTerms, RescoringWeights, rescore
 from app.services.similarity import SimilarityEncoder
 
 DEPTH = 30
@@ -32,7 +31,7 @@ class FeatureReranker:
     )
 
     async def order(
-        self, asked: Mapping[str, RescoringInput], hits: Sequence[Hit]
+        self, asked: Mapping[str, QuestionTerms], hits: Sequence[Hit]
     ) -> tuple[Hit, ...]:
         """Return the first `DEPTH` hits reranked, followed by the others in their order.
 
@@ -42,25 +41,20 @@ class FeatureReranker:
         if not near:
             return ()
         similar = await self._similar(asked, near)
-        question = {language: one.terms for language, one in asked.items()}
         terms = [self.terms_of(hit.chunk) for hit in near]
-        rescored = rescore(near, terms, question, self.weights, similar)
+        rescored = rescore(near, terms, asked, self.weights, similar)
         lowest = rescored[-1].score
         return (*rescored, *(replace(hit, score=min(hit.score, lowest)) for hit in far))
 
     async def _similar(
-        self, asked: Mapping[str, RescoringInput], hits: Sequence[Hit]
+        self, asked: Mapping[str, QuestionTerms], hits: Sequence[Hit]
     ) -> list[float]:
         """Return the cosine of the question and each hit's heading path; 0 without a path."""
-        paths: dict[str, list[str]] = {}
-        for hit in hits:
-            paths.setdefault(hit.chunk.language, []).append(_heading_path(hit.chunk))
-        cosines = {
-            language: await self.vectors.similarities(
-                asked[language].vector, [*filter(None, texts)], language
-            )
-            for language, texts in paths.items()
-        }
+        cosines = {}
+        for language, one in asked.items():
+            paths = {_heading_path(hit.chunk) for hit in hits if hit.chunk.language == language}
+            texts = sorted(paths - {""})
+            cosines[language] = await self.vectors.similarities(one.vector, texts, language)
         return [cosines[hit.chunk.language].get(_heading_path(hit.chunk), 0.0) for hit in hits]
 
     def terms_of(self, chunk: Chunk) -> ChunkTerms:

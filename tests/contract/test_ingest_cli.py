@@ -15,7 +15,7 @@ from app.adapters.qdrant.edge import EdgeIndex
 from app.cli.progress import phases
 from app.domain.book_id import BookId
 from tests.command_line import Run
-from tests.index_stores import MemoryClient, Recorded
+from tests.index_stores import MemoryClient
 from tests.ingesting import edit, make_book
 
 
@@ -198,18 +198,6 @@ def test_a_question_goes_to_one_book_or_several_or_all(run: Run) -> None:
         options = [part for book in books for part in ("--book", book)]
         hits = run("search", "night", "--k", "12", *options, "--json").json()["hits"]
         assert {hit["book"] for hit in hits} == asked
-
-
-@pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
-def test_the_settings_lay_out_a_collection_on_a_server(
-    run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = Recorded(MemoryClient())
-    monkeypatch.setattr("app.adapters.qdrant.server_client.server_client", lambda *_, **__: client)
-    settings = {"QDRANT_URL": "http://localhost:6333", "RAG_QDRANT_REPLICAS": "3"}
-    assert run("ingest", book, **settings).code == 0
-    _, made = [made for _, made in client.called("create_collection")]
-    assert made["replication_factor"] == 3
 
 
 def test_a_book_that_is_not_there_is_answered_with_those_that_are(run: Run, book: Path) -> None:

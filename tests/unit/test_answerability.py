@@ -11,10 +11,10 @@ import pytest
 from app.domain.answering.answerability import (
     ANSWER_THRESHOLD,
     REFUSAL_THRESHOLD,
-    Support,
     answerability,
     defined_share,
     share_of_bounds,
+    support,
 )
 from app.domain.answering.notices import other_language, refusal_text
 from app.domain.answering.question_analysis import bare_question
@@ -59,7 +59,7 @@ CHUNK = chunk([passage("Owls hunt at night. They sleep by day.")])
 def test_score_parts_what_the_book_answers_from_what_it_does_not(
     hits: list[tuple[float, float, float]], covered: float, low: float, high: float
 ) -> None:
-    assert low <= answerability([Support(*one) for one in hits], covered) <= high
+    assert low <= answerability([support(*one) for one in hits], covered) <= high
 
 
 def test_share_is_at_most_one_and_none_without_terms() -> None:
@@ -90,7 +90,8 @@ def test_a_larger_book_scores_the_same_evidence_the_same() -> None:
     others = [passage(f"Chapter {at} tells of ships.", f"p-{at}") for at in range(40)]
     asked = AskRequest("When do owls hunt?")
     small, large = (
-        asyncio.run(World((hunts, *more)).answering().answerability(asked)) for more in ((), others)
+        asyncio.run(World((hunts, *more)).answering().consult.read(asked)).score
+        for more in ((), others)
     )
     assert large >= small - 0.05
 

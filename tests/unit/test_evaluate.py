@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -78,9 +79,13 @@ class FakeScorer:
     refusal_policy: RefusalPolicy = field(default_factory=lambda: RefusalPolicy(0.3))
     asked: list[AskRequest] = field(default_factory=list)
 
-    async def answerability(self, request: AskRequest) -> float:
+    @property
+    def consult(self) -> FakeScorer:
+        return self
+
+    async def read(self, request: AskRequest) -> SimpleNamespace:
         self.asked.append(request)
-        return self.scores.get(request.question, 0.5)
+        return SimpleNamespace(score=self.scores.get(request.question, 0.5))
 
 
 def test_an_unanswerable_question_gives_refusals_over_thresholds() -> None:

@@ -17,8 +17,8 @@ def scored(**scores: float) -> tuple[ScoredId, ...]:
     return tuple(ScoredId(BookId("book"), chunk, score) for chunk, score in scores.items())
 
 
-def ranking(candidates: Candidates, weight: float = 0.5) -> list[tuple[str, object]]:
-    return [(one.chunk_id, pytest.approx(one.score)) for one in fuse(candidates, weight)]
+def ranking(candidates: Candidates) -> list[tuple[str, object]]:
+    return [(one.chunk_id, pytest.approx(one.score)) for one in fuse(candidates)]
 
 
 BOTH = Candidates(dense=scored(a=0.9, b=0.7, c=0.5), sparse=scored(c=20.0, a=10.0, d=5.0))
@@ -26,18 +26,11 @@ BOTH = Candidates(dense=scored(a=0.9, b=0.7, c=0.5), sparse=scored(c=20.0, a=10.
 
 def test_weighted_is_minmax_of_dense_plus_share_of_the_best_sparse_score() -> None:
     assert ranking(BOTH) == [
-        ("a", 0.5 * 1.0 + 0.5 * 0.5),
-        ("c", 0.5 * 0.0 + 0.5 * 1.0),
-        ("b", 0.5 * 0.5),
-        ("d", 0.5 * 0.25),
+        ("c", 0.7 * 1.0),
+        ("a", 0.3 * 1.0 + 0.7 * 0.5),
+        ("d", 0.7 * 0.25),
+        ("b", 0.3 * 0.5),
     ]
-
-
-def test_weight_1_ranks_by_dense_alone_and_weight_0_by_sparse_alone() -> None:
-    dense_first = [chunk for chunk, _ in ranking(BOTH, 1.0)]
-    sparse_first = [chunk for chunk, _ in ranking(BOTH, 0.0)]
-    assert dense_first[:2] == ["a", "b"]
-    assert sparse_first[:2] == ["c", "a"]
 
 
 def test_a_list_that_is_empty_leaves_all_weight_to_the_other() -> None:
@@ -62,11 +55,11 @@ _lists = st.dictionaries(_ids, st.floats(-1, 50, allow_nan=False), max_size=8).m
 )
 
 
-@given(_lists, _lists, st.floats(0, 1))
+@given(_lists, _lists)
 def test_every_candidate_appears_once_with_a_score_from_0_to_1_in_descending_order(
-    dense: tuple[ScoredId, ...], sparse: tuple[ScoredId, ...], weight: float
+    dense: tuple[ScoredId, ...], sparse: tuple[ScoredId, ...]
 ) -> None:
-    fused = fuse(Candidates(dense, sparse), weight)
+    fused = fuse(Candidates(dense, sparse))
     ids = [one.chunk_id for one in fused]
     assert sorted(ids) == sorted({one.chunk_id for one in dense + sparse})
     assert all(math.isfinite(one.score) and -1e-9 <= one.score <= 1 + 1e-9 for one in fused)

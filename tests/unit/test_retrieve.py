@@ -13,7 +13,6 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.errors import (
-    BookNotFound,
     IndexMismatch,
     ProviderAuthError,
     ProviderError,
@@ -143,17 +142,6 @@ def test_a_book_that_was_not_asked_for_may_have_another_model() -> None:
     index = FakeIndex(CHUNKS, [make_manifest(), make_manifest("old", model="other")])
     query = SearchQuery("queues", filter=SearchFilter(books=(BookId("book"),)))
     assert ids(search(retrieve(index=index), query))[0] == "book-a.md-1"
-
-
-def test_an_unknown_book_is_named_with_those_there_are() -> None:
-    query = SearchQuery("queues", filter=SearchFilter(books=(BookId("nope"),)))
-    with pytest.raises(BookNotFound, match="'nope' in the index; there are: book"):
-        search(retrieve(), query)
-
-
-def test_an_empty_index_says_how_to_fill_it() -> None:
-    with pytest.raises(BookNotFound, match="textbook-rag ingest"):
-        search(retrieve(index=FakeIndex([], [])), SearchQuery("queues"))
 
 
 @pytest.mark.parametrize("feature_reranker", [False, True])

@@ -115,13 +115,6 @@ def test_a_follow_up_of_a_follow_up_keeps_its_topic(
     assert found.question == f"{topic}\n{second}\n{third}"
 
 
-def test_a_french_question_mark_is_no_term_of_a_question() -> None:
-    terms = LexicalEncoder(IndexTerms().of_document, IndexTerms().of_query).terms
-    for question in ("Comment fonctionne la pompe sodium ?", "Comment fonctionne la pompe sodium?"):
-        found = standalone(question, HISTORY, lambda text: len(terms(text, "fr")), "fr")
-        assert found.question != question
-
-
 def test_a_conversation_that_the_assistant_began_has_nothing_to_put_in_front() -> None:
     found = standalone("Why?", (Turn("assistant", "Ask me."),), lambda _: 0, "en")
     assert found.question == "Why?"

@@ -19,7 +19,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from math import exp
-from typing import NamedTuple
 
 from app.domain.answer import Confidence
 from app.domain.retrieval.chunk_terms import ChunkTerms
@@ -89,21 +88,14 @@ class Reading:
     """Normalised vector of the local model."""
 
 
-class Support(NamedTuple):
-    """The features of one hit: `paragraph` from -1 to 1, the others from 0 to 1."""
-
-    paragraph: float
-    share: float
-    defined: float
-
-    @property
-    def weight(self) -> float:
-        return PARAGRAPH * self.paragraph + SHARE * self.share + DEFINED * self.defined
+def support(paragraph: float, share: float, defined: float) -> float:
+    """Return the sum of a hit's features: `paragraph` from -1 to 1, the others from 0 to 1."""
+    return PARAGRAPH * paragraph + SHARE * share + DEFINED * defined
 
 
-def answerability(hits: Iterable[Support], covered: float) -> float:
-    """Return the probability that the hits answer the question, 0 to 1."""
-    best = max((one.weight for one in hits), default=0.0)
+def answerability(hits: Iterable[float], covered: float) -> float:
+    """Return the probability that hits of this support answer the question, 0 to 1."""
+    best = max(hits, default=0.0)
     return 1 / (1 + exp(-(best + COVERED * covered + BIAS)))
 
 

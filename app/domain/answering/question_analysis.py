@@ -44,7 +44,6 @@ class QuestionFeatures:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnalysis:
-    question: str
     features: QuestionFeatures
     searched: str = ""
     """What is asked, as it is searched for (`search_text`), without sentences about the reader."""
@@ -78,7 +77,6 @@ def analyse(
     bare = bare_question(question, asked_in, language)
     content = (own if bare == question else terms(bare)) or own
     return QuestionAnalysis(
-        question=question,
         searched=searched.text,
         features=QuestionFeatures(
             terms=terms,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import TypeAlias
@@ -11,7 +12,6 @@ from typing import TypeAlias
 from app.domain.answering.definitions import only_refers
 from app.domain.chunking.chunk import Passage
 from app.domain.document import BlockKind, Span
-from app.domain.fast_dataclass import fast_dataclass
 from app.domain.fences_and_tables import is_fence_or_table, table_rows, whole_lines
 from app.domain.retrieval.query import ContextPassage
 from app.domain.scripts import word_count
@@ -49,7 +49,7 @@ _SENTENCE_END = re.compile(
 )
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Unit:
     """A sentence, list item, table row, code block or glossary entry.
 

@@ -13,7 +13,6 @@ from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.pieces import Piece
 from app.domain.document import Block, BlockKind, Book, Document, Span
-from app.domain.fast_dataclass import fast_dataclass
 from app.domain.fences_and_tables import closing_line, opening_again
 from app.domain.page_links import page_links
 
@@ -24,7 +23,7 @@ _MAX_GAP = 1_000
 """Characters between the texts of two parts, such as the rule below a table's header."""
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ChunkDraft:
     """The content of one chunk."""
 

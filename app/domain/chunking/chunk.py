@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import dropwhile
 
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind, Figure, Span
-from app.domain.fast_dataclass import fast_dataclass
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A paragraph, or a contiguous part of a long one, inside a chunk."""
 
@@ -47,7 +47,7 @@ class Passage:
         return self.offset + len(self.text) - self.lead - self.trail
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """The unit of retrieval."""
 

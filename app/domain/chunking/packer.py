@@ -6,10 +6,10 @@ Costs: a chunk outside the target size; a cut, by what it separates; sections th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.domain.chunking.config import PackingConfig
 from app.domain.document import Span
-from app.domain.fast_dataclass import fast_dataclass
 
 # All sizes within the target size, less this margin, cost the same. So a paragraph that grows by a
 # sentence moves a cut only if its chunk becomes too long.
@@ -20,7 +20,7 @@ _MERGED = 0.5
 """Of each section that does not begin a chunk."""
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class PackItem:
     """A piece as the packer sees it; sizes in tokens."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from app.domain.chunking.cut_points import segments
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Span
-from app.domain.fast_dataclass import fast_dataclass
 
 PROSE_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFERENCE})
 _REPEATED_IN_PART = PROSE_KINDS | {BlockKind.LIST}
@@ -17,7 +16,7 @@ BLOCK_CUT = 1.2
 """Cost of a cut between two blocks; see `cut_points`."""
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Piece:
     """A block, or a part of one: `block.text[start:end]`."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.fast_dataclass import fast_dataclass
 from app.domain.retrieval.definition_terms import (
     QUESTION_FRAME_WORDS,
     definition_targets,
@@ -24,14 +24,14 @@ TermsOf: TypeAlias = Callable[[str, str], list[int]]
 _SENTENCE_END = re.compile(r"[.!?。！？\n](?:(?<=[.!?])\s+|(?<=[。！？])|(?<=\n)\n*)")
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Sentence:
     terms: tuple[int, ...]
     defines: bool
     """Whether it contains a term that the author marks as defined."""
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ChunkTerms:
     terms: frozenset[int]
     """All terms, those of the heading path and of listings included."""

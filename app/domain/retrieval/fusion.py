@@ -8,15 +8,16 @@ one list is empty, the other one has all the weight.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from app.domain.book_id import BookId
-from app.domain.fast_dataclass import fast_dataclass
 from app.domain.retrieval.query import Candidates
 
 DENSE_WEIGHT = 0.3
 """For the static local model; results on the development sets are flat from 0.2 to 0.4."""
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Fused:
     """A candidate with its fused score and its raw score in each list, None if absent."""
 
@@ -27,12 +28,11 @@ class Fused:
     sparse: float | None
 
 
-def fuse(candidates: Candidates, dense_weight: float = DENSE_WEIGHT) -> list[Fused]:
-    """Return the union of both lists by descending fused score; `dense_weight` is 0 to 1."""
+def fuse(candidates: Candidates) -> list[Fused]:
+    """Return the union of both lists by descending fused score."""
     dense = {(one.book, one.chunk_id): one.score for one in candidates.dense}
     sparse = {(one.book, one.chunk_id): one.score for one in candidates.sparse}
-    if not (dense and sparse):
-        dense_weight = 1.0 if dense else 0.0
+    dense_weight = DENSE_WEIGHT if dense and sparse else float(bool(dense))
     low, top = min(dense.values(), default=0.0), max(sparse.values(), default=0.0)
     width = max(dense.values(), default=0.0) - low
     fused = []

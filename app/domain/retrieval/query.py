@@ -10,7 +10,6 @@ from typing import TypeAlias
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.fast_dataclass import fast_dataclass
 
 Vector: TypeAlias = "array[float]"
 """A dense vector: float32 values, typecode "f"."""
@@ -41,7 +40,7 @@ class SearchFilter:
     """Only documents up to this position in the reading order."""
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ScoredId:
     book: BookId
     chunk_id: str
@@ -70,7 +69,7 @@ class Candidates:
         )
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A retrieved chunk. `score` is the fused or reranked score, 0 to 1."""
 
@@ -80,7 +79,7 @@ class Hit:
     sparse_score: float | None = None
 
 
-@fast_dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ContextPassage:
     """A paragraph in the assembled context, where each source character occurs at most once."""
 

@@ -9,14 +9,15 @@ b0315f19; the optimum is flat.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 from app.domain.retrieval.chunk_terms import ChunkTerms
-from app.domain.retrieval.query import Hit
+from app.domain.retrieval.query import Hit, Vector
 
 _Page: TypeAlias = tuple[str, str]
 
@@ -67,12 +68,14 @@ class QuestionTerms:
         terms: Sequence[int],
         weights: Mapping[int, float] | None = None,
         definition_targets: Mapping[tuple[int, ...], float] | None = None,
+        vector: Vector | None = None,
     ) -> None:
         """`terms` are in order, with weight 1 by default.
 
         `definition_targets` are the terms whose definition the question may ask for, with the
-        share of the question that each is.
+        share of the question that each is. `vector` is the local model's, to compare with headings.
         """
+        self.vector = vector or array("f")
         weights = weights or {}
         self._weights = {term: weights.get(term, 1.0) for term in terms}
         self._distinct = frozenset(terms)
@@ -80,7 +83,6 @@ class QuestionTerms:
         """Return the question's terms that are among the given ones."""
         self._total = sum(self._weights.values()) or 1.0
         self._pairs = {(a, b): self._weights[a] + self._weights[b] for a, b in pairwise(terms)}
-        self._in_a_pair = min((len({*pair}) for pair in self._pairs), default=2)
         self._all_pairs = sum(self._pairs.values()) or 1.0
         self._targets = definition_targets or {}
 
@@ -96,12 +98,9 @@ class QuestionTerms:
         """Return the weight of these terms as a share of the question's term weight, 0 to 1."""
         return sum([self._weights[term] for term in held]) / self._total if held else 0.0
 
-    def pairs(self, terms: Sequence[int], held: Set[int]) -> Collection[tuple[int, int]]:
-        """Return the question's adjacent pairs that are adjacent in `terms` too.
-
-        `held` are the question's terms in `terms`.
-        """
-        return self._pairs.keys() & set(pairwise(terms)) if len(held) >= self._in_a_pair else ()
+    def pairs(self, terms: Sequence[int]) -> Set[tuple[int, int]]:
+        """Return the question's adjacent pairs that are adjacent in `terms` too."""
+        return self._pairs.keys() & set(pairwise(terms))
 
     def pair_share(self, pairs: Iterable[tuple[int, int]]) -> float:
         return sum(self._pairs[pair] for pair in pairs) / self._all_pairs
@@ -150,7 +149,8 @@ def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: Rescorin
         window = max(window, question.weight_share(own.union(*before)) if any(before) else share)
         if one.defines:
             definition = max(definition, share)
-        pairs.update(question.pairs(one.terms, own))
+        if len(own) > 1:
+            pairs |= question.pairs(one.terms)
     return (
         weights.sentence * sentence
         + weights.window * window
