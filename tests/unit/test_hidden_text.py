@@ -8,7 +8,7 @@ import pytest
 
 from app.adapters.reading.book import read_book
 from app.adapters.reading.rendered_pages import rendered_pages
-from app.bootstrap.books import chunk_book
+from app.bootstrap.chunking import chunk_book
 from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest
 from tests.markdown_pages import read_text
