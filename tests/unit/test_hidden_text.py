@@ -11,7 +11,6 @@ from app.adapters.reading.rendered_pages import rendered_pages
 from app.bootstrap.chunking import chunk_book
 from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest
-from tests.attacking import tried
 from tests.markdown_pages import read_text
 
 pytestmark = pytest.mark.attack("hidden text")
@@ -92,15 +91,6 @@ def test_it_is_not_read_wherever_it_stands(place: str, site: Site) -> None:
     assert_hidden(document)
     for word in ("Before", "behind.", "Quoted", "Title", "One", "Two"):
         assert (word in text) == any(word in block.text for block in document.blocks)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("style", TAGS)
-@pytest.mark.parametrize("site", Site)
-def test_whatever_hides_it_it_is_not_read_wherever_it_stands(style: str, site: Site) -> None:
-    for name, text in PLACES.values():
-        tried()
-        assert_hidden(page(text.format(tag=TAGS[style].format(name)), site))
 
 
 @pytest.mark.parametrize("tag", ["annotation", "annotation-xml"])
