@@ -95,7 +95,7 @@ async def test_a_published_book_is_listed_and_gives_its_chunks_back_exactly(
 async def test_points_come_in_pages_in_reading_order_with_vectors_of_length_one(
     index: BookStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.adapters.qdrant.edge.PAGE", 40)
+    monkeypatch.setattr("app.adapters.qdrant.edge_generation.PAGE", 40)
     monkeypatch.setattr("app.adapters.qdrant.server.BATCH", 40)
     made = points("book", range(100))
     made[7] = replace(made[7], sparse=SparseVector((), ()))
