@@ -49,8 +49,6 @@ SECONDS_TO_FILL = 60.0
 """A bucket holds the questions of a minute."""
 ANSWER = 1.0
 SEARCH = 0.5
-WHOLE_BOOK = 2.0
-"""Cost of a book's whole text, a few MB."""
 _QUESTIONS = {
     "/v1/chat": ANSWER,
     "/v1/chat/completions": ANSWER,
@@ -94,9 +92,7 @@ class RateLimit:
 
 def charge_request(request: Request) -> None:
     """Charge the request's address for its path. TooManyRequests if its questions are used up."""
-    path = request.scope["path"]
-    questions = WHOLE_BOOK if path.endswith("/llms-full.txt") else _QUESTIONS.get(path)
-    if questions:
+    if questions := _QUESTIONS.get(request.scope["path"]):
         charge_address(request, questions)
 
 

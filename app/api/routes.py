@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, TypeVar
+import asyncio
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from app.api.asking import answered, searched, streamed, while_connected
 from app.api.book_list import BooksBody
@@ -19,6 +19,7 @@ from app.api.readiness import HealthBody, ReadyBody
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
+    ExerciseBody,
     GlossaryBody,
     HitBody,
     SearchBody,
@@ -29,10 +30,18 @@ from app.api.responses import (
 from app.bootstrap.application import Application
 from app.domain.answering.request import require_length
 from app.domain.book_id import BookId
+from app.domain.characters import printable
+from app.domain.chunking.chunk import Chunk
+from app.domain.document import BlockKind
 from app.domain.edition import Edition
 from app.domain.errors import StorageError
+from app.domain.indexed_book import BookManifest
+from app.domain.page_markdown import page_markdown
+from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.domain.urls import encoded_url
+from app.domain.urls import encoded_path, encoded_url
+from app.services.book_scope import find_page
+from app.services.page_suggestions import page_suggestions
 
 _STREAM_EXAMPLE = """\
 event: start
@@ -75,8 +84,6 @@ async def get_application(request: Request) -> Application:
     return application
 
 
-T = TypeVar("T")
-
 Rag = Annotated[Application, Depends(get_application)]
 PageAddress = Annotated[
     str,
@@ -85,6 +92,16 @@ PageAddress = Annotated[
         max_length=2_000,
         description="The page's URL or its path; query and fragment are ignored.",
         examples=["/pages/small-book-of-search/03-inverted-index/01-building.html"],
+    ),
+]
+PagePath = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=2_000,
+        description="Path of the page below the book's address, without `.html`; `index` for the "
+        "address itself.",
+        examples=["01-why-search"],
     ),
 ]
 
@@ -145,8 +162,9 @@ async def glossary(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> GlossaryBody:
     """The terms on the page, each with its definition and the link to it in the book."""
-    found = await _on_page(rag.glossary.on_page, page, book, request)
-    return GlossaryBody(book=found.book, terms=[TermBody.of(term) for term in found.terms])
+    manifest, chunks = await _page(page, book, request, rag)
+    terms = await rag.glossary.on_page(chunks, manifest)
+    return GlossaryBody(book=manifest.book, terms=[TermBody.of(term) for term in terms])
 
 
 @router.get("/suggestions", tags=["books"], summary="What a reader of a page can ask")
@@ -154,23 +172,39 @@ async def suggest(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> SuggestionsBody:
     """Questions about the page's terms and sections, and its exercises."""
-    found = await _on_page(rag.suggestions.on_page, page, book, request)
-    return SuggestionsBody.model_validate(found)
+    manifest, chunks = await _page(page, book, request, rag)
+    lexical = rag.retrieve.analysis.lexical
+    tasks = [one for _, one in paragraphs_of(chunks) if one.kind is BlockKind.EXERCISE]
+    return SuggestionsBody(
+        book=manifest.book,
+        questions=await asyncio.to_thread(page_suggestions, chunks, lexical),
+        exercises=[ExerciseBody.model_validate(one) for one in tasks],
+    )
 
 
-async def _on_page(
-    find: Callable[[str, BookId | None], Awaitable[T | None]],
-    page: str,
-    book: BookId | None,
-    request: Request,
-) -> T:
-    """Return what is found on the page of the first book that has it. Refused if none has."""
-    for one in books_for(request, book) or (None,):
-        found = await find(page, one)
-        if found is not None:
-            return found
-    detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
-    raise Refused(404, "page_not_found", detail)
+@router.get(
+    "/books/{book}/pages/{path:path}.md",
+    tags=["books"],
+    summary="A page's text as Markdown",
+    response_class=PlainTextResponse,
+)
+async def page_as_markdown(book: BookName, path: PagePath, request: Request, rag: Rag) -> Response:
+    """Every paragraph of the page once, below its headings."""
+    found = (await rag.index.books()).get(book)
+    root = found.base_url.rstrip("/") if found else ""
+    _, chunks = await _page(f"{root}/{encoded_path(path)}.html", book, request, rag)
+    return PlainTextResponse(printable(page_markdown(chunks)), media_type="text/markdown")
+
+
+async def _page(
+    page: str, book: BookId | None, request: Request, rag: Application
+) -> tuple[BookManifest, list[Chunk]]:
+    """Return the book that has the page, and the page's chunks. Refused if none has it."""
+    found = await find_page(rag.index, page, books_for(request, book))
+    if found is None:
+        detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
+        raise Refused(404, "page_not_found", detail)
+    return found
 
 
 @open_router.get("/healthz", tags=["operation"], summary="Is the process alive?")
@@ -224,7 +258,7 @@ async def cite(
 ) -> Response:
     """Redirect to the paragraph's current URL; 410 with the nearest section if it was removed."""
     edition = Edition.named(version, locale).id_of(book) if book else None
-    target = await rag.cite.find(paragraph_id, edition)
+    target = await rag.cite.find(paragraph_id, (edition,) if edition else ())
     if target is None:
         detail = f"no indexed book has a paragraph {paragraph_id!r}"
         raise Refused(404, "paragraph_not_found", detail)

@@ -35,7 +35,6 @@ from app.domain.languages import FUNCTION_WORDS
 from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
-from app.services.book_text import DescribeBook
 from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.cognates import FindCognates
@@ -46,8 +45,7 @@ from app.services.gc_control import frozen_heap
 from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
-from app.services.page_suggestions import SuggestForPage
-from app.services.paragraphs import CiteParagraph, ReadParagraph
+from app.services.paragraphs import CiteParagraph
 from app.services.ports import BookStore, Reranker
 from app.services.question_log import QuestionLog, Selected
 from app.services.report_questions import ReportQuestions
@@ -77,9 +75,7 @@ class Application:
     retrieve: Retrieve
     answer: AnswerQuestion
     glossary: LookUpTerms
-    suggestions: SuggestForPage
-    describe: DescribeBook
-    paragraphs: ReadParagraph
+    places: PageLocator
     pages: BookPages
     budget: Budget
     breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
@@ -169,20 +165,17 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
         count_tokens = await asyncio.to_thread(token_counter)
         retrieve, answer = _answering(settings, index, embedder, reranker, model, log, count_tokens)
         ledgers = ledger_store(settings)
-        cite = CiteParagraph(index, ledgers)
         stack.enter_context(frozen_heap())
         yield Application(
             settings=settings,
             embedder=embedder,
             index=index,
             ledgers=ledgers,
-            cite=cite,
+            cite=CiteParagraph(index, ledgers),
             retrieve=retrieve,
             answer=answer,
             glossary=answer.chapters.glossary,
-            suggestions=SuggestForPage(index, retrieve.analysis.lexical),
-            describe=DescribeBook(index),
-            paragraphs=ReadParagraph(index, cite),
+            places=answer.consult.places,
             pages=book_pages(settings),
             check_model=model.check if model else None,
             budget=providers.budget,

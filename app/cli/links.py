@@ -26,7 +26,6 @@ from app.domain.errors import InputError
 from app.domain.ledger import to_lines
 from app.domain.page_links import page_links
 from app.domain.retrieval.query import SearchFilter
-from app.services.book_text import DescribeBook
 from app.services.check_links import DeepLink, check_links
 from app.services.ingest import IngestRequest
 from app.services.ports import VectorIndex
@@ -36,8 +35,6 @@ from app.settings import Settings
 class Form(StrEnum):
     PARAGRAPHS = "paragraphs"
     LEDGER = "ledger"
-    LLMS = "llms"
-    LLMS_FULL = "llms-full"
 
 
 @command()
@@ -48,9 +45,7 @@ async def links(
     ],
     form: Annotated[
         Form,
-        Option(
-            "--as", help="ledger: the ids, for `ingest --ledger`; llms: the book's llms.txt files."
-        ),
+        Option("--as", help="ledger: the ids, for `ingest --ledger`."),
     ] = Form.PARAGRAPHS,
     check: Annotated[
         str | None, Option(metavar="SITE", help="A site's URL or folder, to find broken links.")
@@ -66,18 +61,12 @@ async def links(
     if form is Form.PARAGRAPHS:
         for link in (await _links(settings, book))[1]:
             print_json(asdict(link))
-    elif form is Form.LEDGER:
+    else:
         ledger = await ledger_store(settings).load(BookId(book))
         if not ledger.entries:
             message = f"no ledger for book {book!r} in {settings.home}: ingest the book first"
             raise InputError(message)
         sys.stdout.writelines(f"{line}\n" for line in to_lines(ledger))
-    else:
-        known = BookId(book)
-        async with open_index(settings) as index, naming_the_books(index, known):
-            describe = DescribeBook(index)
-            text = describe.full_text if form is Form.LLMS_FULL else describe.short_text
-            sys.stdout.write(await text(known))
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
 
 from app.domain.answer import Answer, AnswerMode, Source
 from app.domain.answering.chapters import Chapter, page_of, quiz, summary
@@ -23,7 +23,6 @@ from app.domain.answering.request import AskRequest
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookManifest
-from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
 from app.domain.terms import words
@@ -107,7 +106,7 @@ class ConsultChapters:
         language, quizzes = chunks[0].language, intent.kind is IntentKind.QUIZ
         if quizzes:
             tasks = exercises(passages)[:QUIZ_QUESTIONS]
-            terms = [] if tasks else await self._terms(chapter, scope.books[chapter.book])
+            terms = [] if tasks else await self._terms(chunks, scope.books[chapter.book])
             context, prepared = quiz(tasks, terms, in_language(WHAT_IS, intent.language))
         else:
             budget = self.consult.context_tokens
@@ -136,14 +135,17 @@ class ConsultChapters:
             verbatim=quizzes,
         )
 
-    async def _terms(self, chapter: Chapter, manifest: BookManifest) -> list[ContextPassage]:
+    async def _terms(
+        self, chapter: Sequence[Chunk], manifest: BookManifest
+    ) -> list[ContextPassage]:
         """Return the glossary entries of the first terms that the chapter uses."""
         ids: dict[str, None] = {}
-        for page in chapter.pages:
-            terms = await self.glossary.in_book(page_key(page.deep_link_url), manifest)
-            ids |= dict.fromkeys(one.entry.paragraph_id for one in terms or ())
+        ordered = sorted(chapter, key=lambda one: (one.position, one.chunk_index))
+        for _, page in groupby(ordered, lambda one: one.file):
+            terms = await self.glossary.on_page([*page], manifest)
+            ids |= dict.fromkeys(one.entry.paragraph_id for one in terms)
         used = tuple(ids)[:QUIZ_QUESTIONS]
-        wanted = SearchFilter(books=(chapter.book,), paragraph_ids=used)
+        wanted = SearchFilter(books=(manifest.book,), paragraph_ids=used)
         held = context_of(await self.index.matching(wanted) if used else (), self.count_tokens)
         return [one for one in held if one.passage.paragraph_id in used]
 

@@ -123,7 +123,6 @@ COSTS: dict[str, dict[str, Any]] = {
     "/v1/chat/completions": {"model": "owls", "messages": [{"role": "user", "content": QUESTION}]},
     "/v1/ai-sdk": {"messages": [{"role": "user", "parts": [{"type": "text", "text": QUESTION}]}]},
     "/v1/mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": CALL},
-    "/v1/books/owls/llms-full.txt": {},
 }
 
 
@@ -133,10 +132,7 @@ def test_a_question_costs_the_same_in_every_protocol(owl_home: Path) -> None:
         client.headers["Accept"] = "application/json, text/event-stream"
         for number, (path, body) in enumerate(COSTS.items()):
             reader = {"X-Forwarded-For": f"1.1.1.{number}"}
-            method = "POST" if body else "GET"
-            first, second = (
-                client.request(method, path, json=body or None, headers=reader) for _ in range(2)
-            )
+            first, second = (client.post(path, json=body, headers=reader) for _ in range(2))
             assert first.status_code == 200, path
             assert "too_many_requests" not in first.text
             assert "too_many_requests" in second.text, path

@@ -135,7 +135,7 @@ WRONG = {
     "chunks tiny --strategy magic": "'magic'",
     "eval none.jsonl": "none.jsonl: ",
     "links ./other": "./other: neither a book's folder nor",
-    "links tiny --as xml": "'paragraphs', 'ledger', 'llms', 'llms-full'",
+    "links tiny --as xml": "'paragraphs', 'ledger'",
     "restore none.zip": "none.zip: cannot be read",
     "backup none/x.zip": "none/x.zip: cannot be written",
     "backup tiny": "tiny: exists already",
@@ -319,7 +319,7 @@ def test_remove_with_yes_does_not_ask(
         ("textbook-rag r", {"remove", "rollback", "restore", "report"}),
         ("textbook-rag keys ", {"add", "list", "revoke"}),
         ("textbook-rag links owls --", {"--as", "--check", "--json", "--help"}),
-        ("textbook-rag links owls --as l", {"ledger", "llms", "llms-full"}),
+        ("textbook-rag links owls --as l", {"ledger"}),
     ],
 )
 def test_a_shell_completes_commands_options_and_values(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from openai.types.chat import ChatCompletionMessageParam as MessageParam
 
 import app.domain.errors as errors
-from app.api.protocols.housekeeping import housekeeping_reply
 from app.domain.generated_text.events import GeneratedCitation
 from tests.command_line import Run
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added
@@ -103,60 +101,6 @@ def test_a_long_conversation_is_cut_to_its_end(books: openai.OpenAI) -> None:
         {"role": "assistant", "content": "They do. " * 20},
     ]
     assert LINK.search(ask(books, [*turn * 60, *ASKED]).choices[0].message.content)
-
-
-HISTORY = "<chat_history>\nUSER: Do owls fly?\nASSISTANT: They do.\n</chat_history>"
-OPEN_WEBUI = "### Task:\n{}\n### Output:\nJSON format: {{ {} }}\n### Chat History:\n" + HISTORY
-CONVERSATION = "\nUser: Do owls fly?\nAI: They do."
-HOUSEKEEPING = [
-    (
-        OPEN_WEBUI.format("Generate a concise, 3-5 word title with an emoji.", '"title": "..."'),
-        '{"title": "Do owls fly?"}',
-    ),
-    (OPEN_WEBUI.format("Generate 1-3 broad tags.", '"tags": ["a", "b"]'), '{"tags": []}'),
-    (
-        OPEN_WEBUI.format("Suggest 3-5 relevant follow-up questions.", '"follow_ups": ["a?"]'),
-        '{"follow_ups": []}',
-    ),
-    (OPEN_WEBUI.format("Analyze the chat history.", '"queries": ["a"]'), '{"queries": []}'),
-    (f"Create a concise, 3-5 word phrase as a title.\n{HISTORY}", "Do owls fly?"),
-    (
-        f"Provide a concise, 5-word-or-less title for the conversation.\n{CONVERSATION}",
-        "Do owls fly?",
-    ),
-    (
-        f"Analyze this conversation and provide:\n1. The detected language\n{CONVERSATION}",
-        '{"language": "", "title": "Do owls fly?"}',
-    ),
-    (
-        "Please generate a four to five word title summarizing our conversation.",
-        "Owls?" + " Owls?" * 9 + "…",
-    ),
-]
-
-
-def test_a_front_ends_own_prompts_are_no_questions(state: Path) -> None:
-    with serving(offline_settings(state, question_log_days=90)) as address:
-        books = vendor(address)
-        for prompt, reply in HOUSEKEEPING:
-            conversation: list[MessageParam] = [
-                {"role": "user", "content": "Owls? " * 30},
-                {"role": "assistant", "content": "They do."},
-                {"role": "user", "content": prompt + "\n" * 5_000},
-            ]
-            (told,) = ask(books, conversation, response_format={"type": "json_object"}).choices
-            assert (told.message.content, told.finish_reason) == (reply, "stop")
-            chunks = list(ask(books, conversation, stream=True))
-            assert "".join(one.choices[0].delta.content or "" for one in chunks) == reply
-        assert "answers_total{" not in httpx.get(f"{address}/metrics").text
-        ask(books)
-    with sqlite3.connect(state / "questions.sqlite") as log:
-        assert list(log.execute("SELECT question FROM answers")) == [(QUESTION,)]
-
-
-def test_a_question_about_titles_and_tasks_is_a_question() -> None:
-    for question in ("Generate a title for a text on owls", "### Task:\nWhy do owls fly silently?"):
-        assert housekeeping_reply([("user", question)]) is None
 
 
 def test_the_page_and_the_scope_may_be_sent(books: openai.OpenAI) -> None:

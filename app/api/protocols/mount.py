@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from app.api.problems import SHAPES
-from app.api.protocols import ai_sdk, llms_routes, openai
+from app.api.protocols import ai_sdk, openai
 from app.api.protocols.openai_errors import PATHS, openai_error
 
 MCP_PATH = "/v1/mcp"
@@ -24,7 +24,6 @@ def protocols(app: FastAPI) -> None:
     """
     app.include_router(openai.router)
     app.include_router(ai_sdk.router)
-    app.include_router(llms_routes.router)
     SHAPES.update(dict.fromkeys(PATHS, openai_error))
     if find_spec("mcp"):
         app.router.routes.append(Route(MCP_PATH, _mcp, methods=["POST"]))

@@ -21,7 +21,6 @@ from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, chat_request
-from app.api.protocols.housekeeping import housekeeping_reply
 from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
 from app.api.protocols.openai_errors import errors, stream_error
 from app.api.requests import EXAMPLE, ChatRequest, ReadingContext
@@ -30,7 +29,6 @@ from app.bootstrap.application import Application
 from app.domain.answer import (
     Answer,
     AnswerEvent,
-    AnswerMode,
     CitationFound,
     Finished,
     Started,
@@ -198,15 +196,12 @@ def _identity(model: str) -> dict[str, Any]:
 router = APIRouter(tags=["protocols"])
 
 
-async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest | str:
-    """Dependency: the question, or the reply if it is none.
+async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest:
+    """Dependency: the question.
 
     BookNotFound, BookNotAllowed, InputError, RequestValidationError.
     """
-    read = [(one.role, one.read()) for one in body.messages]
     book = (await _book_of(body.model, request, rag)).book
-    if reply := housekeeping_reply(read):
-        return reply
     if (body.n or 1) > 1:
         message = "n: a book gives one answer; send 1"
         raise InputError(message)
@@ -214,9 +209,9 @@ async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatReq
         message = "response_format: the book's answer is text; leave it out"
         raise InputError(message)
     turns = [
-        (role, without_links(text) if role == "assistant" else text)
-        for role, text in read
-        if role in {"user", "assistant"}
+        (one.role, without_links(one.read()) if one.role == "assistant" else one.read())
+        for one in body.messages
+        if one.role in {"user", "assistant"}
     ]
     return chat_request(turns, book, body)
 
@@ -232,7 +227,7 @@ async def _book_of(model: str, request: Request, rag: Application) -> BookManife
     raise BookNotFound(message)
 
 
-Asked = Annotated[ChatRequest | str, Depends(_asked)]
+Asked = Annotated[ChatRequest, Depends(_asked)]
 
 
 @router.post(
@@ -248,23 +243,11 @@ Asked = Annotated[ChatRequest | str, Depends(_asked)]
     dependencies=[Depends(BEARER), Depends(answering)],
 )
 async def completions(body: CompletionRequest, asked: Asked, request: Request) -> Response:
-    """Answer the last message from the book; each citation is a link and an annotation.
-
-    A front end's prompt for a title, tags or follow-ups gets a short reply without a search.
-    """
-    with_usage = bool(body.stream_options and body.stream_options.include_usage)
-    events = CompletionEvents(body.model, with_usage=with_usage)
-    if isinstance(asked, str):
-        answer = Answer(asked, AnswerMode.SMALL_TALK)
-        if body.stream:
-            told = (Started(answer.mode, ()), TextDelta(asked), Finished(answer))
-            frames = (frame for event in told for frame in events.frames(event))
-            return Response(b"".join(frames), media_type=MEDIA_TYPE)
-    elif body.stream:
-        return await streamed(asked, request, events)
-    else:
-        answer = await answered(asked, request)
-    return JSONResponse(_completion(body.model, answer))
+    """Answer the last message from the book; each citation is a link and an annotation."""
+    if body.stream:
+        with_usage = bool(body.stream_options and body.stream_options.include_usage)
+        return await streamed(asked, request, CompletionEvents(body.model, with_usage=with_usage))
+    return JSONResponse(_completion(body.model, await answered(asked, request)))
 
 
 @router.get(
