@@ -21,14 +21,13 @@ from typing import TypeAlias
 
 from fastapi import FastAPI
 
-from app.api import admin_pages, admin_routes, feedback, limits, metrics, problems, routes, security
+from app.api import admin_routes, feedback, limits, metrics, problems, routes, security
 from app.api.book_pages import BOOK_PAGE_ROUTES
 from app.api.description import DESCRIPTION, TAGS, extend_description
 from app.api.ingest_jobs import IngestJobs
 from app.api.limits import FairQueue, RateLimit
 from app.api.pages import HOME_ROUTES
 from app.api.protocols import mount
-from app.api.pseudonyms import Pseudonyms
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.local_state import site_keys
@@ -71,7 +70,7 @@ def create_app(
     app.include_router(routes.router)
     app.include_router(routes.open_router)
     mount.protocols(app)
-    for one in (metrics, feedback, admin_pages, admin_routes):
+    for one in (metrics, feedback, admin_routes):
         app.include_router(one.router)
     app.router.routes.extend([*widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
     extend_description(app)
@@ -87,7 +86,6 @@ async def _lifespan(
             app.state.application = rag
             app.state.rate_limit = RateLimit(settings.questions_per_minute)
             app.state.ingest_jobs = IngestJobs()
-            app.state.pseudonyms = Pseudonyms()
             app.state.answers = FairQueue(settings.answers_at_once)
             app.state.searches = FairQueue(limits.SEARCHES_AT_ONCE)
             _log.info("serve.started", extra={"pid": os.getpid()})

@@ -18,7 +18,6 @@ from app.api.events import EventFormat, EventStreamResponse
 from app.api.keys import books_for
 from app.api.limits import search_place
 from app.api.problems import error_event, report
-from app.api.pseudonyms import reader_of
 from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
 from app.domain.answer import Answer, AnswerEvent
@@ -64,9 +63,7 @@ async def frames_of(
         yield b"".join(event_format.frames(error_event(error)))
 
 
-def ask_request(
-    body: ChatRequest, books: Iterable[BookId], settings: Settings, reader: str = ""
-) -> AskRequest:
+def ask_request(body: ChatRequest, books: Iterable[BookId], settings: Settings) -> AskRequest:
     """Convert the body to the use case's request to these books."""
     chosen = body.selection
     return AskRequest(
@@ -78,7 +75,7 @@ def ask_request(
         selection=Selection(chosen.text, chosen.paragraph_id) if chosen else None,
         solutions=body.solutions or Solutions(settings.solutions),
         intent=_intent(body),
-        reader=reader,
+        by_reader=True,
     )
 
 
@@ -94,9 +91,9 @@ def _intent(body: ChatRequest) -> Intent | None:
 
 
 def answer_events(body: ChatRequest, request: Request) -> AsyncGenerator[AnswerEvent, None]:
-    """Return the events of the answer for the request's key and reader. BookNotAllowed."""
+    """Return the events of the answer for the request's key. BookNotAllowed."""
     rag: Application = request.app.state.application
-    ask = ask_request(body, books_for(request, body.book), rag.settings, reader_of(request))
+    ask = ask_request(body, books_for(request, body.book), rag.settings)
     return rag.answer.stream(ask)
 
 

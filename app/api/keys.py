@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -77,24 +75,16 @@ def require_key(request: Request, keys: SqliteSiteKeys, *, open_to_all: bool) ->
 
 
 async def admin_key(request: Request) -> SiteKey:
-    """Dependency: the request's secret key, as bearer token or as password of HTTP Basic.
-
-    The owner needs it even on this machine. Browsers ask for the password; any user name is
-    accepted. Refused.
-    """
+    """Dependency: the request's secret key; the owner needs it even on this machine. Refused."""
     keys: SqliteSiteKeys = request.app.state.keys
     scheme, key = _sent(request)
-    if scheme == "basic":
-        scheme, key = "bearer", _password(key)
-    wanted = "Basic" if request.scope["path"].startswith("/admin") else "Bearer"
-    challenge = {"WWW-Authenticate": f'{wanted} realm="textbook-rag", charset="UTF-8"'}
     # A request without a key is asked for one, even if the keys cannot be read.
     if not key:
-        detail = "send a secret key (`textbook-rag keys add --secret`), to `/admin` as the password"
-        raise Refused(401, "key_required", detail, challenge)
+        detail = "send a key of `textbook-rag keys add --secret`: `Authorization: Bearer sk_...`"
+        raise Refused(401, "key_required", detail, _CHALLENGE)
     found = _known_key(scheme, key, keys.all())
     if found is None:
-        raise Refused(401, "key_unknown", _UNKNOWN_KEY, challenge)
+        raise Refused(401, "key_unknown", _UNKNOWN_KEY, _CHALLENGE)
     if found.kind is not KeyKind.SECRET:
         raise Refused(
             403, "secret_key_required", "a publishable key is for readers' questions only"
@@ -121,14 +111,6 @@ def _sent_by_beacon(request: Request) -> tuple[str, str]:
     """Return scheme and publishable key of the address: a beacon has no headers of its own."""
     key = request.query_params.get("key", "")
     return ("bearer", key) if key.startswith(f"{KeyKind.PUBLISHABLE}_") else ("", "")
-
-
-def _password(credentials: str) -> str:
-    """Return the password of HTTP Basic; "" if the credentials are invalid."""
-    try:
-        return b64decode(credentials, validate=True).decode().partition(":")[2]
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
 
 
 def _known_key(scheme: str, key: str, known: Sequence[SiteKey]) -> SiteKey | None:

@@ -122,7 +122,6 @@ class FairQueue:
         self._free = asyncio.Semaphore(places)
         self._longest_wait = longest_wait
         self._turns = WeakValueDictionary[str, asyncio.Lock]()
-        self.held = 0
 
     @asynccontextmanager
     async def place(self, client: str) -> AsyncIterator[None]:
@@ -135,11 +134,9 @@ class FairQueue:
             except TimeoutError:
                 message = "too many questions are being answered; ask again in a moment"
                 raise Overloaded(message, RETRY_SECONDS) from None
-        self.held += 1
         try:
             yield
         finally:
-            self.held -= 1
             self._free.release()
 
 

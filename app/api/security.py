@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.keys import has_keys, require_key
+from app.api.keys import API_PREFIX, has_keys, require_key
 from app.api.limits import charge_request
 from app.api.metrics import Metrics
 from app.api.origins import SiteOrigins, host_of, is_loopback
@@ -39,7 +39,6 @@ _FIXED_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-_NOT_STORED = ("/v1/", "/admin")
 _WIDGET = re.compile(r"/widget[./].*")
 
 
@@ -66,7 +65,7 @@ class SecurityHeaders:
                 is_page = headers.get("content-type", "").startswith("text/html")
                 policy = self._page_policy if is_page else _API_POLICY
                 headers.setdefault("Content-Security-Policy", policy)
-                stored = not scope["path"].startswith(_NOT_STORED)
+                stored = not scope["path"].startswith(API_PREFIX)
                 # A copy of a page or of the widget may be out of date after any restart.
                 headers.setdefault("Cache-Control", "no-cache" if stored else "no-store")
                 for name, value in _FIXED_HEADERS.items():

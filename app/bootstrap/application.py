@@ -17,7 +17,7 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.book_pages import BookPages, book_pages
-from app.bootstrap.local_state import question_log, question_reports, site_keys
+from app.bootstrap.local_state import question_log, site_keys
 from app.bootstrap.providers import (
     LanguageModel,
     OwnEmbedder,
@@ -48,7 +48,6 @@ from app.services.page_locator import PageLocator
 from app.services.paragraphs import CiteParagraph
 from app.services.ports import BookStore, Reranker
 from app.services.question_log import QuestionLog, Selected
-from app.services.report_questions import ReportQuestions
 from app.services.resilience import CircuitBreaker
 from app.services.retrieve import Retrieve
 from app.services.show_figures import ShowFigures
@@ -82,8 +81,6 @@ class Application:
     """Circuit breakers by the provider's role: "embedder", "reranker", "rewriter", "generator"."""
     check_model: Callable[[], Awaitable[None]] | None = None
     """Checks the connection to the model server; None if there is none."""
-    reports: ReportQuestions | None = None
-    """None if the question log is off."""
 
     @property
     def ingest(self) -> IngestBook:
@@ -180,7 +177,6 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             check_model=model.check if model else None,
             budget=providers.budget,
             breakers=providers.breakers,
-            reports=question_reports(log.store, index) if log else None,
         )
 
 

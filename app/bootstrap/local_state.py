@@ -13,8 +13,7 @@ from app.adapters.vectors import cluster, inner_products
 from app.bootstrap.providers import local_embedder
 from app.bootstrap.storage import ledger_store, open_index
 from app.domain.languages import FUNCTION_WORDS
-from app.services.ports import BookStore
-from app.services.question_log import QuestionLog, QuestionStore
+from app.services.question_log import QuestionLog
 from app.services.report_questions import ReportQuestions
 from app.services.similarity import SimilarityEncoder
 from app.services.verify import VerifyBooks
@@ -23,7 +22,6 @@ from app.settings import Settings
 __all__ = [
     "SqliteSiteKeys",
     "question_log",
-    "question_reports",
     "question_store",
     "reports",
     "site_keys",
@@ -38,15 +36,6 @@ def site_keys(settings: Settings) -> SqliteSiteKeys:
 
 def question_store(settings: Settings) -> SqliteQuestionLog:
     return SqliteQuestionLog(settings.home / "questions.sqlite")
-
-
-def question_reports(store: QuestionStore, index: BookStore) -> ReportQuestions:
-    return ReportQuestions(
-        store=store,
-        index=index,
-        similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products),
-        cluster=cluster,
-    )
 
 
 @asynccontextmanager
@@ -70,7 +59,12 @@ async def question_log(settings: Settings) -> AsyncIterator[QuestionLog | None]:
 async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
     """Open the question log and the index for a report."""
     async with open_index(settings) as index:
-        yield question_reports(question_store(settings), index)
+        yield ReportQuestions(
+            store=question_store(settings),
+            index=index,
+            similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products),
+            cluster=cluster,
+        )
 
 
 @asynccontextmanager

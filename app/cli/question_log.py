@@ -11,7 +11,7 @@ from typing import Annotated
 
 from typer import Option
 
-from app.api.report_formats import report_html, report_json
+from app.api.page_templates import report_page
 from app.bootstrap.local_state import reports
 from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import print_json, remark
@@ -80,9 +80,9 @@ async def report(
     if not found.questions and not settings.question_log_days:
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
     if json:
-        print(report_json(found))
+        print_json({**asdict(found), "since": str(found.since), "until": str(found.until)})
     elif form is Form.HTML:
-        print(report_html(found), end="")
+        print(report_page(found), end="")
     else:
         print("\n".join(_lines(found)))
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from urllib.parse import urlsplit, urlunsplit
 
 from app.domain.answer import Answer, AnswerMode, Confidence
-from app.domain.personal_data import without_personal_data
 
 MAX_REASON_CHARS = 1_000
 
@@ -60,10 +58,6 @@ class LoggedAnswer:
     book_version: str
     question: str
     """Without personal data."""
-    page: str
-    """The reader's page, without query and fragment."""
-    reader: str
-    """Pseudonym for a day; "" if unknown."""
     mode: AnswerMode
     confidence: Confidence
     degraded: tuple[str, ...] = ()
@@ -127,13 +121,3 @@ def source_paragraphs(answer: Answer) -> tuple[LoggedParagraph, ...]:
         LoggedParagraph(one.paragraph_id, one.url, one.heading_path, one.score)
         for one in answer.sources
     )
-
-
-def page_address(url: str) -> str:
-    """The address without user, query and fragment, which may name a person."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    host = parts.netloc.rpartition("@")[2]
-    return without_personal_data(urlunsplit((parts.scheme, host, parts.path, "", "")))

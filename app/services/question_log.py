@@ -21,7 +21,6 @@ from app.domain.logged_answer import (
     Feedback,
     LoggedAnswer,
     cited_paragraphs,
-    page_address,
     source_paragraphs,
 )
 from app.domain.personal_data import without_personal_data
@@ -147,8 +146,6 @@ class QuestionLog:
             book_version=manifest.book_version if manifest else "",
             # Text that is not a question may be a name or a greeting: it is not stored.
             question="" if small_talk else printable(without_personal_data(request.question)),
-            page=printable(page_address(request.page_url)),
-            reader=request.reader,
             mode=answer.mode,
             confidence=answer.confidence,
             degraded=answer.degraded,
