@@ -17,7 +17,7 @@ from typing import Annotated, Any, get_type_hints
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -61,6 +61,8 @@ class InvalidField(BaseModel):
 
 class Problem(BaseModel):
     """An RFC 9457 problem: `application/problem+json`."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     type: str = "about:blank"
     title: Annotated[str, Field(examples=["Not Found"])]

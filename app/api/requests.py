@@ -74,7 +74,13 @@ PageUrl = Annotated[
 ]
 
 
-class RequestBody(BaseModel):
+class DescribedBody(BaseModel):
+    """The docstrings below its fields are their descriptions."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class RequestBody(DescribedBody):
     # An unknown field, such as a misspelled one, is an error.
     model_config = ConfigDict(extra="forbid")
 
@@ -112,7 +118,7 @@ def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
     }
 
 
-class ReadingContext(BaseModel):
+class ReadingContext(DescribedBody):
     """Where the reader is, and what they want of it: fields of every protocol's question."""
 
     page_url: PageUrl = ""
