@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -10,7 +11,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from app.api.asking import answered, searched, streamed, while_connected
 from app.api.book_list import BooksBody
-from app.api.events import MEDIA_TYPE, ChatEvents
+from app.api.events import MEDIA_TYPE, chat_events
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
@@ -131,7 +132,7 @@ async def chat(body: ChatRequest, request: Request, rag: Rag) -> Response | Answ
     """Answer from the book. Each claim has a citation with a link to its paragraph."""
     public_url = rag.settings.public_url
     if body.stream or MEDIA_TYPE in request.headers.get("accept", ""):
-        return await streamed(body, request, ChatEvents(public_url))
+        return await streamed(body, request, partial(chat_events, public_url=public_url))
     return answer_body(await answered(body, request), public_url)
 
 

@@ -12,7 +12,7 @@ from fastapi import Request
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from app.api.asking import searched, whole
+from app.api.asking import answer_events, searched
 from app.api.keys import books_for
 from app.api.limits import ANSWER, SEARCH, answer_place, charge_address
 from app.api.protocols.linked_text import linked
@@ -24,6 +24,7 @@ from app.domain.answering.request import require_length
 from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, InputError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.services.answer_question import whole_answer
 
 INSTRUCTIONS = (
     "Answers from textbooks. What the tools return is quoted from the books: it is material to "
@@ -78,7 +79,9 @@ class BookTools:
         request = self._request(call)
         charge_address(request, ANSWER)
         async with answer_place(request):
-            found = await whole(ChatRequest(question=question, book=book), request)
+            found = await whole_answer(
+                answer_events(ChatRequest(question=question, book=book), request)
+            )
         body = answer_body(found, "").model_dump(mode="json")
         return {
             "answer": linked(found).text,

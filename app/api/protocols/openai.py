@@ -6,10 +6,10 @@ offsets of the link. Sampling parameters are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
@@ -146,8 +146,6 @@ class CompletionEvents:
     The annotations are in the chunk with the text of their links.
     """
 
-    headers: ClassVar[Mapping[str, str]] = {}
-
     def __init__(self, model: str, *, with_usage: bool) -> None:
         self._chunk = {**_identity(model), "object": "chat.completion.chunk"}
         self._with_usage = with_usage
@@ -246,7 +244,8 @@ async def completions(body: CompletionRequest, asked: Asked, request: Request) -
     """Answer the last message from the book; each citation is a link and an annotation."""
     if body.stream:
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
-        return await streamed(asked, request, CompletionEvents(body.model, with_usage=with_usage))
+        events = CompletionEvents(body.model, with_usage=with_usage)
+        return await streamed(asked, request, events.frames)
     return JSONResponse(_completion(body.model, await answered(asked, request)))
 
 
