@@ -119,10 +119,10 @@ INVALID: list[tuple[dict[str, Any], int, str, str | None]] = [
     ({"messages": []}, 400, "invalid_request", "messages"),
     ({"messages": "hi"}, 400, "invalid_request", "messages"),
     (sent("So.", "assistant"), 400, "invalid_question", None),
-    (sent(IMAGE), 400, "invalid_input", None),
+    (sent(IMAGE), 400, "invalid_request", None),
     (sent("x " * 2_500), 400, "invalid_question", None),
-    ({"n": 2}, 400, "invalid_input", None),
-    ({"response_format": {"type": "json_object"}}, 400, "invalid_input", None),
+    ({"n": 2}, 400, "invalid_request", "n"),
+    ({"response_format": {"type": "json_object"}}, 400, "invalid_request", "response_format.type"),
     ({"extra_body": {"scope": "page"}}, 400, "invalid_request", None),
     ({"user": "x" * 270_000}, 413, "body_too_large", None),
 ]

@@ -36,27 +36,24 @@ from app.domain.answer import (
     Usage,
 )
 from app.domain.book_id import BookId, is_book_id
-from app.domain.errors import BookNotFound, InputError
+from app.domain.errors import BookNotFound
 from app.domain.indexed_book import BookManifest
 
 
 class TextPart(BaseModel):
-    type: str
-    text: str = ""
+    type: Literal["text"]
+    text: str
 
 
 class Message(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[TextPart] | None = None
 
-    def read(self) -> str:
-        """Return the text. InputError for a part that is not text."""
-        if isinstance(self.content, str) or self.content is None:
-            return self.content or ""
-        if other := next((one.type for one in self.content if one.type != "text"), None):
-            message = f"messages: a part of type {other!r} cannot be read; send text"
-            raise InputError(message)
-        return "\n\n".join(part.text for part in self.content)
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "\n\n".join(part.text for part in self.content)
+        return self.content or ""
 
 
 class StreamOptions(BaseModel):
@@ -64,7 +61,7 @@ class StreamOptions(BaseModel):
 
 
 class ResponseFormat(BaseModel):
-    type: str
+    type: Literal["text"]
 
 
 class CompletionRequest(ReadingContext):
@@ -84,7 +81,7 @@ class CompletionRequest(ReadingContext):
     ]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    n: int | None = None
+    n: Literal[1] | None = None
     response_format: ResponseFormat | None = None
 
 
@@ -195,19 +192,10 @@ router = APIRouter(tags=["protocols"])
 
 
 async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest:
-    """Dependency: the question.
-
-    BookNotFound, BookNotAllowed, InputError, RequestValidationError.
-    """
+    """Dependency: the question. BookNotFound, BookNotAllowed, RequestValidationError."""
     book = (await _book_of(body.model, request, rag)).book
-    if (body.n or 1) > 1:
-        message = "n: a book gives one answer; send 1"
-        raise InputError(message)
-    if body.response_format and body.response_format.type != "text":
-        message = "response_format: the book's answer is text; leave it out"
-        raise InputError(message)
     turns = [
-        (one.role, without_links(one.read()) if one.role == "assistant" else one.read())
+        (one.role, without_links(one.text) if one.role == "assistant" else one.text)
         for one in body.messages
         if one.role in {"user", "assistant"}
     ]
