@@ -12,11 +12,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -171,24 +170,6 @@ def error_event(error: Exception) -> ErrorEvent:
     return ErrorEvent(code=code, message=message, retry_after=retry_after(error))
 
 
-def _problem(
-    status: int,
-    code: str,
-    detail: str,
-    errors: list[InvalidField] | None = None,
-    retry_after: float | None = None,
-) -> Problem:
-    return Problem(
-        title=title_of(status),
-        status=status,
-        detail=detail,
-        code=code,
-        request_id=current().request_id,
-        errors=errors,
-        retry_after=retry_after,
-    )
-
-
 _DETAILS = {
     "Not Found": "there is nothing at this address: see /v1/openapi.json for the API",
     "Method Not Allowed": "this address does not take the method: see the header `Allow`",
@@ -219,18 +200,28 @@ def error_response(error: Exception, path: str) -> Response:
 
 def _problem_of(error: Exception) -> Problem:
     """Return the problem; `report` the error if it is not a refusal."""
+    errors, wait = None, None
     if isinstance(error, RequestValidationError):
         errors = invalid_fields(error.errors())
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        status, code = 422, "invalid_request"
         detail = f"{errors[0].field}: {errors[0].message}{more}"
-        return _problem(422, "invalid_request", detail, errors)
-    if isinstance(error, HTTPException):
-        code = error.code if isinstance(error, Refused) else code_of(error.status_code)
-        detail = _DETAILS.get(str(error.detail)) or str(error.detail)
-        return _problem(error.status_code, code, detail)
-    report(error)
-    event, status = error_event(error), status_of(error).status
-    return _problem(status, event.code, event.message, retry_after=event.retry_after)
+    elif isinstance(error, HTTPException):
+        status, detail = error.status_code, _DETAILS.get(error.detail, error.detail)
+        code = error.code if isinstance(error, Refused) else code_of(status)
+    else:
+        report(error)
+        event, status = error_event(error), status_of(error).status
+        code, detail, wait = event.code, event.message, event.retry_after
+    return Problem(
+        title=title_of(status),
+        status=status,
+        detail=detail,
+        code=code,
+        request_id=current().request_id,
+        errors=errors,
+        retry_after=wait,
+    )
 
 
 _NO_OBJECT = frozenset({"model_attributes_type", "model_type", "dict_type"})
@@ -258,17 +249,7 @@ def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
-    if isinstance(error, RequestValidationError):
-        _name_known_fields(error, request.scope["route"])
     return error_response(error, request.scope["path"])
-
-
-def _name_known_fields(error: RequestValidationError, route: APIRoute) -> None:
-    """Let the message of an unknown field name those that the route's parameter `body` has."""
-    known = getattr(get_type_hints(route.endpoint).get("body"), "model_fields", {})
-    for one in error.errors():
-        if one["type"] == "extra_forbidden" and len(one["loc"]) == 2:
-            one["msg"] = f"no such field; there are {', '.join(known)}"
 
 
 async def _on_disconnect(_request: Request, _error: Exception) -> Response:

@@ -218,18 +218,16 @@ async def readyz(rag: Rag) -> ReadyBody:
     """Ready if the index can be read and has at least one book; damaged books are listed. Not ready
     if the keys cannot be read, unless the server is open to all.
 
-    With a `fault` of the embedder, the generator or the disk, or without the question log, the
-    server still answers.
+    With `faults` of other parts the server still answers.
     """
     await rag.index.check()
-    unreadable = await rag.unreadable_stores()
-    if "keys" in unreadable and not rag.settings.open:
-        raise StorageError(unreadable["keys"])
+    if not rag.settings.open and (fault := (await rag.unreadable_stores()).get("keys")):
+        raise StorageError(fault)
     found = await BooksBody.of(rag)
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
         raise Refused(503, "no_book", detail)
-    return await ReadyBody.of(rag, found, list(unreadable))
+    return await ReadyBody.of(rag, found)
 
 
 # `p-...`, or an id given by the author: any HTML id without a slash.

@@ -118,6 +118,16 @@ class Application:
     def _fault(self, part: str) -> str:
         return self.breakers[part].fault if part in self.breakers else ""
 
+    async def faults(self) -> dict[str, str]:
+        """Return by part why it fails; without the names of files, which only the operator sees."""
+        found = {
+            "embedder": await self.embedder_fault(),
+            "generator": await self.model_fault(),
+            "disk": (await self.disk()).fault,
+            **dict.fromkeys(await self.unreadable_stores(), "damaged"),
+        }
+        return {part: fault for part, fault in found.items() if fault}
+
     async def disk(self) -> Disk:
         return await asyncio.to_thread(disk_of, self.settings)
 

@@ -104,10 +104,9 @@ def test_readiness_names_books_embedder_and_generator(
 ) -> None:
     body = client.get("/readyz").json()
     assert body["books"] == ["owls"]
-    assert body["embedder"]["model"]
-    assert body["generator"] == {"mode": "extractive", "model": None, "fault": None}
-    generated = generating.get("/readyz").json()["generator"]
-    assert generated == {"mode": "generated", "model": "scripted", "fault": None}
+    assert body["embedder"]
+    assert (body["generator"], body["faults"]) == ("", {})
+    assert generating.get("/readyz").json()["generator"] == "scripted"
 
 
 def test_an_index_without_books_is_not_ready(tmp_path: Path) -> None:
@@ -230,10 +229,6 @@ def test_a_wrong_address_is_a_problem(
 def test_a_fault_of_the_body_is_named_once_with_what_to_do(client: httpx.Client) -> None:
     problem = client.post("/v1/chat", json={"boook": "owls"}).json()
     assert [one["field"] for one in problem["errors"]] == ["body.question", "body.boook"]
-    for path, known in (("chat", "page_url"), ("search", "k"), ("feedback", "answer_id")):
-        unknown = client.post(f"/v1/{path}", json={"boook": "owls"}).json()["errors"][-1]
-        assert unknown["message"].startswith("no such field; there are ")
-        assert known in unknown["message"]
     plain = client.post("/v1/chat", content="hi", headers={"Content-Type": "text/plain"}).json()
     assert plain["detail"].endswith("send one with `Content-Type: application/json`")
     assert "see /v1/openapi.json" in client.get("/nowhere").json()["detail"]
