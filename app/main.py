@@ -85,7 +85,7 @@ async def _lifespan(
         async with open_application(settings) as rag:
             app.state.application = rag
             app.state.rate_limit = RateLimit(settings.questions_per_minute)
-            app.state.ingest_jobs = IngestJobs()
+            app.state.ingest_jobs = IngestJobs(settings)
             app.state.answers = FairQueue(settings.answers_at_once)
             app.state.searches = FairQueue(limits.SEARCHES_AT_ONCE)
             _log.info("serve.started", extra={"pid": os.getpid()})

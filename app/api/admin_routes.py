@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-import time
 from collections.abc import AsyncGenerator
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -29,8 +27,6 @@ from app.domain.urls import checked_base_url
 
 _PROGRESS_SECONDS = 0.1
 """Time between two looks at an ingest for its followers."""
-_STALE_SECONDS = 86_400
-"""Age at which an upload is deleted: no ingest can still be reading it."""
 
 router = APIRouter(
     prefix="/v1/admin/books/{book}",
@@ -109,10 +105,10 @@ async def ingest(
     options = [f"--base-url={checked_base_url(base_url)}"]
     options += [f"--site={site}"] if site else []
     options += ["--force"] if force else []
-    scratch = await asyncio.to_thread(_scratch, rag.settings.home / "uploads")
+    jobs.uploads.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=jobs.uploads))
     try:
-        archive = await _store_body(request, scratch / "upload.zip")
-        job = jobs.start(book, archive, options, rag.settings)
+        job = jobs.start(book, await _store_body(request, scratch / "upload.zip"), options)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
@@ -167,16 +163,6 @@ async def ledger(book: OwnBook, rag: Rag) -> Response:
         raise Refused(404, "book_not_found", detail)
     text = "".join(f"{line}\n" for line in to_lines(found))
     return PlainTextResponse(text, media_type="application/jsonl")
-
-
-def _scratch(uploads: Path) -> Path:
-    """Make a folder for an upload; delete folders that a killed server left over a day ago."""
-    uploads.mkdir(parents=True, exist_ok=True)
-    for left in uploads.iterdir():
-        with suppress(FileNotFoundError):
-            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(dir=uploads))
 
 
 async def _store_body(request: Request, path: Path) -> Path:

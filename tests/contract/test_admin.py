@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,19 +129,6 @@ def test_a_large_archive_is_refused(
     assert_problem(admin.get("/bats/ingest"), 404, "ingest_not_found")
 
 
-def test_uploads_that_a_killed_server_left_are_removed_after_a_day(
-    admin: httpx.Client, settings: Settings
-) -> None:
-    uploads = settings.home / "uploads"
-    for name, hours in (("old", 25), ("young", 23)):
-        (uploads / name).mkdir(parents=True)
-        (uploads / name / "archive").write_bytes(b"left")
-        at = time.time() - 3_600 * hours
-        os.utime(uploads / name, (at, at))
-    events_of(admin.post("/bats/ingest", content=archive(bats=BATS), headers=STREAM))
-    assert [one.name for one in uploads.iterdir()] == ["young"]
-
-
 def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
     admin: httpx.Client, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +150,7 @@ def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
 
 
 def test_the_end_of_the_server_ends_its_ingest(settings: Settings, run: Run) -> None:
+    (settings.home / "uploads/left-by-a-killed-server").mkdir(parents=True)
     with serving(settings) as address:
         headers = bearer(added(run, "--secret"))
         url = f"{address}/v1/admin/books/bats/ingest"
