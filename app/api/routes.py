@@ -44,25 +44,6 @@ from app.domain.urls import encoded_path, encoded_url
 from app.services.book_scope import find_page
 from app.services.page_suggestions import page_suggestions
 
-_STREAM_EXAMPLE = """\
-event: start
-data: {"mode": "extractive"}
-
-event: sources
-data: {"sources": [{"paragraph_id": "p-8v4x1q0mhz", "url": "...", ...}]}
-
-event: delta
-data: {"text": "A document is the unit that the system returns."}
-
-event: citation
-data: {"index": 1, "start": 0, "end": 47, "paragraph_id": "p-8v4x1q0mhz", "url": "...", ...}
-
-event: end
-data: {"answer": "A document is ...", "mode": "extractive", "citations": [...], ...}
-
-"""
-
-
 _OF_EVERY_ROUTE = (400, 413, 429, 500)
 """Problems of requests that are refused before routing, and of unexpected errors."""
 
@@ -123,7 +104,7 @@ open_router = APIRouter(responses=problems(422, 503))
             "description": "The answer; as events when `stream` is true or asked for by `Accept`: "
             "`start`, `sources`, then `delta` and `citation`, then `end`; or, at any point, "
             "`error`.",
-            "content": {MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
+            "content": {MEDIA_TYPE: {}},
         },
     },
     dependencies=[Depends(answering)],

@@ -19,7 +19,6 @@ from app.cli.running import command
 from app.domain.errors import InputError
 from app.domain.owner_report import OwnerReport
 from app.services.question_log import Selected
-from app.services.report_questions import evaluation_question
 from app.settings import Settings
 
 _AGO = re.compile(r"(\d{1,5})([hdw])")
@@ -31,7 +30,6 @@ _SHOWN = 10
 class Form(StrEnum):
     TEXT = "text"
     HTML = "html"
-    QUESTIONS = "questions"
 
 
 def moment(text: str) -> datetime:
@@ -56,7 +54,7 @@ async def report(
     since: Annotated[str, Option(metavar="TIME", help="30d, 12h, 4w or a date.")] = "30d",
     form: Annotated[
         Form,
-        Option("--as", help="html: a page; questions: in the format of `eval`."),
+        Option("--as", help="html: a page."),
     ] = Form.TEXT,
     json: Json = False,
 ) -> None:
@@ -66,16 +64,6 @@ async def report(
     """
     start = moment(since)
     async with reports(settings) as use_case:
-        if form is Form.QUESTIONS:
-            language = await use_case.language(book)
-            for one in await use_case.answers(book, start):
-                if one.question:
-                    record = asdict(evaluation_question(one, language))
-                    record["lang"] = record.pop("language")
-                    print_json(
-                        {key: value for key, value in record.items() if value not in ("", ())}
-                    )
-            return
         found = await use_case.run(book, start)
     if not found.questions and not settings.question_log_days:
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")

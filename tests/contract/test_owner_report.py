@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from markupsafe import escape
 
-from app.adapters.question_file import read_questions
 from app.bootstrap.local_state import question_store
 from app.domain.answer import AnswerMode, Confidence
 from app.domain.logged_answer import LoggedAnswer, LoggedParagraph, Mark, MarkKind, Rating
@@ -113,22 +112,6 @@ def test_readers_texts_are_harmless_in_every_form(run: Run) -> None:
     assert not page.all("script")
     assert escape(HOSTILE) in html
     assert all(link.attributes["href"].startswith(ORIGIN) for link in page.all("a"))
-
-
-@pytest.mark.usefixtures("settings")
-def test_a_logged_question_becomes_one_of_an_evaluation(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "questions.jsonl"
-    file.write_text(run("report", "owls", "--as", "questions").out, "utf-8")
-    questions = {one.id: one for one in read_questions(file)}
-    assert len(questions) == 6
-    answered, refused = (questions[f"log-{number:016x}"] for number in (1, 3))
-    assert (answered.answerable, answered.gold[0].file, answered.kind) == (
-        True,
-        "owls.md",
-        "logged",
-    )
-    assert (refused.answerable, refused.gold) == (False, ())
-    assert questions[f"log-{5:016x}"].kind == "doubtful"
 
 
 def test_forget_deletes_what_is_chosen(run: Run, settings: Settings) -> None:
