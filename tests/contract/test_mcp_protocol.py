@@ -23,8 +23,6 @@ from mcp_types import CallToolResult, TextContent
 import app.domain.errors as errors
 from app.api.protocols.mcp import ToolServer
 from app.api.responses import AnswerBody
-from app.bootstrap.local_state import question_store
-from app.services.question_log import Selected
 from tests.command_line import KEYS, Run
 from tests.conftest import ROOT
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added, assert_problem
@@ -204,29 +202,6 @@ def test_a_key_asks_its_own_books_only(run: Run, two_books: Path) -> None:
         assert_problem(unasked, 401, "key_required")
 
 
-ORIGINS = {
-    "http://evil.example": 403,
-    "http://127.0.0.1.evil.example": 403,
-    "null": 403,
-    "http://localhost:6274": 403,
-    ORIGIN: 200,
-}
-
-
-@pytest.mark.parametrize(("origin", "status"), ORIGINS.items())
-def test_pages_of_other_origins_may_not_call(
-    client: httpx.Client, origin: str, status: int
-) -> None:
-    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    accept = {"Origin": origin, "Accept": "application/json, text/event-stream"}
-    assert client.post(PATH, json=ping, headers=accept).status_code == status
-
-
-def test_only_post_is_served(client: httpx.Client) -> None:
-    for method in ("GET", "DELETE"):
-        assert_problem(client.request(method, PATH), 405, "method_not_allowed")
-
-
 def test_a_call_ends_when_its_client_leaves(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
@@ -254,11 +229,3 @@ def test_a_call_ends_when_the_server_stops(owl_home: Path, monkeypatch: pytest.M
             )
             assert generator.hanging.wait(20)
         assert_problem(answer.result(), 503, "shutting_down")
-
-
-def test_questions_of_agents_are_logged_as_those_of_readers(state: Path) -> None:
-    settings = offline_settings(state, question_log_days=90)
-    with serving(settings) as address:
-        told(f"{address}{PATH}", "ask_book", question=QUESTION)
-    (logged,) = asyncio.run(question_store(settings).find(Selected()))
-    assert logged.question == QUESTION
