@@ -124,11 +124,6 @@ def is_local(request: Request) -> bool:
     return here and not forwarded
 
 
-def key_of(request: Request) -> SiteKey | None:
-    """Return the request's key; None if it was allowed without one."""
-    return getattr(request.state, "site_key", None)
-
-
 def allowed(key: SiteKey | None, book: BookId) -> BookId:
     """Return the book. BookNotAllowed if the key is not valid for it."""
     if key and key.books and book not in key.books:
@@ -142,7 +137,7 @@ def books_for(request: Request, book: BookId | None) -> tuple[BookId, ...]:
 
     BookNotAllowed if the key is not valid for `book`.
     """
-    key = key_of(request)
+    key: SiteKey | None = getattr(request.state, "site_key", None)  # None: allowed without one
     if book:
         return (allowed(key, book),)
     return key.books if key else ()

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv6Address, ip_address
 from weakref import WeakValueDictionary
 
 from fastapi import Request
@@ -28,18 +28,13 @@ def client_of(request: Request) -> str:
 @lru_cache(maxsize=4_096)
 def site(address: str) -> str:
     """Return the key of a client: an IPv4 address, or an IPv6 /48 prefix."""
-    parsed = _parsed(address)
-    if isinstance(parsed, IPv6Address):
-        return f"{int(parsed) >> (128 - SITE_BITS):x}/{SITE_BITS}"
-    return str(parsed or address)
-
-
-def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
-        return None
-    return (parsed.ipv4_mapped or parsed) if isinstance(parsed, IPv6Address) else parsed
+        return address
+    if isinstance(parsed, IPv6Address) and not parsed.ipv4_mapped:
+        return f"{int(parsed) >> (128 - SITE_BITS):x}/{SITE_BITS}"
+    return str(getattr(parsed, "ipv4_mapped", None) or parsed)
 
 
 MAX_BUCKETS = 20_000

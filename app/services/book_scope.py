@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answering.request import PageLocation
@@ -108,8 +108,18 @@ async def find_page(
     """
     every = await index.books()
     asked = await _readable(index, every, _readers_editions(every, books, page))
+    found = await page_among(index, page, asked)
+    if found is None:
+        await require_all(index, books)
+    return found
+
+
+async def page_among(
+    index: VectorIndex, page: str, books: Iterable[BookManifest]
+) -> tuple[BookManifest, list[Chunk]] | None:
+    """Return the first of these books that has a page, and the page's chunks, as `find_page`."""
     damaged: StorageError | None = None
-    for manifest in sorted(asked, key=lambda one: not page.startswith(one.base_url)):
+    for manifest in sorted(books, key=lambda one: not page.startswith(one.base_url)):
         on_page = SearchFilter(books=(manifest.book,), pages=(page_key(page),))
         try:
             chunks = await index.matching(on_page)
@@ -120,7 +130,6 @@ async def find_page(
             return manifest, sorted(chunks, key=lambda chunk: chunk.chunk_index)
     if damaged:
         raise damaged
-    await require_all(index, books)
     return None
 
 
