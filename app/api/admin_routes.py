@@ -36,19 +36,12 @@ router = APIRouter(
 )
 
 
-async def _jobs(request: Request) -> IngestJobs:
-    jobs: IngestJobs = request.app.state.ingest_jobs
-    return jobs
-
-
 async def _own_book(book: BookName, key: AdminKey) -> BookId:
     """Dependency: the book of the path. BookNotAllowed unless the key is valid for it."""
     return allowed(key, book)
 
 
 OwnBook = Annotated[BookId, Depends(_own_book)]
-Jobs = Annotated[IngestJobs, Depends(_jobs)]
-Force = Annotated[bool, Query(description="Write a generation even if nothing changed.")]
 SiteKind = Annotated[Site | None, Query(description="Detected from the folder unless given.")]
 BaseUrl = Annotated[
     str, Query(max_length=2_000, description="URL of the book's site, for the deep links.")
@@ -82,13 +75,10 @@ async def ingest(
     book: OwnBook,
     request: Request,
     rag: Rag,
-    jobs: Jobs,
     base_url: BaseUrl = "",
     site: SiteKind = None,
-    force: Force = False,
 ) -> Response:
-    """Ingest the archive in a separate process; readers get the old
-    generation until the new one is published.
+    """Ingest the archive in a separate process; until it ends, readers get the old generation.
 
     The server runs one ingest at a time (409 `index_busy`). The ingest continues if the client
     disconnects. It fails with `invalid_input` if the archive has a link, a device, a name that
@@ -101,10 +91,10 @@ async def ingest(
             "`textbook-rag ingest` with the server's RAG_HOME"
         )
         raise InputError(message)
+    jobs: IngestJobs = request.app.state.ingest_jobs
     jobs.require_free()
     options = [f"--base-url={checked_base_url(base_url)}"]
     options += [f"--site={site}"] if site else []
-    options += ["--force"] if force else []
     jobs.uploads.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=jobs.uploads))
     try:
@@ -121,8 +111,9 @@ async def ingest(
     response_model=IngestJob,
     responses={200: _STREAMS},
 )
-async def state(book: OwnBook, request: Request, jobs: Jobs) -> Response:
+async def state(book: OwnBook, request: Request) -> Response:
     """Only ingests since the start of the server are known."""
+    jobs: IngestJobs = request.app.state.ingest_jobs
     found = jobs.last(book)
     if found is None:
         detail = f"no ingest of book {book!r} was asked of this server"

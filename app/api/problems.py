@@ -138,10 +138,6 @@ def title_of(status: int) -> str:
     return _TITLES.get(status) or HTTPStatus(status).phrase
 
 
-def code_of(status: int) -> str:
-    return title_of(status).lower().replace(" ", "_")
-
-
 _STORAGE_RETRY_SECONDS = 5.0
 """A lost index server may be back at once; a damaged book is opened again after seconds."""
 
@@ -208,7 +204,7 @@ def _problem_of(error: Exception) -> Problem:
         detail = f"{errors[0].field}: {errors[0].message}{more}"
     elif isinstance(error, HTTPException):
         status, detail = error.status_code, _DETAILS.get(error.detail, error.detail)
-        code = error.code if isinstance(error, Refused) else code_of(status)
+        code = getattr(error, "code", title_of(status).lower().replace(" ", "_"))
     else:
         report(error)
         event, status = error_event(error), status_of(error).status
@@ -249,15 +245,12 @@ def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=CLIENT_CLOSED_REQUEST)
     return error_response(error, request.scope["path"])
 
 
-async def _on_disconnect(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=CLIENT_CLOSED_REQUEST)
-
-
 def install(app: FastAPI) -> None:
-    """Register the exception handlers. `RecordedRequests` handles other exceptions."""
-    for kind in (RagError, RequestValidationError, HTTPException):
+    """Register the exception handler. `RecordedRequests` handles other exceptions."""
+    for kind in (RagError, RequestValidationError, HTTPException, ClientDisconnect):
         app.add_exception_handler(kind, _on_error)
-    app.add_exception_handler(ClientDisconnect, _on_disconnect)
