@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.question_log import SqliteQuestionLog
@@ -45,14 +44,10 @@ async def question_log(settings: Settings) -> AsyncIterator[QuestionLog | None]:
         yield None
         return
     log = QuestionLog(question_store(settings), settings.question_log_days)
-    writer = asyncio.create_task(log.write())
     try:
         yield log
-        await log.written()
     finally:
-        writer.cancel()
-        with suppress(asyncio.CancelledError):
-            await writer
+        await log.written()
 
 
 @asynccontextmanager

@@ -38,11 +38,6 @@ def test_a_bucket_gives_a_minutes_questions_at_once_and_then_its_rate() -> None:
     assert [limit.admit("a", ANSWER) for _ in range(4)] == pytest.approx([0, 0, 0, 20])
 
 
-def test_no_limit_is_no_limit() -> None:
-    limit = RateLimit(per_minute=0)
-    assert [limit.admit("a", ANSWER) for _ in range(5)] == [0] * 5
-
-
 def test_clients_beyond_the_memory_are_forgotten_oldest_first() -> None:
     limit = RateLimit(per_minute=1, clock=Clock())
     for number in range(MAX_BUCKETS):
