@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.answering.request import PageLocation
@@ -50,7 +50,13 @@ async def scope_of(index: VectorIndex, filter: SearchFilter, page_url: str = "")
     """
     every = await index.books()
     editions = _readers_editions(every, filter.books, page_url)
-    if not await _readable(index, every, editions):
+    asked = editions or every.defaults
+    missing = [book for book in asked if book not in every]
+    damaged = await index.damaged() if missing or not asked else {}
+    require_indexed(missing, {*every, *damaged})
+    if len(missing) == len(asked):
+        if damaged:
+            raise StorageError(damaged[next(iter(missing or damaged))].reason)
         named = f"only editions are indexed: ask one of {', '.join(every)}"
         raise BookNotFound(named if every else NO_BOOKS)
     return BookScope(every.only(editions), replace(filter, books=editions), every)
@@ -61,23 +67,6 @@ def require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> Non
     for book in books:
         if book not in indexed:
             raise BookNotFound.among(book, indexed)
-
-
-async def _readable(
-    index: VectorIndex, every: BookList, books: Sequence[BookId]
-) -> list[BookManifest]:
-    """Return these books, or the default editions of all, without those that cannot be read.
-
-    BookNotFound if one of them is not indexed; StorageError if none of them can be read.
-    """
-    asked = [every[book] for book in books or every.defaults if book in every]
-    missing = [book for book in books if book not in every]
-    damaged = await index.damaged() if missing or not asked else {}
-    require_indexed(missing, {*every, *damaged})
-    if not asked and damaged:
-        first = next(iter(missing or damaged))
-        raise StorageError(damaged[first].reason)
-    return asked
 
 
 def _readers_editions(
@@ -106,20 +95,21 @@ async def find_page(
     whose site the URL belongs to is the first. BookNotFound if a book is not indexed; StorageError
     if the page was not found and a book could not be read.
     """
-    every = await index.books()
-    asked = await _readable(index, every, _readers_editions(every, books, page))
-    found = await page_among(index, page, asked)
+    scope = await scope_of(index, SearchFilter(books=tuple(books)), page)
+    found = await page_among(index, page, scope.books)
     if found is None:
-        await require_all(index, books)
+        for book, damage in (await index.damaged()).items():
+            if not damage.answers and (not books or book in books):
+                raise StorageError(damage.reason)
     return found
 
 
 async def page_among(
-    index: VectorIndex, page: str, books: Iterable[BookManifest]
+    index: VectorIndex, page: str, books: BookList
 ) -> tuple[BookManifest, list[Chunk]] | None:
     """Return the first of these books that has a page, and the page's chunks, as `find_page`."""
     damaged: StorageError | None = None
-    for manifest in sorted(books, key=lambda one: not page.startswith(one.base_url)):
+    for manifest in books.of_site_first(page):
         on_page = SearchFilter(books=(manifest.book,), pages=(page_key(page),))
         try:
             chunks = await index.matching(on_page)
@@ -131,13 +121,6 @@ async def page_among(
     if damaged:
         raise damaged
     return None
-
-
-async def require_all(index: VectorIndex, books: Sequence[BookId] = ()) -> None:
-    """StorageError if one of these books, or any, cannot be read."""
-    for book, damage in (await index.damaged()).items():
-        if not damage.answers and (not books or book in books):
-            raise StorageError(damage.reason)
 
 
 async def degraded_books(index: VectorIndex, books: Sequence[BookId] = ()) -> tuple[str, ...]:

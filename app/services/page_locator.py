@@ -32,7 +32,7 @@ class PageLocator:
 
     async def page(self, url: str, books: BookList) -> PageLocation | None:
         """Return the location of a page, given by URL or path; None if no book has it."""
-        found = await page_among(self.index, url, books.named())
+        found = await page_among(self.index, url, books)
         if found is None:
             return None
         one = found[1][0]
