@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,6 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from app.api.book_list import BookBody
-from app.api.events import MEDIA_TYPE, EventStreamResponse, frame
 from app.api.ingest_jobs import IngestJob, IngestJobs
 from app.api.keys import BEARER, AdminKey, allowed
 from app.api.problems import Refused
@@ -24,9 +22,6 @@ from app.domain.document import Site
 from app.domain.errors import InputError
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
-
-_PROGRESS_SECONDS = 0.1
-"""Time between two looks at an ingest for its followers."""
 
 router = APIRouter(
     prefix="/v1/admin/books/{book}",
@@ -47,19 +42,12 @@ BaseUrl = Annotated[
     str, Query(max_length=2_000, description="URL of the book's site, for the deep links.")
 ]
 _ARCHIVE = {"schema": {"type": "string", "format": "binary"}}
-_STREAMS = {
-    "description": "The state; with `Accept: text/event-stream` events `progress` and finally "
-    "`done` or `failed`, each with the state.",
-    "content": {MEDIA_TYPE: {}},
-}
 
 
 @router.post(
     "/ingest",
     status_code=202,
     summary="Bring a book up to date",
-    response_model=IngestJob,
-    responses={202: _STREAMS, 200: _STREAMS},
     openapi_extra={
         "requestBody": {
             "description": "A zip archive of the book's folder, at most 256 MiB.",
@@ -77,7 +65,7 @@ async def ingest(
     rag: Rag,
     base_url: BaseUrl = "",
     site: SiteKind = None,
-) -> Response:
+) -> IngestJob:
     """Ingest the archive in a separate process; until it ends, readers get the old generation.
 
     The server runs one ingest at a time (409 `index_busy`). The ingest continues if the client
@@ -102,23 +90,20 @@ async def ingest(
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
-    return _reply(request, job, 202)
+    return job
 
 
-@router.get(
-    "/ingest",
-    summary="The state of a book's last ingest",
-    response_model=IngestJob,
-    responses={200: _STREAMS},
-)
-async def state(book: OwnBook, request: Request) -> Response:
-    """Only ingests since the start of the server are known."""
+@router.get("/ingest", summary="The state of a book's last ingest")
+async def state(book: OwnBook, request: Request) -> IngestJob:
+    """How far it is, then its report or its error; only ingests since the start of the server are
+    known.
+    """
     jobs: IngestJobs = request.app.state.ingest_jobs
     found = jobs.last(book)
     if found is None:
         detail = f"no ingest of book {book!r} was asked of this server"
         raise Refused(404, "ingest_not_found", detail)
-    return _reply(request, found, 200)
+    return found
 
 
 @router.post(
@@ -165,20 +150,3 @@ async def _store_body(request: Request, path: Path) -> Path:
             message = "no archive was sent"
             raise InputError(message)
     return path
-
-
-def _reply(request: Request, job: IngestJob, status: int) -> Response:
-    if MEDIA_TYPE not in request.headers.get("accept", ""):
-        return Response(job.model_dump_json(), status, media_type="application/json")
-    return EventStreamResponse(_events(job))
-
-
-async def _events(job: IngestJob) -> AsyncGenerator[bytes, None]:
-    """Yield the state at each change; the last one when the job has ended."""
-    sent = b""
-    while job.state == "running":
-        if (now := frame("progress", job)) != sent:
-            sent = now
-            yield now
-        await asyncio.sleep(_PROGRESS_SECONDS)
-    yield frame(job.state, job)

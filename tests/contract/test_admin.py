@@ -8,9 +8,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -19,10 +21,9 @@ from app.api import ingest_jobs
 from app.api.ingest_jobs import give_way
 from app.settings import Settings
 from tests.command_line import Run
-from tests.owl_server import BOOK, ORIGIN, added, assert_problem, bearer, events_of
+from tests.owl_server import BOOK, ORIGIN, added, assert_problem, bearer
 from tests.serving import offline_settings, serving
 
-STREAM = {"Accept": "text/event-stream"}
 BATS = BOOK.replace("owl", "bat").replace("Owl", "Bat")
 PHASES = ("", "read", "chunk", "compare", "embed", "index", "publish")
 """Phases of an ingest, in order."""
@@ -59,6 +60,23 @@ def archive(**files: str) -> bytes:
 UPLOAD = archive(bats=BATS)
 
 
+def ended(admin: httpx.Client, book: str) -> dict[str, Any]:
+    """Return the last state of the book's ingest; its phases are in order."""
+    phases = [""]
+    while (state := admin.get(f"/{book}/ingest").raise_for_status().json())["state"] == "running":
+        phases.append(state["phase"])
+        time.sleep(0.02)
+    assert phases == sorted(phases, key=PHASES.index)
+    found: dict[str, Any] = state
+    return found
+
+
+def ingested(admin: httpx.Client, book: str, content: bytes, address: str = "") -> dict[str, Any]:
+    response = admin.post(f"/{book}/ingest", params={"base_url": address}, content=content)
+    assert (response.status_code, response.json()["state"]) == (202, "running")
+    return ended(admin, book)
+
+
 def search(admin: httpx.Client, book: str) -> int:
     url = admin.base_url.copy_with(path="/v1/search")
     return admin.post(url, json={"question": "claw", "book": book}).status_code
@@ -68,36 +86,23 @@ def test_an_uploaded_book_is_ingested_with_progress_and_goes_back(
     admin: httpx.Client, settings: Settings, run: Run
 ) -> None:
     changed = BATS.replace("are large tubes", "are very large tubes")
-    response = admin.post(
-        "/bats/ingest?base_url=https://bats.example", content=archive(bats=changed), headers=STREAM
-    )
-    assert response.status_code == 200, response.text
-    events = events_of(response)
-    assert {name for name, _ in events[:-1]} == {"progress"}
-    # A follower sees the latest state, so a phase that ends at once may be missed.
-    phases = list(dict.fromkeys(data["phase"] for _, data in events[:-1]))
-    assert len(phases) > 1
-    assert phases == sorted(phases, key=PHASES.index)
-    name, data = events[-1]
-    assert (name, data["state"], data["report"]["book"]) == ("done", "done", "bats")
+    done = ingested(admin, "bats", archive(bats=changed), "https://bats.example")
+    assert (done["state"], done["report"]["book"], done["error"]) == ("done", "bats", None)
     assert search(admin, "bats") == 200
     ledger = admin.get("/bats/ledger").text
     assert ledger == run("links", "bats", "--as", "ledger").out
     assert_problem(admin.get("/mice/ledger"), 404, "book_not_found")
     assert_problem(admin.post("/bats/rollback"), 422, "invalid_input")
 
-    # The second runs on without its client; the ids go on by the ledger in the archive.
+    # The ids go on by the ledger in the archive.
     (settings.home / "ledger/bats.sqlite").unlink()
     out = io.BytesIO(UPLOAD)
     with zipfile.ZipFile(out, "a") as file:
         file.writestr("textbook-rag-ledger.jsonl", ledger)
-    started = admin.post("/bats/ingest", content=out.getvalue())
-    assert (started.status_code, started.json()["state"]) == (202, "running")
+    assert admin.post("/bats/ingest", content=out.getvalue()).status_code == 202
     for book in ("bats", "mice"):
         assert_problem(admin.post(f"/{book}/ingest", content=UPLOAD), 409, "index_busy")
-    name, data = events_of(admin.get("/bats/ingest", headers=STREAM))[-1]
-    assert (name, data["report"]["generation"]) == ("done", 2)
-    assert admin.get("/bats/ingest").json()["state"] == "done"
+    assert ended(admin, "bats")["report"]["generation"] == 2
     assert list((settings.home / "uploads").iterdir()) == []
     assert ids_of(ledger) <= ids_of(admin.get("/bats/ledger").text)
 
@@ -115,9 +120,9 @@ def ids_of(ledger: str) -> set[str]:
 def test_a_refused_archive_changes_nothing(admin: httpx.Client, settings: Settings) -> None:
     assert_problem(admin.post("/owls/ingest"), 422, "invalid_input")
     outside = archive(**{"..__up": "x"})
-    name, data = events_of(admin.post("/owls/ingest", content=outside, headers=STREAM))[-1]
-    assert (name, data["error"]["code"]) == ("failed", "invalid_input")
-    assert "the archive is refused" in data["error"]["message"]
+    failed = ingested(admin, "owls", outside)
+    assert (failed["state"], failed["error"]["code"]) == ("failed", "invalid_input")
+    assert "the archive is refused" in failed["error"]["message"]
     assert search(admin, "owls") == 200
     assert list((settings.home / "uploads").iterdir()) == []
     assert not (settings.home.parent / "up.md").exists()
@@ -150,9 +155,9 @@ def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
         os.kill(pid, signal.SIGKILL)
 
     monkeypatch.setattr(ingest_jobs, "give_way", killed)
-    name, data = events_of(admin.post("/owls/ingest", content=UPLOAD, headers=STREAM))[-1]
-    assert (name, data["error"]["code"]) == ("failed", "storage_failed")
-    assert "ended with status -9 and no result" in data["error"]["message"]
+    failed = ingested(admin, "owls", UPLOAD)
+    assert (failed["state"], failed["error"]["code"]) == ("failed", "storage_failed")
+    assert "ended with status -9 and no result" in failed["error"]["message"]
     assert seen == [(os.SCHED_IDLE, cores - cores // 2)]  # it gives way to readers
     assert search(admin, "owls") == 200
     assert list((settings.home / "uploads").iterdir()) == []
