@@ -12,7 +12,6 @@ from typing import Protocol
 
 from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest
-from app.domain.book_id import BookId
 from app.domain.characters import printable
 from app.domain.errors import AnswerNotFound, InputError, StorageError
 from app.domain.indexed_book import BookList
@@ -20,8 +19,7 @@ from app.domain.logged_answer import (
     MAX_REASON_CHARS,
     Feedback,
     LoggedAnswer,
-    cited_paragraphs,
-    source_paragraphs,
+    logged_paragraphs,
 )
 from app.domain.personal_data import without_personal_data
 from app.services.recording import Recording
@@ -124,22 +122,19 @@ class QuestionLog:
     def _entry(
         self, request: AskRequest, answer: Answer, record: Recording, books: BookList
     ) -> LoggedAnswer:
-        book = _book_of(request, answer, books)
-        manifest = books.get(BookId(book)) if book else None
         small_talk = answer.mode is AnswerMode.SMALL_TALK
         return LoggedAnswer(
             id=answer.answer_id,
             asked_at=datetime.now(UTC),
-            book=book,
-            book_version=manifest.book_version if manifest else "",
+            book=_book_of(request, answer, books),
             # Text that is not a question may be a name or a greeting: it is not stored.
             question="" if small_talk else printable(without_personal_data(request.question)),
             mode=answer.mode,
             confidence=answer.confidence,
             degraded=answer.degraded,
             usd=record.usd,
-            citations=cited_paragraphs(answer),
-            sources=source_paragraphs(answer),
+            citations=logged_paragraphs((*answer.citations, *answer.passages)),
+            sources=logged_paragraphs(answer.sources),
         )
 
 

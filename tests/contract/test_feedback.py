@@ -69,10 +69,8 @@ def test_an_answer_is_logged_with_what_readers_say(
         assert say(logging_client, told["answer_id"], **fields).status_code == 204
     entry = only(settings, logging_client)
     assert (entry.id, entry.book, entry.question) == (told["answer_id"], "owls", QUESTION)
-    assert entry.book_version
     assert entry.mode is AnswerMode.EXTRACTIVE
     assert paragraph in [one.paragraph_id for one in entry.citations]
-    assert entry.citations[0].spans
     assert [one.paragraph_id for one in entry.sources] == [
         one["paragraph_id"] for one in told["sources"]
     ]

@@ -22,10 +22,8 @@ from tests.owl_server import ORIGIN
 from tests.serving import connected, offline_settings
 
 NOW = datetime.now(UTC)
-NIGHT = LoggedParagraph("p-night", f"{ORIGIN}/owls#night", ("Owls", "Night vision"), 0.9)
-SILENT = LoggedParagraph(
-    "p-silent", f"{ORIGIN}/owls#silent", ("Owls", "Silent flight"), 0.8, "owls.md", ((10, 20),)
-)
+NIGHT = LoggedParagraph("p-night", f"{ORIGIN}/owls#night", ("Owls", "Night vision"))
+SILENT = LoggedParagraph("p-silent", f"{ORIGIN}/owls#silent", ("Owls", "Silent flight"))
 EAT = "What do owls eat?"
 HOSTILE = "=HYPERLINK(1) <script>alert(1)</script> @owner `x` [a](javascript:x)"
 
@@ -35,7 +33,6 @@ def logged(number: int, question: str, **fields: object) -> LoggedAnswer:
         "id": f"{number:016x}",
         "asked_at": NOW - timedelta(minutes=number),
         "book": "owls",
-        "book_version": "v1",
         "question": question,
         "mode": AnswerMode.EXTRACTIVE,
         "confidence": Confidence.ANSWERED,
