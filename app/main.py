@@ -27,7 +27,9 @@ from app.api.description import DESCRIPTION, TAGS, extend_description
 from app.api.ingest_jobs import IngestJobs
 from app.api.limits import FairQueue, RateLimit
 from app.api.pages import HOME_ROUTES
-from app.api.protocols import mount
+from app.api.protocols import ai_sdk, openai
+from app.api.protocols.mcp_route import MCP_ROUTES
+from app.api.protocols.openai_errors import PATHS, openai_error
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.local_state import site_keys
@@ -63,16 +65,14 @@ def create_app(
         # Starlette's slash redirects repeat the request's Host header, which a client may forge.
         redirect_slashes=False,
     )
-    problems.install(app)
+    problems.install(app, dict.fromkeys(PATHS, openai_error))
     app.state.keys = site_keys(settings)
     app.state.metrics = metrics.Metrics()
     security.install(app, settings, app.state.keys, app.state.metrics)
-    app.include_router(routes.router)
     app.include_router(routes.open_router)
-    mount.protocols(app)
-    for one in (metrics, feedback, admin_routes):
+    for one in (routes, openai, ai_sdk, metrics, feedback, admin_routes):
         app.include_router(one.router)
-    app.router.routes.extend([*widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
+    app.router.routes.extend([*MCP_ROUTES, *widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
     extend_description(app)
     return app
 

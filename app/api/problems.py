@@ -12,13 +12,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.types import Scope
 
 from app.domain.errors import (
     AnswerNotFound,
@@ -173,12 +174,12 @@ _DETAILS = {
 """Details that replace the framework's, which only repeat the title."""
 
 
-SHAPES: dict[str, Callable[[Problem], tuple[int, object]]] = {}
-"""Status and JSON of an error in another protocol, by path; the protocols add theirs."""
+Shape: TypeAlias = Callable[[Problem], tuple[int, object]]
+"""Status and JSON of an error in another protocol."""
 
 
-def error_response(error: Exception, path: str) -> Response:
-    """Return the problem of any error, or what the path's protocol has instead."""
+def error_response(error: Exception, scope: Scope) -> Response:
+    """Return the problem of any error, or what the protocol of the request's path has instead."""
     problem, record = _problem_of(error), current()
     if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not record.failure:
         record.failures.append(Failure(REQUEST, problem.code, None, problem.detail))
@@ -186,8 +187,9 @@ def error_response(error: Exception, path: str) -> Response:
     if problem.retry_after is not None:
         headers["Retry-After"] = str(math.ceil(problem.retry_after))
     # ASCII, since a field name from the request may contain a lone surrogate.
-    for prefix, shape in SHAPES.items():
-        if f"{path}/".startswith(f"{prefix}/"):
+    shapes: Mapping[str, Shape] = scope["app"].state.error_shapes
+    for prefix, shape in shapes.items():
+        if f"{scope['path']}/".startswith(f"{prefix}/"):
             status, body = shape(problem)
             return Response(json.dumps(body), status, headers, "application/json")
     text = problem.model_dump_json(exclude_none=True, ensure_ascii=True)
@@ -247,10 +249,14 @@ def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
 async def _on_error(request: Request, error: Exception) -> Response:
     if isinstance(error, ClientDisconnect):
         return Response(status_code=CLIENT_CLOSED_REQUEST)
-    return error_response(error, request.scope["path"])
+    return error_response(error, request.scope)
 
 
-def install(app: FastAPI) -> None:
-    """Register the exception handler. `RecordedRequests` handles other exceptions."""
+def install(app: FastAPI, shapes: Mapping[str, Shape]) -> None:
+    """Register the exception handler. `RecordedRequests` handles other exceptions.
+
+    `shapes` are those of other protocols, by the beginning of their paths.
+    """
+    app.state.error_shapes = shapes
     for kind in (RagError, RequestValidationError, HTTPException, ClientDisconnect):
         app.add_exception_handler(kind, _on_error)
