@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from markupsafe import escape
 
-from app.bootstrap.local_state import question_store
 from app.domain.answer import AnswerMode, Confidence
 from app.domain.logged_answer import LoggedAnswer, LoggedParagraph, Mark, MarkKind, Rating
 from app.settings import Settings
 from tests.command_line import Run
 from tests.html_page import Page
-from tests.logged_answers import found
+from tests.logged_answers import fill, found
 from tests.owl_server import ORIGIN
 from tests.serving import connected, offline_settings
 
@@ -67,11 +63,6 @@ def settings(state: Path) -> Settings:
     settings = offline_settings(state, question_log_days=36_500)
     fill(settings, ENTRIES)
     return settings
-
-
-def fill(settings: Settings, answers: Sequence[LoggedAnswer]) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, question_store(settings).add(answers)).result()
 
 
 @pytest.mark.usefixtures("settings")
