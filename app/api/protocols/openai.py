@@ -21,7 +21,7 @@ from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, chat_request
-from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
+from app.api.protocols.linked_text import CitationLink, LinkedText, linked, without_links
 from app.api.protocols.openai_errors import errors, stream_error
 from app.api.requests import EXAMPLE, ChatRequest, ReadingContext
 from app.api.routes import Rag
@@ -147,6 +147,8 @@ class CompletionEvents:
         self._chunk = {**_identity(model), "object": "chat.completion.chunk"}
         self._with_usage = with_usage
         self._text = LinkedText()
+        self._sent = self._linked = 0
+        """Code points and links that were sent."""
 
     def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         if isinstance(event, ErrorEvent):
@@ -154,25 +156,28 @@ class CompletionEvents:
         elif isinstance(event, Started):
             yield self._frame({"role": "assistant", "content": ""})
         elif isinstance(event, TextDelta):
-            yield from self._piece(self._text.write(event.text))
+            self._text.write(event.text)
+            yield from self._unsent()
         elif isinstance(event, CitationFound):
-            yield from self._piece(self._text.cite(event.citation))
+            self._text.cite(event.citation)
+            yield from self._unsent()
         else:
             yield from self._end(event)
 
     def _end(self, event: Finished) -> Iterator[bytes]:
-        yield from self._piece(self._text.close(event.answer.figures))
+        self._text.close(event.answer.figures)
+        yield from self._unsent()
         yield self._frame({}, _finish_reason(event.answer))
         if self._with_usage:
             yield json_frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
         yield data_frame("[DONE]")
 
-    def _piece(self, piece: Piece) -> Iterator[bytes]:
-        if piece.text:
-            delta: dict[str, Any] = {"content": piece.text}
-            if piece.links:
-                delta["annotations"] = _annotations(piece.links)
-            yield self._frame(delta)
+    def _unsent(self) -> Iterator[bytes]:
+        text, links = self._text.text[self._sent :], self._text.links[self._linked :]
+        self._sent, self._linked = self._sent + len(text), self._linked + len(links)
+        if text:
+            annotations = {"annotations": _annotations(links)} if links else {}
+            yield self._frame({"content": text, **annotations})
 
     def _frame(self, delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
