@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 from app.api.limits import client_of
 from app.api.origins import host_of, is_loopback, origin_of
 from app.api.problems import Refused, report, status_of
-from app.bootstrap.local_state import SqliteSiteKeys
+from app.bootstrap.local_state import SiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed, ConfigError, StorageError
 from app.domain.site_key import KeyKind, SiteKey, find_key
@@ -38,7 +38,7 @@ BEARER = HTTPBearer(
 """Only for the OpenAPI document; `require_key` checks the key."""
 
 
-def require_key(request: Request, keys: SqliteSiteKeys, *, open_to_all: bool) -> None:
+def require_key(request: Request, keys: SiteKeys, *, open_to_all: bool) -> None:
     """Refuse a request to the API without a valid key; keep the key in the request's state.
 
     If the server has no keys, it answers only requests from this machine that no proxy forwarded.
@@ -76,7 +76,7 @@ def require_key(request: Request, keys: SqliteSiteKeys, *, open_to_all: bool) ->
 
 async def admin_key(request: Request) -> SiteKey:
     """Dependency: the request's secret key; the owner needs it even on this machine. Refused."""
-    keys: SqliteSiteKeys = request.app.state.keys
+    keys: SiteKeys = request.app.state.keys
     scheme, key = _sent(request)
     # A request without a key is asked for one, even if the keys cannot be read.
     if not key:
@@ -143,7 +143,7 @@ def books_for(request: Request, book: BookId | None) -> tuple[BookId, ...]:
     return key.books if key else ()
 
 
-def has_keys(keys: SqliteSiteKeys) -> bool:
+def has_keys(keys: SiteKeys) -> bool:
     """Whether the server has keys; true if they cannot be read, so that it is never open then."""
     try:
         return bool(keys.all())
@@ -151,7 +151,7 @@ def has_keys(keys: SqliteSiteKeys) -> bool:
         return True
 
 
-def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
+def require_keys(settings: Settings, keys: SiteKeys) -> None:
     """ConfigError if other machines could ask without a key and the server is not set to open."""
     try:
         if settings.open or keys.all():

@@ -25,7 +25,7 @@ def _questions(page: Sequence[Chunk], lexical: LexicalEncoder) -> Iterator[str]:
     for section in _sections(page):
         terms = partial(lexical.terms, language=section.language)
         found = suggestions(frozenset(), [Hit(section, 0.0)], terms, section.language)
-        question = next((one for one in found if one not in seen), None)
+        question = next((one for one, _ in found if one not in seen), None)
         if question:
             seen.add(question)
             yield question

@@ -31,14 +31,14 @@ class ReportQuestions:
     """(vectors, minimum cosine) -> the number of each vector's cluster."""
 
     async def run(self, book: str, since: datetime) -> OwnerReport:
-        """Raises StorageError; BookNotFound if the book is neither logged nor indexed."""
-        indexed = await self.index.books()
+        """Raises BookNotFound, StorageError."""
         answers = await self.store.find(Selected(book=book, since=since))
-        if not answers and book not in indexed:
+        known = await self.index.books()
+        if not answers and book not in known:
             message = f"no book {book!r} in the index or the question log; see `textbook-rag books`"
             raise BookNotFound(message)
+        language = known[BookId(book)].language if book in known else MODEL_LANGUAGE
         asked = [one for one in answers if is_question(one) and one.question.strip()]
-        language = indexed[BookId(book)].language if book in indexed else MODEL_LANGUAGE
         clusters = await self._clusters(asked, language)
         now = datetime.now(UTC)
         return await asyncio.to_thread(owner_report, book, since, now, answers, clusters)

@@ -90,7 +90,7 @@ def test_an_uploaded_book_is_ingested_with_progress_and_goes_back(
     assert (done["state"], done["report"]["book"], done["error"]) == ("done", "bats", None)
     assert search(admin, "bats") == 200
     ledger = admin.get("/bats/ledger").text
-    assert ledger == run("links", "bats", "--as", "ledger").out
+    assert ledger == run("links", "bats", "--ledger").out
     assert_problem(admin.get("/mice/ledger"), 404, "book_not_found")
     assert_problem(admin.post("/bats/rollback"), 422, "invalid_input")
 

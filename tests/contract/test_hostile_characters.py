@@ -58,6 +58,7 @@ COMMANDS = [
     ("search", "feathers", "--json"),
     ("books",),
     ("books", "--json"),
+    ("links", "owls"),
     ("chunks", "owls"),
 ]
 

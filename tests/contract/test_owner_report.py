@@ -87,15 +87,15 @@ def test_the_report_counts_what_was_asked_and_not_answered(run: Run) -> None:
 def test_since_selects_the_time(run: Run) -> None:
     assert run("report", "owls", "--since", "60d", "--json").json()["questions"] == 7
     assert run("report", "owls", "--since", "2020-01-01", "--json").json()["questions"] == 7
-    assert run("report", "owls", "--since", "99999w", "--json").json()["questions"] == 7
+    assert run("report", "owls", "--since", "99999d", "--json").json()["questions"] == 7
     assert run("report", "owls", "--since", "soon").code == 2
     assert run("report", "wolves").code == 2
 
 
 @pytest.mark.usefixtures("settings")
 def test_readers_texts_are_harmless_in_every_form(run: Run) -> None:
-    told, html = (run("report", "owls", "--as", form).out for form in ("text", "html"))
-    assert EAT in told
+    assert EAT in run("report", "owls").out
+    html = run("report", "owls", "--html").out
     page = Page(html)
     assert not page.all("script")
     assert escape(HOSTILE) in html

@@ -56,12 +56,11 @@ class World:
 
 
 @contextmanager
-def world(owl_home: Path, folder: Path, **settings: str) -> Iterator[World]:
+def world(owl_home: Path, folder: Path) -> Iterator[World]:
     home = Path(shutil.copytree(owl_home, folder / "rag"))
     with CohereDouble() as double:
         provider = {"CO_API_KEY": double.key, "RAG_COHERE_BASE_URL": double.url}
-        settings = {"RAG_GENERATOR": "cohere", **provider, **settings}
-        with served_process(home, None, **settings) as process:
+        with served_process(home, None, RAG_GENERATOR="cohere", **provider) as process:
             yield World(process, double)
 
 
@@ -113,26 +112,28 @@ def test_every_line_is_json_with_time_level_event_and_request(
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 422, 429, 503])
-def test_the_cause_of_a_degraded_answer_has_the_providers_status_and_not_its_words(
+def test_a_degraded_answer_has_the_providers_status_and_nothing_that_it_said(
     served: World, status: int
 ) -> None:
-    served.double.fail(*[Fault(status=status, message=BODY)] * 3, endpoint="chat")
+    for endpoint in ("rerank", "chat"):
+        served.double.fail(*[Fault(status=status, message=BODY)] * 3, endpoint=endpoint)
     answer = served.ask()
-    assert answer.json()["degraded"] == ["generator"]
-    (cause,) = finished(served, answer)["causes"]
-    assert (cause["step"], cause["status"]) == ("generator", status)
+    assert answer.json()["degraded"] == ["rerank", "generator"]
+    causes = finished(served, answer)["causes"]
+    expected = [("rerank", status), ("generator", status)]
+    assert [(one["step"], one["status"]) for one in causes] == expected
     text = served.served.log.read_text()
     assert BODY not in text
     assert served.double.key not in text
 
 
-def test_the_cause_of_a_5xx_stands_with_its_request_id(owl_home: Path, tmp_path: Path) -> None:
-    with world(owl_home, tmp_path, RAG_RERANKER="none") as served:
-        served.double.fail(Fault(kind="drop"), Fault(kind="drop"), endpoint="chat")
-        failed = served.ask(question=UNSURE)
-        assert failed.status_code == 503
-        request_id = failed.json()["request_id"]
-        line = only(served.lines_of(request_id), "http.request_failed", request_id)
+def test_the_cause_of_a_5xx_stands_with_its_request_id(served: World) -> None:
+    served.double.fail(*[Fault(status=503)] * 3, endpoint="rerank")
+    served.double.fail(Fault(kind="drop"), Fault(kind="drop"), endpoint="chat")
+    failed = served.ask(question=UNSURE)
+    assert failed.status_code == 503
+    request_id = failed.json()["request_id"]
+    line = only(served.lines_of(request_id), "http.request_failed", request_id)
     assert line["level"] == "warning"
     assert (line["status"], line["code"]) == (503, "provider_unavailable")
     assert "connection broke" in line["reason"]

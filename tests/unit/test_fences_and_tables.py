@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from app.adapters.reading.book import read_book, read_text
 from app.adapters.sentences import split_sentences
 from app.domain.answering.units import units
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -21,11 +19,12 @@ from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import Block, BlockKind, Book, Document, Site
 from app.domain.fences_and_tables import closing_line, open_fence, whole_lines
 from app.domain.glossary import glossary_terms
-from app.domain.identity import content_id, keep_ids
+from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
 from app.domain.page_links import page_links
 from tests.answer_fakes import context_of, passage, terms
 from tests.chunking_documents import book_of, tools
+from tests.markdown_pages import read_text
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 CODE = "```sh\nmake\n```"
@@ -136,21 +135,6 @@ def test_each_part_of_a_long_listing_has_a_fence_of_its_own(before: str) -> None
     assert "Sleep." in parts[-1].text.rpartition("```")[2]
 
 
-def test_parts_of_an_included_quote_have_whole_fences(tmp_path: Path) -> None:
-    quote = f"Do:\n\n```python\n{functions(120)}\n```\n\nSleep.".replace("\n", "\n> ")
-    pages = {"SUMMARY.md": "- [A](a.md)\n", "a.md": "{{#include b.txt}}\n", "b.txt": f"> {quote}\n"}
-    for name, text in pages.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    book = read_book(tmp_path, site=Site.MDBOOK)
-    (document,) = book.documents
-    chunks = stream_chunks(document, book, ChunkingConfig(), tools())
-    texts = [one.text for chunk in chunks for one in chunk.passages]
-    assert len(texts) > 2
-    for text in texts:
-        assert [token.type for token in MARKDOWN.parse(text)].count("fence") == 1
-        assert text.count("```python\n") == 1
-
-
 def test_the_first_rows_of_a_table_in_a_long_block_are_a_table() -> None:
     prose = "Owls hunt mice at night in the barn. " * 200
     rows = "\n".join(f"owl {n} | {n} mice" for n in range(4))
@@ -214,12 +198,6 @@ def test_only_a_line_end_ends_a_line_of_a_fence(separator: str) -> None:
     code = f"```c\nint a;\n{separator}```\nint b;\n```"
     assert [*whole_lines(f"Do:\n{code}\nend")] == ["Do:\n", f"{code}\n", "end"]
     assert open_fence(code) == ""
-
-
-@pytest.mark.parametrize("code", ["```", "``"])
-def test_a_block_without_letters_keeps_its_id(code: str) -> None:
-    (block,) = read_text(f"````\n{code}\n````\n").blocks
-    assert block.paragraph_id == content_id(code)
 
 
 @pytest.mark.parametrize(
