@@ -121,9 +121,7 @@ def test_a_full_disk_is_one_clear_line_and_the_old_index_answers_on(home: Path) 
     assert asyncio.run(found(EdgeIndex(home))) == ids(1)
 
 
-def test_a_read_only_home_is_searched_in_a_copy_and_written_never(
-    home: Path, copies: Path
-) -> None:
+def test_a_read_only_home_is_searched_in_a_copy_and_written_never(home: Path, copies: Path) -> None:
     asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
     # Only root may become another user; for anyone else, removed write permission is enough.
     body = f"""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from app.adapters.reading.book import read_book, read_text
+from app.adapters.reading.book import read_text
 from app.adapters.sentences import split_sentences
 from app.domain.answering.units import units
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -134,21 +133,6 @@ def test_each_part_of_a_long_listing_has_a_fence_of_its_own(before: str) -> None
         code_shown += fences[0].content
     assert code_shown.split() == functions(120).split()
     assert "Sleep." in parts[-1].text.rpartition("```")[2]
-
-
-def test_parts_of_an_included_quote_have_whole_fences(tmp_path: Path) -> None:
-    quote = f"Do:\n\n```python\n{functions(120)}\n```\n\nSleep.".replace("\n", "\n> ")
-    pages = {"SUMMARY.md": "- [A](a.md)\n", "a.md": "{{#include b.txt}}\n", "b.txt": f"> {quote}\n"}
-    for name, text in pages.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    book = read_book(tmp_path, site=Site.MDBOOK)
-    (document,) = book.documents
-    chunks = stream_chunks(document, book, ChunkingConfig(), tools())
-    texts = [one.text for chunk in chunks for one in chunk.passages]
-    assert len(texts) > 2
-    for text in texts:
-        assert [token.type for token in MARKDOWN.parse(text)].count("fence") == 1
-        assert text.count("```python\n") == 1
 
 
 def test_the_first_rows_of_a_table_in_a_long_block_are_a_table() -> None:

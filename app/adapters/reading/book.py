@@ -72,8 +72,6 @@ def read_book(
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
     if isinstance(opened, SitePages):
         documents = reader.without_boilerplate(documents)
-    for name in sorted(files.partials):
-        reader.warn_of_injections(files.text(name), name)
     book = _book(own_id, opened, documents)
     warnings = (*opened.warnings, *reader.warnings(), *files.warnings)
     return replace(book, orphans=tuple(opened.orphans), warnings=warnings)
