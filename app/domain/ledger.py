@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from app.domain.errors import InputError
 from app.domain.reading_budget import require_small_numbers
@@ -38,6 +39,8 @@ class Entry:
     order: int
     """Position in the book's reading order when it was last seen."""
     live: bool = True
+    nearest: str = ""
+    """Of a tombstone: the id of the paragraph beside it when it was removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +83,13 @@ class Ledger:
         return Located(entry, None if entry.live else self.nearest(entry))
 
     def nearest(self, gone: Entry) -> Entry | None:
-        """Return the live entry nearest to a tombstone: by page, section, then reading order."""
-        live = [entry for entry in self.entries.values() if entry.live]
-        return min(live, key=lambda entry: _distance(gone, entry), default=None)
-
-
-def _distance(gone: Entry, entry: Entry) -> tuple[bool, bool, int, int]:
-    here, there = gone.paragraph, entry.paragraph
-    return (
-        here.file != there.file,
-        here.heading_path != there.heading_path,
-        abs(gone.order - entry.order),
-        entry.order,
-    )
+        """Return the live entry beside a tombstone: its neighbour or, if gone too, that one's."""
+        entry: Entry | None = gone
+        for _ in self.entries:
+            if entry is None or entry.live:
+                break
+            entry = self.resolve(entry.nearest)
+        return entry if entry and entry.live else None
 
 
 def unused_id(base: str, taken: Collection[str], repeats: dict[str, int]) -> str:
@@ -127,12 +124,12 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
             require_small_numbers(row)
             json.dumps(row, ensure_ascii=False).encode()  # raises for half of a surrogate pair
             if "alias" in row:
-                alias = _checked_alias(Alias(**row))
+                alias = Alias(**_checked(row, _ALIAS))
                 aliases[alias.alias] = alias
             else:
-                inner = row.pop("paragraph")
-                inner["heading_path"] = tuple(inner["heading_path"])
-                entry = _checked_entry(Entry(paragraph=LedgerParagraph(**inner), **row))
+                inner = row["paragraph"] | {"heading_path": tuple(row["paragraph"]["heading_path"])}
+                paragraph = LedgerParagraph(**_checked(inner, _ENTRY.paragraph))
+                entry = Entry(**_checked(row | {"paragraph": paragraph}, _ENTRY))
                 entries[entry.paragraph_id] = entry
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             message = (
@@ -143,26 +140,17 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
     return Ledger(entries, aliases)
 
 
-def _checked_entry(entry: Entry) -> Entry:
-    """Return the entry. TypeError if a field has another type than it is declared with."""
-    one = entry.paragraph
-    texts = (entry.paragraph_id, one.content_id, one.text, one.file, one.url, one.author_id)
-    if not _are_texts((*texts, *one.heading_path)) or type(entry.live) is not bool:
-        message = "a field has another type"
-        raise TypeError(message)
-    if type(entry.order) is not int or not 0 <= entry.order <= _MAX_ORDER:
+_ENTRY, _ALIAS = Entry("", LedgerParagraph("", "", "", (), ""), 0), Alias("", "", 0.0)
+
+
+def _checked(row: Mapping[str, Any], sample: object) -> Mapping[str, Any]:
+    """Return the fields of a line. TypeError if one has another type than in the sample."""
+    "".join(row.get("heading_path", ()))  # all are texts
+    for name, value in row.items():
+        if type(value) is not type(getattr(sample, name)):
+            message = f"{name} has another type"
+            raise TypeError(message)
+    if not 0 <= row.get("order", 0) <= _MAX_ORDER:
         message = f"order is not a number from 0 to {_MAX_ORDER}"
         raise TypeError(message)
-    return entry
-
-
-def _checked_alias(alias: Alias) -> Alias:
-    """Return the alias. TypeError as in `_checked_entry`."""
-    if not _are_texts((alias.alias, alias.paragraph_id)) or type(alias.score) not in (int, float):
-        message = "a field has another type"
-        raise TypeError(message)
-    return alias
-
-
-def _are_texts(values: Iterable[object]) -> bool:
-    return all(isinstance(value, str) for value in values)
+    return row

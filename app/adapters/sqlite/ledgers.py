@@ -17,7 +17,7 @@ _SCHEMA = """
 create table if not exists entry (
   paragraph_id text primary key, live integer not null, "order" integer not null,
   content_id text not null, text text not null, file text not null, heading_path text not null,
-  url text not null, author_id text not null
+  url text not null, author_id text not null, nearest text not null
 ) strict;
 create table if not exists alias (
   alias text primary key, paragraph_id text not null, score real not null
@@ -25,7 +25,8 @@ create table if not exists alias (
 """
 
 _COLUMNS = """
-select paragraph_id, live, "order", content_id, text, file, heading_path, url, author_id from entry
+select paragraph_id, live, "order", content_id, text, file, heading_path, url, author_id,
+nearest from entry
 """
 
 
@@ -61,7 +62,7 @@ class SqliteLedgers:
             connection.execute("delete from entry")
             connection.execute("delete from alias")
             rows = map(_row, ledger.entries.values())
-            connection.executemany("insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            connection.executemany("insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             connection.executemany("insert into alias values (?, ?, ?)", aliases)
 
     @in_thread
@@ -102,13 +103,13 @@ def _load(connection: sqlite3.Connection) -> Ledger:
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    pid, live, order, content, text, file, path, url, author = row
+    pid, live, order, content, text, file, path, url, author, nearest = row
     paragraph = LedgerParagraph(content, text, file, tuple(json.loads(path)), url, author)
-    return Entry(pid, paragraph, order, bool(live))
+    return Entry(pid, paragraph, order, bool(live), nearest)
 
 
 def _row(entry: Entry) -> tuple[object, ...]:
     one = entry.paragraph
     path = json.dumps(one.heading_path, ensure_ascii=False)
     ids = (entry.paragraph_id, int(entry.live), entry.order, one.content_id)
-    return (*ids, one.text, one.file, path, one.url, one.author_id)
+    return (*ids, one.text, one.file, path, one.url, one.author_id, entry.nearest)
