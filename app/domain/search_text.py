@@ -14,7 +14,7 @@ from functools import cache
 from itertools import compress
 from unicodedata import normalize
 
-from app.domain.languages import COMMON_WORDS
+from app.domain.languages import FUNCTION_WORDS
 from app.domain.retrieval.standalone import has_anaphor
 from app.domain.terms import words
 
@@ -341,7 +341,7 @@ def _in_lower_case(sentence: str, language: str) -> str:
     said = sentence.split()
     if sentence.isupper():
         return sentence.lower() if sum(map(str.isupper, said)) > 1 else sentence
-    common = COMMON_WORDS.get(language, frozenset())
+    common = FUNCTION_WORDS.get(language, frozenset())
     titled = not any(word[0].islower() for word in said if len(word) > _SHORT_WORD) and any(
         word.istitle() and len(word) > 1 and word.lower() in common for word in said[1:]
     )

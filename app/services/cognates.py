@@ -18,6 +18,7 @@ from rapidfuzz.distance import JaroWinkler
 
 from app.domain.indexed_book import BookManifest
 from app.domain.languages import LANGUAGES
+from app.domain.retrieval.definition_terms import COMPARISON_WORDS
 from app.services.book_cache import BookCache
 from app.services.vocabulary import BookVocabulary, KnownWords, plain_words
 
@@ -89,7 +90,8 @@ def cognates(question: str, language: str, known: FoldedWords) -> tuple[str, ...
 def _content_words(question: str, language: str) -> list[str]:
     """Return the folded words that can have cognates: in Latin script, no function words."""
     spoken = LANGUAGES.get(language)
-    common = {_fold(word) for word in spoken.common | spoken.stop_words} if spoken else set()
+    said = [*spoken.words, *COMPARISON_WORDS.get(language, "").split()] if spoken else []
+    common = set(map(_fold, said))
     asked = dict.fromkeys(_fold(word) for word in plain_words(question))
     return [one for one in asked if one.isascii() and len(one) >= SHORTEST and one not in common]
 
