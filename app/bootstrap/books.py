@@ -22,12 +22,7 @@ from app.adapters.tokens import token_counter
 from app.bootstrap.book_pages import own_address
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import (
-    ChunkingConfig,
-    RecursiveConfig,
-    StrategyName,
-    strategy_name,
-)
+from app.domain.chunking.config import ChunkingConfig, RecursiveConfig, strategy_name
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Book, Site, Span
@@ -133,7 +128,7 @@ async def identified(book: Book, settings: Settings) -> Book:
 
 def strategy_of(folder: Path) -> str:
     """Return the strategy in the book's `rag.toml` or, without one, `structure`."""
-    return read_book_settings(folder).strategy or StrategyName.STRUCTURE
+    return read_book_settings(folder).strategy
 
 
 SAMPLE_BOOK = Path(__file__).parents[1] / "sample_book"
@@ -187,12 +182,12 @@ def chunk_book(
 
 
 def _config(request: IngestRequest) -> ChunkingConfig:
-    """Return the chunking settings of the request and the book, without those of documents."""
-    config = ChunkingConfig(
+    """Return the chunking settings of the request and the book."""
+    return replace(
+        read_book_settings(request.folder),
         strategy=strategy_name(request.strategy),
         exclude=tuple(sorted(request.exclude_kinds)),
     )
-    return read_book_settings(request.folder).applied_to(config)
 
 
 def _scale(

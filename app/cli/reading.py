@@ -122,9 +122,8 @@ async def chunks(
 
 async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:
     """Chunk the book lazily; for the strategy `semantic`, all at once with an embedder."""
-    of_documents = (document.settings.get("rag_strategy") for document in book.documents)
     # Late chunking needs a model only to embed, not to cut the text.
-    if StrategyName.SEMANTIC not in {request.strategy, *of_documents}:
+    if request.strategy != StrategyName.SEMANTIC:
         return chunk_book(book, request, embeds_tokens=True)
     async with open_application(settings) as app:
         ingest = app.ingest

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -161,8 +161,6 @@ class Document:
     """The page as it was rendered from Markdown; "" for a built page."""
     shown: PageText | None = None
     """The whole text of a built page, furniture included; None if the page is not built."""
-    settings: dict[str, str] = field(default_factory=dict)
-    """Per-document settings from front matter (`rag_...` keys)."""
     chapter_number: int = 0
     """The number that the site shows for the chapter; 0 if none."""
     content: str = ""

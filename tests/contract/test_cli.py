@@ -186,15 +186,19 @@ def test_rag_toml_has_sizes_for_each_strategy(run: Run, tiny: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("\nrag_sizes = 3", "rag.toml: unknown setting rag_sizes"),
-        ("\nsize = 3", "rag.toml: size"),
-        ("\nrag_size = [1]", "rag.toml: rag_size"),
-        ("\nrag_maximum = 50", "rag.toml: rag_high 500 must not be above rag_maximum 50"),
-        ("\n[fixde]\nsize = 100", "rag.toml: fixde"),
-        ("[fixed]\n\nsizes = 100", "rag.toml: unknown setting rag_sizes"),
-        ("[structure]\nhigh = 'x'\n[fixed]\nsize = 100", "rag.toml: rag_high: 'x' is not valid"),
-        ("structure.low = 900", "rag.toml: rag_low 900 must not be above rag_high 500"),
-        ("\nrag_strategy = 'magic'", "rag.toml: unknown chunking strategy 'magic'"),
+        ("size = 3", "rag.toml: size: the settings are strategy, structure, fixed"),
+        ("[fixde]\nsize = 100", "rag.toml: fixde: the settings are strategy, structure, fixed"),
+        ("fixed = [1]", "rag.toml: fixed: Input should be"),
+        ("strategy = 'magic'", "rag.toml: strategy: Input should be 'structure', 'fixed'"),
+        ("[fixed]\nsizes = 100", "rag.toml: fixed.sizes: the settings are size, overlap"),
+        ("fixed.prefer_sentence_ends = 'maybe'", "rag.toml: fixed.prefer_sentence_ends: Input"),
+        ("fixed.size = 100", "rag.toml: fixed: overlap 120 must be below size 100"),
+        ("structure.high = 'x'", "rag.toml: structure.high: Input should be a valid integer"),
+        ("structure.low = 900", "rag.toml: structure: low 900 must not be above high"),
+        ("structure.minimum = -5", "rag.toml: structure: no size may be negative"),
+        ("structure.overlap = 500", "rag.toml: structure: overlap 500 must be below"),
+        ("semantic.percentile = 101", "rag.toml: semantic: percentile must be from 0"),
+        ("recursive.separators = 'book'", "rag.toml: recursive.separators: Input should be 'text'"),
         ("\n\n=", "rag.toml:3: not valid TOML"),
         ("a = [1,\n", "rag.toml:2: not valid TOML"),
     ],
@@ -207,11 +211,6 @@ def test_a_wrong_rag_toml_is_one_line_that_names_the_setting(
     assert result.code == 2
     assert named in result.err
     assert len(result.err.strip().splitlines()) == 1
-
-
-def test_a_wrong_setting_in_front_matter_names_its_line(run: Run, tiny: Path) -> None:
-    (tiny / "page.md").write_text("---\ntitle: A\nrag_high: x\n---\n# A\n\nText.\n")
-    assert "page.md:3: rag_high: 'x' is not valid" in run("chunks", tiny).err
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

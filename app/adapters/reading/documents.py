@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
@@ -36,8 +36,6 @@ class PageInfo:
     language: str = ""
     """As a built page declares it, such as `pt-BR`; "" if it does not."""
     theme: Theme = field(default_factory=fallback)
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """The `rag_...` keys of its front matter."""
 
 
 def build_document(
@@ -61,7 +59,6 @@ def build_document(
         tuple(_blocks(info, title, kept, exact=source is None, has_elements=shown is not None)),
         language=info.language.partition("-")[0],
         shown=shown,
-        settings=dict(info.settings),
         chapter_number=info.chapter_number,
     )
 

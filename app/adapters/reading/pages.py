@@ -89,11 +89,7 @@ class PageReader:
         front, skip = front_matter(source, info.file)
         html, unknown = render(source, site, skip, info.file)
         self._note_unknown(unknown, source, info.file)
-        info = replace(
-            info,
-            title=str(front.get("title") or info.title),
-            settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
-        )
+        info = replace(info, title=str(front.get("title") or info.title))
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
         # Other generators move images when they build the site.
         keeps_images = site in (Site.PLAIN, Site.MDBOOK)
