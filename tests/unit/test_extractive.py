@@ -102,11 +102,9 @@ def test_of_paragraphs_that_emphasise_a_term_the_first_one_defines_it() -> None:
         "How does the mitochondrion work?",
         "what is the point of mitochondria",
         "Tell me about mitochondria, please.",
-        "Explain the mitochondrion to me in simple terms",
         "What's a mitochondrion for?",
         "Mitochondria",
         "mitochondria definition",
-        "i still dont get what a mitochondrion is, thanks",
     ],
 )
 def test_a_term_may_be_asked_for_in_many_ways(question: str) -> None:

@@ -12,17 +12,17 @@ from collections.abc import Collection, Sequence
 
 QUESTION_FRAME_WORDS = {
     "en": "define defined definition mean means meaning meant term word concept explain stand"
-    " describe tell work works point purpose idea basics introduction",
+    " describe tell work works point purpose idea basics introduction hey hello hi thanks thx pls",
     "es": "define definir definición significa significado término palabra concepto explica"
-    " funciona funcionan sirve sirven idea introducción",
+    " funciona funcionan sirve sirven idea introducción hola explicar favor gracias",
     "fr": "définir définis définition signifie signification veut dire terme mot concept explique"
-    " fonctionne fonctionnent sert servent idée introduction",
+    " fonctionne fonctionnent sert servent idée introduction bonjour expliquer plaît merci",
     "de": "definiere definition bedeutet bedeutung heißt begriff wort versteht erkläre"
-    " funktioniert funktionieren zweck idee grundlagen einführung",
+    " funktioniert funktionieren zweck idee grundlagen einführung hallo erklären bitte danke",
     "pt": "defina definir definição significa significado termo palavra conceito explique"
-    " funciona funcionam serve servem ideia introdução",
+    " funciona funcionam serve servem ideia introdução oi explicar favor obrigado",
     "it": "definire definisci definizione significa significato termine parola concetto spiega"
-    " funziona funzionano serve servono idea introduzione",
+    " funziona funzionano serve servono idea introduzione ciao spiegare favore grazie",
 }
 """By language: words that frame a term in a question or a heading."""
 
