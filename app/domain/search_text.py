@@ -1,16 +1,17 @@
 """The text that is searched for instead of a question: what is left of it is about its subject.
 
-Politeness around the subject ("can you explain osmosis, please?") stays in languages with blanks
-between words: without it 9 question sets and 234 questions of students found the same. The
-languages that are indexed by pairs of characters need it left out: some pairs belong to such a
-phrase and others to the words beside it.
+In a search, the words of "can you explain osmosis to me, please" would count as words of the
+subject, and rare ones ("thx") most of all. The languages that are indexed by pairs of characters
+need this for every question: some pairs belong to such a phrase and others to the words beside it.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
+from unicodedata import normalize
 
 from app.domain.languages import FUNCTION_WORDS
 from app.domain.retrieval.standalone import has_anaphor
@@ -29,12 +30,116 @@ _CHINESE_OR_JAPANESE_END = (
     r"(?:吗|呢|のですか|ですか|ますか|でしょうか|ください)?(?:[？！。?!]+|(?=[，,\s])|$)"
 )
 """Elsewhere these are parts of words, such as 吗啡."""
-_PHRASES_LEFT_OUT = ("zh", "ja")
-_UNSPACED = re.compile(
-    "|".join(
-        [*sorted(_CHINESE_AND_JAPANESE.split(), key=len, reverse=True), _CHINESE_OR_JAPANESE_END]
-    )
+_UNSPACED = "|".join(
+    [*sorted(_CHINESE_AND_JAPANESE.split(), key=len, reverse=True), _CHINESE_OR_JAPANESE_END]
 )
+
+
+class _Phrases(NamedTuple):
+    """Regular expressions of words that say nothing of the subject."""
+
+    opening: str
+    """At the beginning of a sentence."""
+    closing: str
+    """At its end."""
+    filler: str
+    """Anywhere in it."""
+
+
+_PHRASES = {
+    "en": _Phrases(
+        """(?:hey|hi|hello)(?!,? world)(?: there)?|ok(?:ay)?|so|um|sorry|pls|idk|any idea
+        |(?:i have )?(?:a )?(?:quick )?question:|(?:can|could|would) (?:you|u|someone|anyone)
+        |do(?:es)? (?:you|anyone) know
+        |i (?:still )?(?:do not|don'?t) (?:really )?(?:get|understand|know)
+        |(?:i'?m|i am) (?:confused|struggling|stuck)(?: about| by| with| on)?
+        |(?:i want|i need|i'd like) to (?:know|understand)|(?:tell|give|show|remind) me
+        |(?:i need )?help (?:me )?(?:with|to understand|understand|understanding)
+        |explain(?: to me)?|describe|where (?:does|in) (?:the|this) book(?: talk)?(?: about)?""",
+        """thx|thanks|thank you|(?:to|for) me|again|at all|anyway|any (?:help|idea)|eli5|what is it
+        |(?:can|could) (?:you|someone|anyone) (?:explain|help)(?: it| me)?|what does it mean
+        |like (?:i'?m|i am) (?:five|5|a child|a kid|a beginner)|in (?:short|brief)
+        |in (?:simple|plain|easy|my own|your own|layman's) (?:words|terms|language)
+        |i (?:do not|don'?t) (?:get|understand)(?: it)?""",
+        "please|pls|plz|really|actually|exactly|basically|literally",
+    ),
+    "de": _Phrases(
+        """hallo(?!,? welt)|hi|hey|also|(?:kurze )?frage:|(?:kannst|könntest) du(?: mir)?
+        |(?:können sie|kann jemand|kann mir jemand)(?: mir)?|ich (?:verstehe|weiß|kapiere) nicht
+        |(?:sag|erklär|erkläre|zeig|gib|hilf) mir""",
+        """danke|noch ?mal|erklären|beschreiben|einfach erklärt|in (?:einfachen|eigenen) worten
+        |was ist das|ich (?:verstehe|kapiere) (?:es|das) nicht""",
+        "bitte|eigentlich|denn|überhaupt|wirklich",
+    ),
+    "es": _Phrases(
+        """hola(?!,? mundo)|oye|(?:tengo )?una (?:pregunta|duda):|dime|explícame|muéstrame
+        |(?:alguien )?(?:me )?(?:puedes|puede|podrías|podría) (?:explicar|decir|dar)(?:me)?
+        |(?:alguien )?me explicas?|no (?:entiendo|sé)(?: bien| nada)?(?: de)?
+        |quiero (?:saber|entender)|en qué capítulo(?: se)? habla(?: de)?|[qk] es""",
+        """gracias|otra vez|en resumen|en (?:palabras|términos) (?:simples|sencillos|sencillas)
+        |no (?:lo )?entiendo(?: nada)?|me ayudas|qué es""",
+        "por favor|porfa|realmente|exactamente",
+    ),
+    "fr": _Phrases(
+        """bonjour(?!,? (?:le )?monde)|salut|(?:j'ai )?une question:|dis-moi|explique-moi|montre-moi
+        |(?:tu |vous |quelqu'un )?(?:peux|peut|pouvez|pourrais|pourriez)
+        (?:-tu|-vous)? (?:m'expliquer|expliquer|me dire)|je (?:ne )?(?:comprends|sais) pas|c koi
+        |(?:où|dans quel chapitre)(?: est-ce qu'on)? parle(?: de)?""",
+        """merci|encore une fois|en bref|en (?:mots|termes) simples|simplement
+        |je (?:ne )?comprends pas|c'est quoi""",
+        "s'il (?:te|vous) plaît|svp|stp|exactement|vraiment",
+    ),
+    "it": _Phrases(
+        """ciao(?!,? mondo)|salve|scusa|scusate|(?:ho )?una domanda:|dimmi|spiegami|mostrami
+        |(?:qualcuno )?(?:mi )?(?:puoi|potresti|può|potete) (?:spiegare|spiegarmi|dire|dirmi)
+        |qualcuno (?:mi )?(?:spiega|sa)|(?:non|nn) (?:capisco|so|ho capito)
+        |in (?:quale|che) capitolo si parla(?: di)?""",
+        """grazie|di nuovo|in breve|in parole semplici|non (?:lo )?capisco|qualcuno mi aiuta
+        |(?:che )?cos'è""",
+        "per favore|esattamente|davvero",
+    ),
+    "pt": _Phrases(
+        """olá(?!,? mundo)|oi|(?:tenho )?uma (?:pergunta|dúvida):|(?:me )?(?:diga|explica|mostra)
+        |(?:você |vc |alguém )?(?:me )?(?:pode|poderia) (?:me )?(?:explicar|dizer)|oq (?:é|e)
+        |(?:eu )?não (?:entendo|entendi|sei)(?: bem| nada)?(?: de)?|(?:mostre|diga|explique)-me
+        |em que capítulo(?: se)? fala(?: de)?""",
+        """obrigad[oa]|de novo|outra vez|em resumo|não entendi|me ajuda|o que é
+        |(?:em|de) (?:palavras|termos|um jeito|uma forma) simples""",
+        "por favor|pfv|exatamente|realmente",
+    ),
+}
+_BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
+_WORD_END = r"(?!['\u2019\w])"
+_ACCENTED = re.compile(r"[à-ÿ](?=\w)|(?<=\w)[à-ÿ]")
+
+
+def _with_variants(pattern: str) -> str:
+    """Let "é" match "e", too, and "'" any apostrophe.
+
+    Not in words of one letter: in Portuguese "é" is "is" and "e" is "and".
+    """
+    plain = _ACCENTED.sub(lambda found: f"[{found[0]}{normalize('NFD', found[0])[0]}]", pattern)
+    return re.sub(r"\s*\n\s*", "", plain).replace("'", "['\u2019]")
+
+
+# Compiling the patterns of all languages takes a tenth of a second, and most books have one.
+@cache
+def _pattern(language: str) -> re.Pattern[str] | None:
+    """Compile for a sentence in which words are separated by single blanks."""
+    if language in {"zh", "ja"}:
+        return re.compile(_UNSPACED)
+    if language not in _PHRASES:
+        return None
+    opening, closing, filler = map(_with_variants, _PHRASES[language])
+    return re.compile(
+        # Possessive and atomic: a word may be a phrase and part of another, so that the number of
+        # ways to split a question would grow exponentially.
+        rf"(?:^|(?<!{_BREAK})(?={_BREAK}))"
+        rf"(?:{_BREAK}*+(?>(?:{closing}|{filler}){_WORD_END}))++{_BREAK}*+$"
+        rf"|^(?>{_BREAK}*+(?:{opening}|{filler}){_WORD_END})++{_BREAK}*+"
+        rf"|(?<= )(?:{filler}){_WORD_END} ?",
+        re.IGNORECASE,
+    )
 
 
 class _Sentence(NamedTuple):
@@ -126,17 +231,19 @@ class SearchText:
 def search_text(question: str, language: str) -> SearchText:
     """Return the text to search for instead of a question about a book in `language`.
 
+    It lacks these phrases, in the languages that are known here, unless it has no other words.
     White space is single blanks. A sentence in capitals or in title case is in lower case, because
     the embedders distinguish them. A clause that asks is a sentence, so that it may ask for a
-    definition. In Chinese and Japanese the phrases of a question are left out, unless it has no
-    other words.
+    definition.
     """
     clauses = _clauses(_BEFORE_MARK.sub("", question), language)
-    whole = " ".join(_in_lower_case(" ".join(one.split()), language) for one in clauses).strip()
-    if language in _PHRASES_LEFT_OUT:
-        subject = " ".join(_UNSPACED.sub(" ", whole).split())
-        whole = subject if words(subject) else whole
-    return SearchText(whole, tuple(words(whole)))
+    sentences = [_in_lower_case(" ".join(one.split()), language) for one in clauses]
+    pattern = _pattern(language)
+    kept = [pattern.sub(" ", one) if pattern else one for one in sentences]
+    searched = " ".join(" ".join(kept).split())
+    if not words(searched):
+        searched = " ".join(sentences).strip()
+    return SearchText(searched, tuple(words(searched)))
 
 
 def _in_lower_case(sentence: str, language: str) -> str:

@@ -105,6 +105,7 @@ def test_of_paragraphs_that_emphasise_a_term_the_first_one_defines_it() -> None:
         "What's a mitochondrion for?",
         "Mitochondria",
         "mitochondria definition",
+        "i still dont get what a mitochondrion is, thanks",
     ],
 )
 def test_a_term_may_be_asked_for_in_many_ways(question: str) -> None:

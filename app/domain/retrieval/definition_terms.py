@@ -12,17 +12,17 @@ from collections.abc import Collection, Sequence
 
 QUESTION_FRAME_WORDS = {
     "en": "define defined definition mean means meaning meant term word concept explain stand"
-    " describe tell work works point purpose idea basics introduction hey hello hi thanks thx pls",
+    " describe tell work works point purpose idea basics introduction",
     "es": "define definir definición significa significado término palabra concepto explica"
-    " funciona funcionan sirve sirven idea introducción hola explicar favor gracias",
+    " funciona funcionan sirve sirven idea introducción",
     "fr": "définir définis définition signifie signification veut dire terme mot concept explique"
-    " fonctionne fonctionnent sert servent idée introduction bonjour expliquer plaît merci",
+    " fonctionne fonctionnent sert servent idée introduction",
     "de": "definiere definition bedeutet bedeutung heißt begriff wort versteht erkläre"
-    " funktioniert funktionieren zweck idee grundlagen einführung hallo erklären bitte danke",
+    " funktioniert funktionieren zweck idee grundlagen einführung",
     "pt": "defina definir definição significa significado termo palavra conceito explique"
-    " funciona funcionam serve servem ideia introdução oi explicar favor obrigado",
+    " funciona funcionam serve servem ideia introdução",
     "it": "definire definisci definizione significa significato termine parola concetto spiega"
-    " funziona funzionano serve servono idea introduzione ciao spiegare favore grazie",
+    " funziona funzionano serve servono idea introduzione",
 }
 """By language: words that frame a term in a question or a heading."""
 
