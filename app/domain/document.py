@@ -65,24 +65,6 @@ class Figure:
 
 
 @fast_dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a block. A block too large for a chunk is split between its parts.
-
-    It is a list item with its nested content, a table row, or a paragraph or code block inside an
-    admonition, quote, exercise or solution. Parts are in order, disjoint and inside the block's
-    span. `text` is what a reader sees; outside tables and code blocks, code in it is fenced. `kind`
-    is LIST for an item and TABLE for a row.
-    """
-
-    kind: BlockKind
-    start: int
-    end: int
-    text: str
-    header: bool = False
-    """True for a table's header row, which every chunk of a split table repeats as context."""
-
-
-@fast_dataclass(frozen=True, slots=True)
 class Block:
     """A unit of text, such as a paragraph: the unit of citation.
 
@@ -108,7 +90,6 @@ class Block:
     """The programming language of a code block."""
     terms: tuple[str, ...] = ()
     """Terms that the author marks as defined here; the terms of a glossary entry."""
-    parts: tuple[Part, ...] = ()
     author_id: str = ""
     """Id given by the author; used as paragraph id instead of the content hash."""
     element_id: str = ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
-from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, Part, Span
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
 from app.domain.identity import assign_ids, content_id, is_content_id
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
@@ -118,26 +118,12 @@ def _blocks(
             level=draft.level,
             language=draft.language,
             terms=draft.terms[:_MOST_TERMS],
-            parts=tuple(_parts(draft, span, exact=exact)),
             paragraph_id=_content_id(draft),
             author_id=_author_id(draft),
             element_id=draft.element_id if has_elements else "",
             runs=draft.runs,
             figure=draft.figure if draft.figure and draft.figure.url else None,
         )
-
-
-def _parts(draft: Draft, span: Span, *, exact: bool) -> Iterator[Part]:
-    """Yield the parts with their spans: exact in a page's own text, else those of the source."""
-    at = 0
-    for part in draft.parts:
-        own = (part.start, part.end) if (part.start, part.end) != NO_SPAN else span
-        if exact:
-            text = part.text.strip("\n")
-            start = max(draft.text.find(text, at), at)
-            at = start + len(text)
-            own = (span[0] + start, span[0] + at)
-        yield Part(part.kind, *own, part.text, part.header)
 
 
 class _Sections:
