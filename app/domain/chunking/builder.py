@@ -13,7 +13,6 @@ from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.pieces import Piece
 from app.domain.document import BlockKind, Book, Document, Span
 from app.domain.fast_dataclass import fast_dataclass
-from app.domain.fences_and_tables import closing_line, opening_again
 from app.domain.page_links import page_links
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
@@ -53,7 +52,7 @@ class ChunkBuilder:
 
     def build(self, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
         """Yield the chunks one at a time, so that not all need to be in memory."""
-        overlaps = (map("".join, map(_texts, _runs(draft.overlap))) for draft in drafts)
+        overlaps = (map(_text, _runs(draft.overlap)) for draft in drafts)
         repeated = [self.count_tokens(GAP.join(texts)) for texts in overlaps]
         following = [*repeated[1:], 0]
         for index, draft in enumerate(drafts):
@@ -99,12 +98,11 @@ class ChunkBuilder:
 
     def _passage(self, run: Sequence[Piece]) -> Passage:
         block = run[0].block
-        lead, text, trail = _texts(run)
         start, end = self._source(run)
         return Passage(
             paragraph_id=block.paragraph_id,
             kind=block.kind,
-            text=lead + text + trail,
+            text=_text(run),
             start=start,
             end=end,
             url=self._links[block.paragraph_id],
@@ -112,8 +110,7 @@ class ChunkBuilder:
             terms=block.terms,
             language=block.language,
             offset=run[0].start,
-            lead=len(lead),
-            trail=len(trail),
+            lead=run[0].lead and run[0].lead + 1,
             figure=block.figure,
         )
 
@@ -136,16 +133,11 @@ def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
         yield list(run)
 
 
-def _texts(run: Sequence[Piece]) -> tuple[str, str, str]:
-    """Return what consecutive pieces of a block repeat, their text, and the end of its fence."""
-    first, last = run[0], run[-1]
-    text = first.block.text[first.start : last.end]
-    if first.whole or first.block.kind is BlockKind.CODE:
-        return "", text, ""
-    start, end = first.lead
-    lead = f"{opening_again(first.block.text[start:end])}\n" if end else ""
-    closing = closing_line(lead + text)
-    return lead, text, f"\n{closing}" if closing else ""
+def _text(run: Sequence[Piece]) -> str:
+    """Return the text of consecutive pieces of a block, below the header that they repeat."""
+    first, block = run[0], run[0].block
+    text = block.text[first.start : run[-1].end]
+    return f"{block.text[: first.lead]}\n{text}" if first.lead else text
 
 
 def is_above(heading: Piece, path: tuple[str, ...]) -> bool:
