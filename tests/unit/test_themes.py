@@ -44,6 +44,7 @@ WITHOUT: dict[str, str] = {
     "starlight": "inline display definition",
     "hugo-book": "admonition",
     "just-the-docs": "admonition tabs tab",
+    "mystmd": "",
     "quarto": "",
     "vitepress": "tabs tab inline display definition footnote",
 }
