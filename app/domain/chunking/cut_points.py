@@ -14,7 +14,6 @@ from app.domain.fences_and_tables import is_fence_or_table, table_rows, whole_li
 CUT_PART = 1.0
 CUT_SENTENCE = 1.5
 CUT_BLANK_LINE = 1.0
-CUT_TOP_LEVEL = 2.0
 CUT_LINE = 6.0
 CUT_WORD = 20.0
 
@@ -24,8 +23,6 @@ _LINEWISE = frozenset({BlockKind.CODE, BlockKind.MATH})
 _FORMULA = re.compile(r"\$\$[^$]{1,2000}\$\$|\$(?=\S)[^$\n]{1,400}(?<=\S)\$(?!\d)")
 _CLAUSE = re.compile(r"[,;:)\u2014](?=\s)|[\u3001\uff0c\uff1b\uff1a]")
 _BLANK = re.compile(r"\s+")
-_CLOSERS = frozenset(")]}")
-_CONTINUATIONS = ("else", "elif", "except", "finally", "catch", "end", "```", "~~~")
 
 CountTokens = Callable[[str], int]
 
@@ -109,16 +106,8 @@ def _lines(text: str) -> Iterator[Segment]:
         start, end = at, at + len(line.rstrip())
         at += len(line)
         if end > start:
-            yield Segment(start, end, _line_cut(line, after_blank))
+            yield Segment(start, end, CUT_BLANK_LINE if after_blank else CUT_LINE)
         after_blank = end == start
-
-
-def _line_cut(line: str, after_blank: bool) -> float:
-    first = line[0]
-    top_level = not (first.isspace() or first in _CLOSERS or line.startswith(_CONTINUATIONS))
-    if after_blank:
-        return CUT_BLANK_LINE if top_level else CUT_TOP_LEVEL
-    return CUT_TOP_LEVEL * 2 if top_level else CUT_LINE
 
 
 def _joined_short(found: Iterable[Segment]) -> Iterator[Segment]:
