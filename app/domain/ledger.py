@@ -44,16 +44,6 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Alias:
-    """Another id of a paragraph: the hash of its edited text."""
-
-    alias: str
-    paragraph_id: str
-    score: float
-    """Similarity of the texts when it was recorded, 0 to 1."""
-
-
-@dataclass(frozen=True, slots=True)
 class Located:
     """Result of a look-up; `nearest` is the live entry nearest to a tombstone."""
 
@@ -63,16 +53,17 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Entries by paragraph id; aliases by alias."""
+    """Entries by paragraph id."""
 
     entries: Mapping[str, Entry] = field(default_factory=dict)
-    aliases: Mapping[str, Alias] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other ids of paragraphs, such as the hash of an edited text -> paragraph id."""
 
     def resolve(self, paragraph_id: str) -> Entry | None:
         """Return the entry of an id or alias, a tombstone too; None if it was never known."""
         entry = self.entries.get(paragraph_id)
         if (entry is None or not entry.live) and paragraph_id in self.aliases:
-            return self.entries.get(self.aliases[paragraph_id].paragraph_id)
+            return self.entries.get(self.aliases[paragraph_id])
         return entry
 
     def locate(self, paragraph_id: str) -> Located | None:
@@ -108,14 +99,14 @@ def to_lines(ledger: Ledger) -> Iterator[str]:
     """Yield one JSON object per line, sorted by id, so that exports can be compared by `diff`."""
     for _, entry in sorted(ledger.entries.items()):
         yield json.dumps(asdict(entry), ensure_ascii=False)
-    for _, alias in sorted(ledger.aliases.items()):
-        yield json.dumps(asdict(alias), ensure_ascii=False)
+    for alias, paragraph_id in sorted(ledger.aliases.items()):
+        yield json.dumps({"alias": alias, "paragraph_id": paragraph_id}, ensure_ascii=False)
 
 
 def from_lines(lines: Iterable[str], name: str) -> Ledger:
     """Read the lines of `to_lines`. InputError, with the line's number, for any other line."""
     entries: dict[str, Entry] = {}
-    aliases: dict[str, Alias] = {}
+    aliases: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -124,8 +115,7 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
             require_small_numbers(row)
             json.dumps(row, ensure_ascii=False).encode()  # raises for half of a surrogate pair
             if "alias" in row:
-                alias = Alias(**_checked(row, _ALIAS))
-                aliases[alias.alias] = alias
+                aliases[_text(row["alias"])] = _text(row["paragraph_id"])
             else:
                 inner = row["paragraph"] | {"heading_path": tuple(row["paragraph"]["heading_path"])}
                 paragraph = LedgerParagraph(**_checked(inner, _ENTRY.paragraph))
@@ -140,12 +130,12 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
     return Ledger(entries, aliases)
 
 
-_ENTRY, _ALIAS = Entry("", LedgerParagraph("", "", "", (), ""), 0), Alias("", "", 0.0)
+_ENTRY = Entry("", LedgerParagraph("", "", "", (), ""), 0)
 
 
 def _checked(row: Mapping[str, Any], sample: object) -> Mapping[str, Any]:
     """Return the fields of a line. TypeError if one has another type than in the sample."""
-    "".join(row.get("heading_path", ()))  # all are texts
+    _text(*row.get("heading_path", ()))
     for name, value in row.items():
         if type(value) is not type(getattr(sample, name)):
             message = f"{name} has another type"
@@ -154,3 +144,8 @@ def _checked(row: Mapping[str, Any], sample: object) -> Mapping[str, Any]:
         message = f"order is not a number from 0 to {_MAX_ORDER}"
         raise TypeError(message)
     return row
+
+
+def _text(*texts: str) -> str:
+    """Join texts. TypeError if one is of another type."""
+    return "".join(texts)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.domain.document import Span
-from app.domain.ledger import Alias, Entry, Ledger, LedgerParagraph, unused_id
-from app.domain.ledger_matching import Match, is_distinctive, match
+from app.domain.ledger import Entry, Ledger, LedgerParagraph, unused_id
+from app.domain.ledger_matching import is_distinctive, match
 
 NEAR = 8
 """Paragraphs before and after the neighbour of one that is gone, which may contain its text."""
@@ -23,8 +23,7 @@ def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[s
     reserved = {p.author_id for p in paragraphs if p.author_id} | {*ledger.entries, *aliases}
     repeats: dict[str, int] = {}
     for order, paragraph in enumerate(paragraphs):
-        matched = matches.get(order)
-        former, score = (matched[0].paragraph_id, matched[1]) if matched else ("", 1.0)
+        former = matches[order].paragraph_id if order in matches else ""
         # Of several paragraphs with one author's id, only the first gets it.
         own = paragraph.author_id if paragraph.author_id not in entries else ""
         paragraph_id = own or former or unused_id(paragraph.content_id, reserved, repeats)
@@ -34,27 +33,26 @@ def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[s
         hashed = paragraph.content_id
         known = (hashed in entries or hashed in ledger.entries) and not is_distinctive(paragraph)
         for alias in {"" if known else hashed, former} - {paragraph_id, ""}:
-            aliases.setdefault(alias, Alias(alias, paragraph_id, round(score, 4)))
+            aliases.setdefault(alias, paragraph_id)
     ids = list(entries)
     for gone, place in _gone(ledger, matches, ids):
         entries[gone.paragraph_id] = gone
         merged = _merged(gone.paragraph, paragraphs, place) if place is not None else None
-        if merged is not None and gone.paragraph_id not in aliases:
-            there, score = merged
-            aliases[gone.paragraph_id] = Alias(gone.paragraph_id, ids[there], score)
+        if merged is not None:
+            aliases.setdefault(gone.paragraph_id, ids[merged])
     given = {*ids}
     return ids, Ledger(entries, {name: one for name, one in aliases.items() if name not in given})
 
 
 def _gone(
-    ledger: Ledger, matches: Mapping[int, Match], ids: Sequence[str]
+    ledger: Ledger, matches: Mapping[int, Entry], ids: Sequence[str]
 ) -> Iterator[tuple[Entry, int | None]]:
     """Yield the tombstones; of what is newly gone also the place of its neighbour on its page.
 
     The neighbour is the paragraph before it in its section, else on its page, else in the book.
     """
     survivors: dict[tuple[str, ...], list[Span]] = defaultdict(list)
-    for new, (old, _) in sorted(matches.items(), key=lambda pair: pair[1][0].order):
+    for new, old in sorted(matches.items(), key=lambda pair: pair[1].order):
         if old.live:
             for group in _groups(old.paragraph):
                 survivors[group].append((old.order, new))
@@ -76,15 +74,12 @@ def _groups(paragraph: LedgerParagraph) -> tuple[tuple[str, ...], ...]:
     return (paragraph.file, "", *paragraph.heading_path), (paragraph.file,), ()
 
 
-def _merged(
-    gone: LedgerParagraph, paragraphs: Sequence[LedgerParagraph], place: int
-) -> tuple[int, float] | None:
-    """Return the place of the paragraph near this one that contains the text, and their score."""
+def _merged(gone: LedgerParagraph, paragraphs: Sequence[LedgerParagraph], place: int) -> int | None:
+    """Return the place of the paragraph near this one that contains the text."""
     if not is_distinctive(gone):
         return None
     around = range(max(0, place - NEAR), min(len(paragraphs), place + NEAR + 1))
     for at in sorted(around, key=lambda one: abs(one - place)):
-        text = paragraphs[at].text
-        if paragraphs[at].file == paragraphs[place].file and gone.text in text:
-            return at, round(2 * len(gone.text) / (len(gone.text) + len(text)), 4)
+        if paragraphs[at].file == paragraphs[place].file and gone.text in paragraphs[at].text:
+            return at
     return None

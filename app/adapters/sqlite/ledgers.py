@@ -10,7 +10,7 @@ from typing import Any
 
 from app.adapters.sqlite.file import SqliteFile
 from app.domain.book_id import BookId
-from app.domain.ledger import Alias, Entry, Ledger, LedgerParagraph, Located
+from app.domain.ledger import Entry, Ledger, LedgerParagraph, Located
 from app.services.threads import in_thread
 
 _SCHEMA = """
@@ -20,7 +20,7 @@ create table if not exists entry (
   url text not null, author_id text not null, nearest text not null
 ) strict;
 create table if not exists alias (
-  alias text primary key, paragraph_id text not null, score real not null
+  alias text primary key, paragraph_id text not null
 ) strict;
 """
 
@@ -57,13 +57,12 @@ class SqliteLedgers:
 
     @in_thread
     def save(self, book: BookId, ledger: Ledger) -> None:
-        aliases = ((one.alias, one.paragraph_id, one.score) for one in ledger.aliases.values())
         with self._file(book).writing() as connection:
             connection.execute("delete from entry")
             connection.execute("delete from alias")
             rows = map(_row, ledger.entries.values())
             connection.executemany("insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-            connection.executemany("insert into alias values (?, ?, ?)", aliases)
+            connection.executemany("insert into alias values (?, ?)", ledger.aliases.items())
 
     @in_thread
     def revision(self, book: BookId) -> str:
@@ -98,8 +97,8 @@ class SqliteLedgers:
 def _load(connection: sqlite3.Connection) -> Ledger:
     order = 'order by live desc, "order", paragraph_id'
     entries = [_entry(row) for row in connection.execute(_COLUMNS + order)]
-    aliases = [Alias(*row) for row in connection.execute("select * from alias order by alias")]
-    return Ledger({e.paragraph_id: e for e in entries}, {a.alias: a for a in aliases})
+    aliases = dict(connection.execute("select * from alias order by alias"))
+    return Ledger({e.paragraph_id: e for e in entries}, aliases)
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
