@@ -171,13 +171,11 @@ class Settings(BaseSettings):
     qdrant_url: str | None = Field(None, validation_alias="QDRANT_URL")
     """Address of a server, or of the nodes of a cluster, separated by commas."""
     qdrant_api_key: SecretStr | None = Field(None, validation_alias="QDRANT_API_KEY")
-    qdrant_grpc_port: int | None = Field(None, ge=0, le=65_535)
-    """None means the port of `QDRANT_URL` plus 1; 0 means HTTP alone, which is slower."""
+    qdrant_grpc_port: int | None = Field(None, ge=1, le=65_535)
+    """None means the port of `QDRANT_URL` plus 1."""
     qdrant_collection_prefix: str = Field("textbook", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     qdrant_replicas: int = Field(1, ge=1)
-    """Copies of each shard on different nodes. This and the next apply to new collections."""
-    qdrant_quantization: Literal["none", "int8"] = "none"
-    """int8 keeps a quarter of the memory: the original vectors are on disk."""
+    """Copies of each shard on different nodes, for new collections."""
 
     context_tokens: int = Field(3_000, ge=200)
     """Token budget of the paragraphs for the generator. Below `SMALL_CONTEXT` the rest of the

@@ -69,7 +69,6 @@ def context_of(*passages: Passage, score: float = 1.0) -> list[ContextPassage]:
             chunk=chunk([one]),
             section=one.heading_path[-1],
             score=score,
-            chunk_ids=("c-1",),
             tokens=len(one.text.split()),
         )
         for one in passages

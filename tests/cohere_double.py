@@ -1,4 +1,4 @@
-"""A local stand-in for Cohere's API: real HTTP, real limits, answers that follow from the input.
+"""A local stand-in for Cohere's API: real HTTP, answers that follow from the input.
 
     with CohereDouble() as double:
         double.fail(Fault(status=429, retry_after="2"), endpoint="embed")
@@ -18,7 +18,6 @@ import random
 import re
 import socket
 import threading
-import time
 import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +40,7 @@ _STOP_WORDS = frozenset(
         "this to was were what when where which who why will with"
     )
 )
+_MOST_TEXTS = 96
 _DEFAULT_DIMENSION = {"3": 1024, "4": 1536, "5": 2048}
 
 
@@ -65,26 +65,12 @@ class Recorded:
     endpoint: str
     body: Json
     headers: dict[str, str]
-    at: float
-    """By the double's clock."""
-
-
-@dataclass
-class Limits:
-    """What the double refuses with 429 or 400; None means no limit."""
-
-    calls_per_minute: int | None = None
-    inputs_per_minute: int | None = None
-    tokens_per_minute: int | None = None
-    texts_per_call: int = 96
 
 
 @dataclass
 class CohereDouble:
     """Serves on an ephemeral port from entering the context to leaving it."""
 
-    limits: Limits = field(default_factory=Limits)
-    clock: Callable[[], float] = time.monotonic
     count_tokens: Callable[[str], int] = lambda text: max(1, len(text) // 4)
     citation_order: CitationOrder = "after"
     pieces: int = 4
@@ -92,8 +78,6 @@ class CohereDouble:
     key: str = "test-key"
 
     requests: list[Recorded] = field(default_factory=list)
-    refused: list[Recorded] = field(default_factory=list)
-    """Those that were over a limit."""
     billed: Counter[str] = field(default_factory=Counter)
     """How often each text was embedded and billed."""
     billed_tokens: int = 0
@@ -102,20 +86,15 @@ class CohereDouble:
     answering: Callable[[Json], Reply] | None = None
     """Makes chat's answer to a request's body, in place of `replies` and the documents."""
     random_faults: Callable[[Recorded], Fault | None] = lambda request: None
-    disconnects: int = 0
-    """Chat streams that the client closed before their end."""
 
     def __post_init__(self) -> None:
-        self.lock = threading.Condition()
+        self.lock = threading.Lock()
         self.release = threading.Event()
         """Set it to let stalled requests go on."""
         self._faults: dict[str, deque[Fault]] = {
             "embed": deque(),
             "chat": deque(),
             "rerank": deque(),
-        }
-        self._charges: dict[str, deque[tuple[float, int, int]]] = {
-            endpoint: deque() for endpoint in self._faults
         }
 
     def __enter__(self) -> Self:
@@ -147,11 +126,6 @@ class CohereDouble:
         """The requests to one endpoint."""
         return [request for request in self.requests if request.endpoint == endpoint]
 
-    def wait_for_disconnect(self, timeout: float = 10.0) -> bool:
-        """Whether a client has left a chat stream, or leaves one in time."""
-        with self.lock:
-            return self.lock.wait_for(lambda: self.disconnects > 0, timeout)
-
     def settle(self) -> None:
         """Wait for requests of clients that are gone: they may have been sent but not read yet."""
         probe = http.client.HTTPConnection("127.0.0.1", self._server.server_port)
@@ -166,24 +140,6 @@ class CohereDouble:
         with self.lock:
             queue = self._faults[request.endpoint]
             return queue.popleft() if queue else self.random_faults(request)
-
-    def over_limit(self, request: Recorded, inputs: int, tokens: int) -> str | None:
-        """Charge the request to a sliding minute; say why not, if it does not fit."""
-        with self.lock:
-            charges = self._charges[request.endpoint]
-            while charges and charges[0][0] <= request.at - 60:
-                charges.popleft()
-            sums = (
-                ("calls", len(charges) + 1, self.limits.calls_per_minute),
-                ("inputs", sum(c[1] for c in charges) + inputs, self.limits.inputs_per_minute),
-                ("tokens", sum(c[2] for c in charges) + tokens, self.limits.tokens_per_minute),
-            )
-            for name, total, limit in sums:
-                if limit is not None and total > limit:
-                    self.refused.append(request)
-                    return f"rate limit exceeded, limit is {limit} {name} per minute"
-            charges.append((request.at, inputs, tokens))
-            return None
 
     def bill(self, texts: Sequence[str]) -> int:
         tokens = sum(map(self.count_tokens, texts))
@@ -231,7 +187,7 @@ class _Handler(Handler):
         if endpoint not in {"embed", "chat", "rerank"}:
             self._json(404, {"id": "double", "message": f"no such endpoint: {self.path}"})
             return
-        request = Recorded(endpoint, json.loads(raw), dict(self.headers), self.double.clock())
+        request = Recorded(endpoint, json.loads(raw), dict(self.headers))
         self.double.requests.append(request)
         fault = self.double.next_fault(request)
         try:
@@ -263,7 +219,6 @@ class _Handler(Handler):
 
     def _chat(self, request: Recorded, fault: Fault | None) -> None:
         _check_chat(request.body)
-        self._check_limit(request)
         reply = _reply(self.double, request.body)
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -275,29 +230,9 @@ class _Handler(Handler):
                     self._drop()
                     return
                 self._chunk(event)
-                self._notice_disconnect()
             self._chunk("")
         except OSError:
-            with self.double.lock:
-                self.double.disconnects += 1
-                self.double.lock.notify_all()
             self.close_connection = True
-
-    def _notice_disconnect(self) -> None:
-        """Raise as soon as the client has closed, not at the write after the next."""
-        self.connection.setblocking(False)
-        try:
-            if self.connection.recv(1, socket.MSG_PEEK) == b"":
-                raise ConnectionResetError
-        except BlockingIOError:
-            return
-        finally:
-            self.connection.setblocking(True)
-
-    def _check_limit(self, request: Recorded) -> None:
-        reason = self.double.over_limit(request, 1, 0)
-        if reason:
-            raise _Refusal(429, reason)
 
     def _chunk(self, text: str) -> None:
         data = text.encode()
@@ -339,20 +274,15 @@ def embedding(text: str, dimension: int) -> list[float]:
 def _embed(double: CohereDouble, request: Recorded) -> Json:
     body = request.body
     texts: list[str] = body.get("texts") or []
-    limits = double.limits
     if not texts:
         raise _Refusal(400, "invalid request: at least one text is required")
-    if len(texts) > limits.texts_per_call:
-        reason = f"must be at most {limits.texts_per_call} - received {len(texts)}"
+    if len(texts) > _MOST_TEXTS:
+        reason = f"must be at most {_MOST_TEXTS} - received {len(texts)}"
         raise _Refusal(400, f"invalid request: total number of texts {reason}")
     if body.get("input_type") not in {"search_document", "search_query"}:
         raise _Refusal(400, "invalid request: valid input_type must be provided")
     if not all(text.strip() for text in texts):
         raise _Refusal(400, "invalid request: all texts must be non-empty")
-    counts = list(map(double.count_tokens, texts))
-    over_limit = double.over_limit(request, len(texts), sum(counts))
-    if over_limit:
-        raise _Refusal(429, over_limit)
     version = re.search(r"-v(\d)", body["model"])
     known = _DEFAULT_DIMENSION.get(version[1]) if version else None
     if version and version[1] == "3" and body.get("output_dimension"):
@@ -372,9 +302,6 @@ def _rerank(double: CohereDouble, request: Recorded) -> Json:
     documents: list[str] = request.body["documents"]
     if not query or not documents:
         raise _Refusal(400, "invalid request: query and documents must not be empty")
-    reason = double.over_limit(request, 1, 0)
-    if reason:
-        raise _Refusal(429, reason)
     scores = [len(query & set(words(text))) / len(query) for text in documents]
     order = sorted(range(len(documents)), key=lambda index: (-scores[index], index))
     return {

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import httpx
-
-from app.adapters.providers.cohere_client import CohereClient, on_client, open_client
+from app.adapters.providers.cohere_client import CohereClient, open_client
 from app.adapters.providers.cohere_embedder import ATTEMPT_SECONDS, QUESTION_SECONDS, CohereEmbedder
 from app.domain.cost import RateLimits
 from app.services.rate_limiter import RateLimiter
 from tests.cohere_double import CohereDouble
 from tests.provider_fakes import free_calls
-from tests.virtual_clock import VirtualClock
 
 
 def count_words(text: str) -> int:
@@ -41,10 +38,6 @@ def unlimited() -> RateLimiter:
     """Without limits and without real back-off."""
     clock = InstantClock()
     return RateLimiter(RateLimits(), clock=clock.now, sleep=clock.sleep)
-
-
-def paced(clock: VirtualClock, limits: RateLimits) -> RateLimiter:
-    return RateLimiter(limits, clock=clock.now, sleep=clock.sleep)
 
 
 @dataclass
@@ -75,15 +68,6 @@ class World:
 
 
 @asynccontextmanager
-async def connected(
-    double: CohereDouble, clock: VirtualClock | None = None, key: str | None = None
-) -> AsyncIterator[World]:
-    async with open_client(key or double.key, double.url) as client:
-        if clock is None:
-            yield World(client)
-            return
-        double.clock = clock.now
-        headers = client.provider.client.headers
-        async with httpx.AsyncClient(transport=clock.transport(), headers=headers) as http:
-            provider = replace(client.provider, client=http)
-            yield World(on_client(provider, double.key, double.url))
+async def connected(double: CohereDouble) -> AsyncIterator[World]:
+    async with open_client(double.key, double.url) as client:
+        yield World(client)

@@ -1,7 +1,6 @@
 """The stores that the index's contract is tested on, and what the tests ask of them.
 
-QDRANT_TEST_URL names a real server, QDRANT_TEST_CLUSTER the nodes of a cluster with commas;
-QDRANT_TEST_KEY is the key of both.
+QDRANT_TEST_URL names a real server, or the nodes of a cluster with commas.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from app.adapters.qdrant.edge import EdgeIndex
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
 from app.adapters.qdrant.server_errors import CollectionMissing
-from app.adapters.qdrant.server_store import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import RagError
 from app.domain.retrieval.query import SearchFilter
@@ -28,10 +26,7 @@ from app.services.ports import BookStore
 from tests.index_points import DIMENSION, quick_folder, vector
 
 URL = os.environ.get("QDRANT_TEST_URL", "")
-KEY = os.environ.get("QDRANT_TEST_KEY") or None
-CLUSTER = os.environ.get("QDRANT_TEST_CLUSTER", "")
 NOT_RUN = "QDRANT_TEST_URL is not set: no contract test ran against a real Qdrant server"
-NO_CLUSTER = "QDRANT_TEST_CLUSTER is not set: no contract test ran against a real Qdrant cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +38,17 @@ class RealServer:
     url: str
 
     def index(self, client: AsyncQdrantClient | None = None) -> ServerIndex:
-        options = ServerOptions(replicas=2 if "," in self.url else 1)
-        return ServerIndex(client or self.client, self.prefix, self.url, options)
+        replicas = 2 if "," in self.url else 1
+        return ServerIndex(client or self.client, self.prefix, self.url, replicas)
 
     def collection(self, name: int | str) -> str:
         return f"{self.prefix}~{name}"
 
 
 @asynccontextmanager
-async def real_server(url: str = URL) -> AsyncIterator[RealServer]:
-    client = server_client(url, KEY)
-    server = RealServer(client, f"test-{secrets.token_hex(4)}", url)
+async def real_server() -> AsyncIterator[RealServer]:
+    client = server_client(URL, None)
+    server = RealServer(client, f"test-{secrets.token_hex(4)}", URL)
     try:
         yield server
     finally:
@@ -79,6 +74,10 @@ class MemoryClient(AsyncQdrantClient):
     async def scroll(self, collection_name: str, *args: Any, **kwargs: Any) -> Any:
         await self._require(collection_name)
         return await super().scroll(collection_name, *args, **kwargs)
+
+    async def facet(self, collection_name: str, *args: Any, **kwargs: Any) -> Any:
+        await self._require(collection_name)
+        return await super().facet(collection_name, *args, **kwargs)
 
     async def _require(self, name: str) -> None:
         if not await self.collection_exists(name):
@@ -140,19 +139,12 @@ async def on_real_server() -> AsyncIterator[BookStore]:
         yield running.index()
 
 
-@asynccontextmanager
-async def on_real_cluster() -> AsyncIterator[BookStore]:
-    async with real_server(CLUSTER) as running:
-        yield running.index()
-
-
 Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[BookStore]]
 OPENERS: dict[str, Opener] = {
     "embedded": embedded,
     "segments": embedded_in_segments,
     "server": in_memory,
     **({"real server": on_real_server} if URL else {}),
-    **({"real server cluster": on_real_cluster} if CLUSTER else {}),
 }
 
 

@@ -128,10 +128,11 @@ async def open_bench(home: Path, settings: Settings | None = None) -> AsyncItera
 def state_of(home: Path) -> Mapping[str, str]:
     """Every file of the state folder with a hash of its bytes.
 
-    Not the time of its last change: the engine touches some files when it opens them.
+    Not the time of its last change: the engine touches some files when it opens them. Not the
+    locks: each names the last process that wrote.
     """
     return {
         str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(home.rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.name != "lock"
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 import urllib.request
@@ -108,6 +109,22 @@ class QdrantNode:
             "QDRANT__STORAGE__UPDATE_QUEUE_SIZE": "1",
             "QDRANT__TELEMETRY_DISABLED": "true",
         }
+
+
+def free_urls(count: int = 1) -> list[str]:
+    """Return addresses with three free ports each, which are let go before they are used."""
+    found: list[str] = []
+    base = 20_000 + os.getpid() % 10_000
+    while len(found) < count:
+        try:
+            for port in range(base, base + 3):
+                with socket.socket() as one:
+                    one.bind(("127.0.0.1", port))
+            found.append(f"http://127.0.0.1:{base}")
+        except OSError:
+            pass
+        base += 3
+    return found
 
 
 def start_cluster(binary: str, urls: Sequence[str], folder: Path) -> list[QdrantNode]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copyfileobj
+from typing import IO
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from pydantic import TypeAdapter
@@ -50,13 +53,25 @@ class BookPages:
 
     def save(self, book: BookId, contents: BookContents, files: Mapping[str, bytes]) -> None:
         """Replace the pages of a book in one step; `files` are articles and images by name."""
+        with self._replaced(book) as new, ZipFile(new, "w", ZIP_DEFLATED) as archive:
+            for name, content in {**files, _CONTENTS: _AS_JSON.dump_json(contents)}.items():
+                archive.writestr(name, content)
+
+    def put(self, book: BookId, saved: IO[bytes] | None) -> None:
+        """Replace the pages of a book by its saved file; None: it has none."""
+        if saved is None:
+            self.remove(book)
+            return
+        with self._replaced(book) as new, new.open("wb") as file:
+            copyfileobj(saved, file)
+
+    @contextmanager
+    def _replaced(self, book: BookId) -> Iterator[Path]:
         new = self._folder / f"{book}.{os.getpid()}.new"
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with ZipFile(new, "w", ZIP_DEFLATED) as archive:
-                for name, content in {**files, _CONTENTS: _AS_JSON.dump_json(contents)}.items():
-                    archive.writestr(name, content)
-            new.replace(self._path(book))
+            yield new
+            new.replace(self.path(book))
         except OSError as error:
             raise StorageError(f"{new}: {error.strerror or error}; check RAG_HOME") from error
 
@@ -68,7 +83,7 @@ class BookPages:
     def read(self, book: BookId, name: str) -> bytes | None:
         """Return an article or image; None if the book has none of this name."""
         try:
-            with ZipFile(self._path(book)) as archive:
+            with ZipFile(self.path(book)) as archive:
                 return archive.read(name)
         except (FileNotFoundError, KeyError):
             return None
@@ -78,10 +93,11 @@ class BookPages:
 
     def remove(self, book: BookId) -> None:
         try:
-            self._path(book).unlink(missing_ok=True)
+            self.path(book).unlink(missing_ok=True)
         except OSError as error:
-            message = f"{self._path(book)}: {error.strerror}; check RAG_HOME"
+            message = f"{self.path(book)}: {error.strerror}; check RAG_HOME"
             raise StorageError(message) from error
 
-    def _path(self, book: BookId) -> Path:
+    def path(self, book: BookId) -> Path:
+        """Return the file with all pages of a book, which may be missing."""
         return self._folder / f"{book}.zip"

@@ -61,7 +61,6 @@ class Metrics:
         self._failures = counter("failures", "Failed steps.", ("step", "code", "status"))
         self._units = counter("billed_units", "What providers billed.", ("kind",))
         self._usd = counter("cost_usd", "Cost of requests in US dollars.")
-        self._caches = counter("cache_lookups", "Look-ups of caches.", ("cache", "result"))
         gauge("info", "The program.", ("version",)).labels(metadata.version("textbook-rag")).set(1)
         self._open = gauge("open", "Answers being sent, and searches under way.", ("what",))
         self._breaker = gauge(
@@ -97,8 +96,6 @@ class Metrics:
             self._first_text.observe(record.first_text_ms / 1e3)
         for one in dict.fromkeys(record.failures):
             self._failures.labels(_kind(one.step), one.code, str(one.status or "")).inc()
-        for (cache, hit), times in record.caches.items():
-            self._caches.labels(cache, "hit" if hit else "miss").inc(times)
         for kind in ("input_tokens", "output_tokens", "searches"):
             self._units.labels(kind).inc(max(0, getattr(record.units, kind)))
         self._usd.inc(max(0.0, record.usd))

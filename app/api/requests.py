@@ -20,7 +20,6 @@ from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope
 from app.domain.book_id import PATTERN, BookId
 from app.domain.errors import InputError
-from app.domain.retrieval.query import SearchMode
 
 MAX_TURNS = 40
 MAX_TURN_CHARS = 8_000
@@ -175,7 +174,6 @@ class SearchRequest(RequestBody):
     searched."""
     k: Annotated[int, Field(ge=1, le=MAX_RESULTS)] = 5
     """How many chunks to return."""
-    mode: SearchMode = SearchMode.HYBRID
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"question": "vocabulary mismatch", "k": 3}]}

@@ -126,7 +126,6 @@ async def search(body: SearchRequest, request: Request) -> SearchBody:
     query = SearchQuery(
         question=body.question,
         k=body.k,
-        mode=body.mode,
         filter=SearchFilter(books=asked),
     )
     result = await while_connected(request, searched(query, request, body.page_url))

@@ -14,9 +14,10 @@ from pathlib import Path
 from app.adapters.qdrant.backup import Backup, BackupWriter, reading_backup, writing_backup
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.sqlite.state_files import SqliteStateFiles
+from app.bootstrap.book_pages import BookPages, book_pages
 from app.bootstrap.storage import ledger_store, open_index
 from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound, IndexUnreadable, RagError, StorageError
+from app.domain.errors import BookNotFound, RagError, StorageError
 from app.domain.indexed_book import BookManifest
 from app.services.phases import Phases
 from app.services.ports import BookStore
@@ -29,26 +30,25 @@ class Stores:
 
     index: BookStore
     ledgers: SqliteLedgers
+    pages: BookPages
     files: SqliteStateFiles
 
     async def back_up(self, backup: BackupWriter, phases: Phases) -> list[str]:
         """Write everything, each book in one generation; readers and ingests are not blocked.
 
-        Returns what is damaged, and left out or saved from an older generation. StorageError if
-        index or disk fail, or if no book can be read.
+        Returns what is damaged, and left out or saved from an older generation. StorageError if no
+        book can be read.
         """
         faults: list[str] = []
         chunks = sum(one.chunks for one in (await self.index.books()).named())
         with phases.phase("back up", chunks, "chunks") as advance:
             for book in sorted(await self._known()):
                 try:
-                    await backup.add_book(await self.index.snapshot(book), self.ledgers, advance)
+                    snapshot, pages = await self.index.snapshot(book), self.pages.path(book)
+                    await backup.add_book(snapshot, self.ledgers, pages, advance)
                 except BookNotFound:
                     continue  # removed since it was listed
                 except StorageError as error:
-                    damaged = book in await self.index.damaged()
-                    if not damaged and not isinstance(error, IndexUnreadable):
-                        raise  # the store failed, not only this book
                     faults.append(f"{book} is left out: {error}")
         if faults and not backup.books:
             raise StorageError(faults[0])
@@ -86,7 +86,7 @@ class Stores:
                 manifest = backup.books[book]
                 try:
                     ledger = backup.ledger(book)
-                    writer = await self.index.begin(book, manifest.dimension, manifest.generation)
+                    writer = await self.index.begin(book, manifest.dimension)
                     try:
                         for page in backup.pages(book):
                             await writer.write(page)
@@ -94,6 +94,7 @@ class Stores:
                         # First, as in an ingest: no published id is ever missing from the ledger.
                         await self.ledgers.save(book, ledger)
                         done.append(await writer.publish(manifest))
+                        self.pages.put(book, backup.open_pages(book))
                     finally:
                         await writer.abandon()
                 except RagError as error:
@@ -113,7 +114,8 @@ class Stores:
 async def opened(settings: Settings) -> AsyncIterator[Stores]:
     """Open all stores, without an embedder."""
     async with open_index(settings) as index:
-        yield Stores(index, ledger_store(settings), SqliteStateFiles(settings.home))
+        files = SqliteStateFiles(settings.home)
+        yield Stores(index, ledger_store(settings), book_pages(settings), files)
 
 
 @asynccontextmanager

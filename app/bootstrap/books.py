@@ -14,22 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
-from app.adapters.book_settings import read_book_settings
-from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book, site_below
+from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book
+from app.adapters.reading.book_settings import chunking_config
 from app.adapters.sentences import split_sentences
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.book_pages import own_address
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, RecursiveConfig, strategy_name
+from app.domain.chunking.config import ChunkingConfig, RecursiveConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Book, Site, Span
+from app.domain.document import Book, Span
 from app.domain.evaluation.chunking_report import Report, chunking_report
 from app.domain.identity import keep_ids
 from app.domain.scripts import script_scale
-from app.services.gc_control import paused_gc
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
 from app.services.ports import Embedder
@@ -51,7 +50,6 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         book_id=request.book,
         site=request.site,
         base_url=request.base_url or own_address(request),
-        skip_refused=request.skip_refused,
         edition=request.edition,
         advance=advance,
     )
@@ -84,14 +82,10 @@ def book_at(address: str) -> BookId:
 
 
 def site_remarks(request: IngestRequest) -> Iterator[str]:
-    """Yield how the request's folder is read and why, and where a site is that it is not."""
-    if not request.folder.is_dir():
-        return
-    site, why = detected_site(request.folder, request.site)
-    yield f"site: {site} ({why})"
-    if site == Site.PLAIN and not request.site and (below := site_below(request.folder)):
-        where = request.folder / below[1]
-        yield f"site: {where} holds a site of {below[0]}: ingest that folder to read its pages"
+    """Yield how the request's folder is read and why."""
+    if request.folder.is_dir():
+        site, why = detected_site(request.folder, request.site)
+        yield f"site: {site} ({why})"
 
 
 def requests_by_edition(request: IngestRequest) -> list[IngestRequest]:
@@ -128,7 +122,7 @@ async def identified(book: Book, settings: Settings) -> Book:
 
 def strategy_of(folder: Path) -> str:
     """Return the strategy in the book's `rag.toml` or, without one, `structure`."""
-    return read_book_settings(folder).strategy
+    return chunking_config(folder).strategy
 
 
 SAMPLE_BOOK = Path(__file__).parents[1] / "sample_book"
@@ -176,18 +170,14 @@ def chunk_book(
         embeds_tokens=embeds_tokens,
     )
     for document in book.documents:
-        with paused_gc():
-            yield from stream_chunks(document, book, config, tools)
+        yield from stream_chunks(document, book, config, tools)
         advance(1)
 
 
 def _config(request: IngestRequest) -> ChunkingConfig:
-    """Return the chunking settings of the request and the book."""
-    return replace(
-        read_book_settings(request.folder),
-        strategy=strategy_name(request.strategy),
-        exclude=tuple(sorted(request.exclude_kinds)),
-    )
+    """Return the chunking settings of the request and the book, without those of documents."""
+    config = chunking_config(request.folder, request.strategy)
+    return replace(config, exclude=tuple(sorted(request.exclude_kinds)))
 
 
 def _scale(

@@ -41,11 +41,10 @@ def ledger_store(settings: Settings) -> SqliteLedgers:
 async def _server_index(settings: Settings, url: str) -> AsyncIterator[BookStore]:
     # The import takes 1 s, so it is delayed until a server is used.
     from app.adapters.qdrant.server import ServerIndex  # noqa: PLC0415
-    from app.adapters.qdrant.server_store import ServerOptions  # noqa: PLC0415
 
-    options = ServerOptions(settings.qdrant_replicas, settings.qdrant_quantization)
+    prefix = settings.qdrant_collection_prefix
     async with _client(settings, url) as client:
-        yield ServerIndex(client, settings.qdrant_collection_prefix, url, options)
+        yield ServerIndex(client, prefix, url, settings.qdrant_replicas)
 
 
 @asynccontextmanager
@@ -53,8 +52,7 @@ async def _client(settings: Settings, url: str) -> AsyncIterator[AsyncQdrantClie
     from app.adapters.qdrant.server_client import server_client  # noqa: PLC0415
 
     key = settings.qdrant_api_key.get_secret_value() if settings.qdrant_api_key else None
-    port = settings.qdrant_grpc_port
-    client = server_client(url, key, grpc=port != 0, grpc_port=port)
+    client = server_client(url, key, grpc_port=settings.qdrant_grpc_port)
     try:
         yield client
     finally:

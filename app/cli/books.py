@@ -6,10 +6,8 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
-from typer import Option
 
 from app.bootstrap.book_pages import book_pages
 from app.bootstrap.local_state import verifying
@@ -100,30 +98,20 @@ async def rollback(settings: Settings, book: IndexedBook) -> None:
 
 
 @command()
-async def verify(
-    settings: Settings,
-    books: SomeBooks = None,
-    full: Annotated[bool, Option("--full", help="Read every point of a Qdrant server.")] = False,
-    repair: Annotated[bool, Option("--repair", help="Go back before the damage.")] = False,
-    json: Json = False,
-) -> int:
-    """Check everything that is stored; exit code 1 if something is damaged.
-
-    --repair goes back from a damaged generation to the previous one.
-    """
+async def verify(settings: Settings, books: SomeBooks = None, json: Json = False) -> int:
+    """Read everything that is stored; exit code 1 if something is damaged."""
     async with verifying(settings) as use_case:
-        found = await use_case.run(books or [], repair=repair, full=full)
+        found = await use_case.run(books or [])
     for one in found:
         if json:
-            print_json({**asdict(one), "sound": one.sound})
+            print_json({**asdict(one), "sound": not one.faults})
             continue
         print(f"{f'{one.book} {one.part}'.strip()}: {'damaged' if one.faults else 'sound'}")
-        for line in filter(None, (*one.faults[:_NAMED_FAULTS], one.repaired)):
+        for line in one.faults[:_NAMED_FAULTS]:
             print(f"  {line}")
-    damaged = [one for one in found if not one.sound]
-    if any(one.part == "index" for one in damaged) and not json:
+    if any(one.faults and one.part == "index" for one in found) and not json:
         remark(
             "`textbook-rag ingest BOOK_DIR` writes the index anew from the cache; `textbook-rag "
-            "verify --repair` goes back to the previous generation"
+            "rollback BOOK` goes back to the previous generation"
         )
-    return 1 if damaged else 0
+    return 1 if any(one.faults for one in found) else 0

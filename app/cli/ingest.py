@@ -59,9 +59,6 @@ async def ingest(
     allow_private: Annotated[
         bool, Option("--allow-private", help="Fetch from this machine or a private network.")
     ] = False,
-    skip_refused: Annotated[
-        bool, Option("--skip-refused", help="Leave out files that cannot be read, with a warning.")
-    ] = False,
     force: Annotated[bool, Option("--force", help="Write it again if nothing changed.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Print changes and their cost.")] = False,
     json: Json = False,
@@ -87,7 +84,6 @@ async def ingest(
             base_url=base_url or request.base_url,
             strategy=strategy or request.strategy,
             exclude_kinds=exclude_kinds or frozenset(),
-            skip_refused=skip_refused,
             edition=Edition.named(book.version, book.locale) if book else ONLY,
             dry_run=dry_run,
             force=force,
@@ -130,7 +126,6 @@ async def _ingest(
             reports.append(await app.ingest.run(one, phases(as_json=as_json)))
             remark_each("damaged, written anew", reports[-1].faults)
             remark_each("warning", reports[-1].warnings)
-            remark_each("not in the table of contents, left out", reports[-1].orphans)
         if not request.dry_run and request.edition == ONLY:
             await _remove_other_editions(app.index, [BookId(one.book) for one in reports])
     return reports

@@ -166,8 +166,6 @@ class Book:
     version: str
     """Hash of the content of every file of the book, first 16 hex digits of SHA-256."""
     documents: tuple[Document, ...]
-    orphans: tuple[str, ...] = ()
-    """Files missing from the table of contents; they are not indexed."""
     warnings: tuple[SourceWarning, ...] = ()
 
     def blocks(self) -> Iterator[Block]:

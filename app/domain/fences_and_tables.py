@@ -33,10 +33,14 @@ def with_rule(table: str) -> str:
     Lines before the first one with all columns, such as a caption, become paragraphs above it.
     """
     rows = [line.split(" | ") for line in table.split("\n") if line.strip()]
-    width = max(map(len, rows), default=0)
+    if not rows:
+        return ""
+    width = max(map(len, rows))
     first = _header_row(rows)
     captions = [f"{row[0]}\n" for row in rows[:first]]
-    return "\n".join([*captions, *_rows(rows[first:], width)])
+    header = _row([*rows[first], *[""] * (width - len(rows[first]))])
+    rule = " | ".join(["---"] * width) if width > 1 else "| --- |"
+    return "\n".join([*captions, header, rule, *map(_row, rows[first + 1 :])])
 
 
 def table_rows(table: str) -> tuple[int, list[tuple[int, int]]]:
@@ -50,16 +54,6 @@ def _header_row(rows: Sequence[Sequence[str]]) -> int:
     """Return the position of the first row with all columns; those before it are a caption."""
     width = max(map(len, rows), default=0)
     return next((at for at, row in enumerate(rows) if width == 1 or len(row) > 1), 0)
-
-
-def _rows(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    """Yield the rows; the first one, the header, with the rule below it."""
-    for number, row in enumerate(rows):
-        if number:
-            yield _row(row)
-        else:
-            rule = " | ".join(["---"] * width) if width > 1 else "| --- |"
-            yield f"{_row([*row, *[''] * (width - len(row))])}\n{rule}"
 
 
 def table_row(line: str) -> str:

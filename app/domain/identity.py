@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 
-from app.domain.document import Block, Book
+from app.domain.document import Block, Book, Document
 from app.domain.ledger import Ledger, LedgerParagraph, unused_id
 from app.domain.ledger_renewal import renew
 
@@ -74,21 +74,19 @@ _WITHOUT_REPEAT = re.compile(r"(?<=^p-.{10})-\d+$")
 
 def keep_ids(book: Book, ledger: Ledger) -> tuple[Book, Ledger]:
     """Return the book with the ledger's paragraph ids, and the updated ledger."""
-    blocks = [block for block in book.blocks() if block.paragraph_id]
-    ids, renewed = renew(ledger, [_paragraph(block) for block in blocks])
+    ids, renewed = renew(ledger, [_paragraph(block) for block in book.blocks()])
+    return replace(book, documents=tuple(with_paragraph_ids(book.documents, ids))), renewed
+
+
+def with_paragraph_ids(documents: Iterable[Document], ids: Iterable[str]) -> list[Document]:
+    """Return the documents with these ids of their blocks, in order."""
     given = iter(ids)
 
     def identified(block: Block) -> Block:
-        paragraph_id = next(given) if block.paragraph_id else ""
-        if paragraph_id == block.paragraph_id:
-            return block
-        return replace(block, paragraph_id=paragraph_id)
+        ident = next(given)
+        return block if ident == block.paragraph_id else replace(block, paragraph_id=ident)
 
-    documents = tuple(
-        replace(document, blocks=tuple(identified(block) for block in document.blocks))
-        for document in book.documents
-    )
-    return replace(book, documents=documents), renewed
+    return [replace(one, blocks=tuple(map(identified, one.blocks))) for one in documents]
 
 
 def _paragraph(block: Block) -> LedgerParagraph:

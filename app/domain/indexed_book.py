@@ -72,6 +72,10 @@ class BookList(Mapping[BookId, BookManifest]):
         """Return the list of these books, without missing ones; this list if none is named."""
         return BookList(self.named(books)) if books else self
 
+    def of_site_first(self, page_url: str) -> Sequence[BookManifest]:
+        """Return the books, first those whose site has the page."""
+        return sorted(self._all, key=lambda one: not page_url.startswith(one.base_url))
+
     @cached_property
     def generations(self) -> str:
         """A cache key that changes with each new generation of a book."""

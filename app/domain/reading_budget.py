@@ -52,14 +52,12 @@ def check_size(size: int, most: int, file: str, remedy: str = "split it") -> Non
 _DOTTED = re.compile(rf"^(?:[^.\n]*\.){{{BUDGET.keys}}}", re.M)
 
 
-def read_toml(data: bytes, file: str) -> dict[str, object]:
+def read_toml(text: str, file: str) -> dict[str, object]:
     """Parse a TOML file. BookError, with file and line, if it is invalid.
 
-    FileRefused if it exceeds the budget.
+    FileRefused if it is nested too deeply.
     """
-    check_size(len(data), BUDGET.settings, file)
     try:
-        text = data.decode()
         dotted = _DOTTED.search(text)
         if dotted:
             message = f"more than {BUDGET.keys} dots in one line: nest fewer tables"
@@ -70,10 +68,6 @@ def read_toml(data: bytes, file: str) -> dict[str, object]:
     except RecursionError as error:
         message = "tables or lists are nested too deeply: nest fewer"
         raise FileRefused(message, file) from error
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"not UTF-8 (byte 0x{data[error.start]:02x}); save the file as UTF-8"
-        raise BookError(message, file, line) from error
     except tomllib.TOMLDecodeError as error:
         # Before Python 3.14 only the text of the error names the line.
         reason, _, where = str(error).partition(" (at line ")

@@ -1,9 +1,9 @@
 """Use cases. They import only the domain; everything outside the process is behind `ports`.
 
 - ingest: `ingest`, `ingest_plan`, `chunk_vectors`, `phases`
-- search: `analyse_question`, `lexical`, `similarity`, `cognates`, `cross_lingual`,
-  `term_upper_bounds`, `retrieve`, `feature_reranker`
-- answers: `answer_question`, `consultation`, `page_locator`, `vocabulary`, `answerability_scorer`,
+- search: `analyse_question`, `lexical`, `similarity`, `similar_words`, `vocabulary`,
+  `cross_lingual`, `term_upper_bounds`, `retrieve`, `feature_reranker`
+- answers: `answer_question`, `consultation`, `page_locator`, `answerability_scorer`,
   `chapter_requests`, `extractive_answers`, `write_answer`, `show_figures`
 - parts of a book: `paragraphs`, `book_text`, `page_glossary`, `page_suggestions`
 - calls to providers: `provider_calls`, `budget`, `resilience`, `rate_limiter`,
@@ -11,5 +11,5 @@
 - questions that readers asked: `question_log`, `report_questions`
 - upkeep: `verify`, `check_links`
 - measuring: `evaluate`
-- used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`, `gc_control`
+- used by several: `book_cache`, `book_scope`, `recording`, `safe_paths`, `threads`
 """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from app.domain.answering.answerability import Reading
@@ -20,17 +20,17 @@ from app.domain.errors import (
 )
 from app.domain.indexed_book import BookList, BookManifest
 from app.domain.languages import language_of_words
-from app.domain.retrieval.query import SearchMode, SearchQuery, SparseVector, Vector
+from app.domain.retrieval.query import SearchQuery, SparseVector, Vector
 from app.domain.retrieval.rescoring import QuestionTerms
 from app.domain.retrieval.standalone import Standalone, blend, rewritten_by_model, standalone
 from app.domain.search_text import search_text, without_context
-from app.services.cognates import FindCognates
 from app.services.lexical import LexicalEncoder
 from app.services.ports import Embedder, QuestionRewriter
 from app.services.provider_failures import degraded_by, require_vector
 from app.services.recording import stage
 from app.services.similarity import SimilarityEncoder
 from app.services.term_upper_bounds import TermUpperBounds
+from app.services.vocabulary import BookVocabulary
 
 MOST_TERMS = 64
 """Maximum number of terms of a long question used for rescoring, because each costs a search."""
@@ -54,13 +54,13 @@ class AnalysedQuery:
     """The question, made standalone if there is a history, and the texts that are encoded, with
     cognates."""
     dense: Vector | None
-    """None in sparse mode, and if the embedder failed."""
-    sparse: Mapping[str, SparseVector | None]
-    """BM25 terms by language of the books; None in dense mode, and if the texts have no terms."""
+    """None if the embedder failed."""
+    sparse: Mapping[str, SparseVector]
+    """BM25 terms by language of the books, without languages in which the texts have no terms."""
     books: BookList
     """The books in scope; each language has its own stems and stop words."""
-    rescoring: Mapping[str, RescoringInput] = field(default_factory=dict)
-    """By language; empty unless the search is hybrid."""
+    by_vector: bool = False
+    """Whether only the vector is searched for: it finds what words of another language do not."""
     asked_in: str = "en"
     """Language of the question, an ISO 639-1 code."""
     degraded: tuple[str, ...] = ()
@@ -75,17 +75,18 @@ class AnalyseQuestion:
     similarity: SimilarityEncoder
     rewriter: QuestionRewriter | None = None
     """Rewrites a follow-up as a standalone question; if None, rules do (`standalone`)."""
-    cognates: FindCognates | None = None
-    """None: a question in another language than the book's is searched unchanged."""
+    vocabulary: BookVocabulary | None = None
+    """Finds cognates; None: a question in another language than the book's is searched unchanged.
+    """
     multilingual: bool = False
-    """Whether `embedder` has one vector space for all languages. Then a hybrid search for a
-    question in another language than the book's uses vectors alone."""
+    """Whether `embedder` has one vector space for all languages. Then a question in another
+    language than the book's is searched by its vector alone."""
 
     async def of_query(self, query: SearchQuery, books: BookList) -> AnalysedQuery:
         """Return the terms and vectors to search for in these books.
 
-        Raises QuestionError, IndexMismatch, StorageError; any ProviderError of the embedder in
-        dense mode. Other failures of a provider only degrade the result.
+        Raises QuestionError, IndexMismatch, StorageError. A provider's failure only degrades the
+        result.
         """
         if not query.question.strip():
             raise QuestionError(EMPTY_QUESTION)
@@ -97,23 +98,16 @@ class AnalyseQuestion:
         )
         asked = replace(asked, embedded=embedded.text, lexical=lexical.text)
         language = language_of_words(lexical.words, books.language)
-        if language != books.language:
-            if self.multilingual and query.mode is SearchMode.HYBRID:
-                query = replace(query, mode=SearchMode.DENSE)
-            else:
-                asked = await self._with_cognates(asked, language, books)
-        dense, failed = await self._embed(asked.embedded, query.mode)
-        dense_only = query.mode is SearchMode.DENSE
-        sparse = {
-            one: None if dense_only else await self._sparse(asked, one, books)
-            for one in books.by_language
-        }
+        foreign = language != books.language
+        if foreign and not self.multilingual:
+            asked = await self._with_cognates(asked, language, books)
+        dense, failed = await self._embed(asked.embedded)
+        by_vector = foreign and self.multilingual and dense is not None
+        languages = () if by_vector else books.by_language
+        terms = {one: await self._sparse(asked, one, books) for one in languages}
+        sparse = {one: vector for one, vector in terms.items() if vector.indices}
         failures = (*degraded, *failed)
-        found = AnalysedQuery(
-            query, asked, dense, sparse, books, asked_in=language, degraded=failures
-        )
-        hybrid = query.mode is SearchMode.HYBRID
-        return await self.in_languages(found, books.by_language) if hybrid else found
+        return AnalysedQuery(query, asked, dense, sparse, books, by_vector, language, failures)
 
     async def of_answer(
         self, question: str, asked: AnalysedQuery, language: str, *, selected: bool = False
@@ -143,15 +137,16 @@ class AnalyseQuestion:
             compared=about,
         )
 
-    async def in_languages(self, asked: AnalysedQuery, languages: Iterable[str]) -> AnalysedQuery:
-        """Add the input of rescoring in these languages. Raises StorageError."""
-        missing = [one for one in languages if one not in asked.rescoring]
+    async def for_rescoring(
+        self, asked: AnalysedQuery, languages: Iterable[str]
+    ) -> Mapping[str, RescoringInput]:
+        """Return the input of rescoring by language. Raises StorageError."""
         text, ordered = asked.texts.lexical, self.lexical.ordered_terms
-        terms = {language: ordered(text, language)[:MOST_TERMS] for language in missing}
+        terms = {language: ordered(text, language)[:MOST_TERMS] for language in languages}
         every = {term for found in terms.values() for term in found}
         weights = await self.bounds.of(every, asked.books)
         absent = await self.bounds.missing(every, asked.books)
-        added = {
+        return {
             language: RescoringInput(
                 QuestionTerms(
                     found, weights, self.lexical.definition_targets(text, language, absent)
@@ -160,7 +155,6 @@ class AnalyseQuestion:
             )
             for language, found in terms.items()
         }
-        return replace(asked, rescoring={**asked.rescoring, **added})
 
     async def _reading(self, text: str, language: str, books: BookList) -> Reading:
         """Return the terms and vector of a wording."""
@@ -198,38 +192,28 @@ class AnalyseQuestion:
         return standalone(query.question, query.history, count_terms, language), degraded
 
     async def _with_cognates(self, asked: Standalone, language: str, books: BookList) -> Standalone:
-        if self.cognates is None:
+        if self.vocabulary is None:
             return asked
         with stage("cognates"):
-            found = await self.cognates.of(asked.lexical, language, books.named())
+            found = await self.vocabulary.cognates(asked.lexical, language, books)
         if not found:
             return asked
         embedded, lexical = (" ".join([one, *found]) for one in (asked.embedded, asked.lexical))
         return replace(asked, embedded=embedded, lexical=lexical)
 
-    async def _embed(
-        self, question: str, mode: SearchMode
-    ) -> tuple[Vector | None, tuple[str, ...]]:
-        if mode is SearchMode.SPARSE:
-            return None, ()
+    async def _embed(self, question: str) -> tuple[Vector | None, tuple[str, ...]]:
         try:
             with stage("embedding"):
                 vector = await self.embedder.embed_query(question)
             require_vector(vector, self.embedder.space, self.embedder.dimension, "a question")
         except ProviderError as error:
-            if mode is SearchMode.DENSE:
-                raise
-            failed = degraded_by(_log, "retrieve.embedding_failed", "embedding", error)
-            return None, (failed,)
+            return None, (degraded_by(_log, "retrieve.embedding_failed", "embedding", error),)
         return vector, ()
 
-    async def _sparse(
-        self, asked: Standalone, language: str, books: BookList
-    ) -> SparseVector | None:
+    async def _sparse(self, asked: Standalone, language: str, books: BookList) -> SparseVector:
         background = [
             (self.lexical.query_vector(turn, language), weight) for turn, weight in asked.background
         ]
         said = self.lexical.ordered_terms(asked.lexical, language)[:MOST_TERMS]
         absent = await self.bounds.missing(said, books)
-        terms = blend(self.lexical.question_vector(asked.lexical, language, absent), background)
-        return terms if terms.indices else None
+        return blend(self.lexical.question_vector(asked.lexical, language, absent), background)

@@ -51,7 +51,13 @@ async def scope_of(index: VectorIndex, filter: SearchFilter, page_url: str = "")
     """
     every = await index.books()
     editions = _readers_editions(every, filter.books, page_url)
-    if not await _readable(index, every, editions):
+    asked = editions or every.defaults
+    missing = [book for book in asked if book not in every]
+    damaged = await index.damaged() if missing or not asked else {}
+    require_indexed(missing, {*every, *damaged})
+    if len(missing) == len(asked):
+        if damaged:
+            raise StorageError(damaged[next(iter(missing or damaged))].reason)
         named = f"only editions are indexed: ask one of {', '.join(every)}"
         raise BookNotFound(named if every else NO_BOOKS)
     return BookScope(every.only(editions), replace(filter, books=editions), every)
@@ -62,23 +68,6 @@ def require_indexed(books: Sequence[BookId], indexed: Collection[BookId]) -> Non
     for book in books:
         if book not in indexed:
             raise BookNotFound.among(book, indexed)
-
-
-async def _readable(
-    index: VectorIndex, every: BookList, books: Sequence[BookId]
-) -> list[BookManifest]:
-    """Return these books, or the default editions of all, without those that cannot be read.
-
-    BookNotFound if one of them is not indexed; StorageError if none of them can be read.
-    """
-    asked = [every[book] for book in books or every.defaults if book in every]
-    missing = [book for book in books if book not in every]
-    damaged = await index.damaged() if missing or not asked else {}
-    require_indexed(missing, {*every, *damaged})
-    if not asked and damaged:
-        first = next(iter(missing or damaged))
-        raise StorageError(damaged[first].reason)
-    return asked
 
 
 def _readers_editions(
@@ -110,11 +99,9 @@ async def in_first_book(
     site the URL belongs to. BookNotFound if it is not indexed; StorageError if the page was not
     found and a book could not be read.
     """
-    every = await index.books()
-    editions = _readers_editions(every, (book,) if book else (), page)
-    books = await _readable(index, every, editions)
+    scope = await scope_of(index, SearchFilter(books=(book,) if book else ()), page)
     damaged: StorageError | None = None
-    for manifest in sorted(books, key=lambda one: not page.startswith(one.base_url)):
+    for manifest in scope.books.of_site_first(page):
         try:
             found = await read(manifest)
         except StorageError as error:
@@ -125,15 +112,10 @@ async def in_first_book(
     if damaged:
         raise damaged
     if not book:
-        await require_all(index)
+        for damage in (await index.damaged()).values():
+            if not damage.answers:
+                raise StorageError(damage.reason)
     return None
-
-
-async def require_all(index: VectorIndex, books: Sequence[BookId] = ()) -> None:
-    """StorageError if one of these books, or any, cannot be read."""
-    for book, damage in (await index.damaged()).items():
-        if not damage.answers and (not books or book in books):
-            raise StorageError(damage.reason)
 
 
 async def degraded_books(index: VectorIndex, books: Sequence[BookId] = ()) -> tuple[str, ...]:

@@ -200,7 +200,7 @@ class ConsultBook:
         if read.exercise and request.solutions is Solutions.SHOW:
             solution = await self.places.solution_of(read.exercise, read.scope.books)
         with stage("context"):
-            context = await self.retrieve.context(
+            context = self.retrieve.context(
                 [*(Hit(one, 1.0) for one in solution), *hits], self.context_tokens
             )
         solving = frozenset(one.paragraph_id for chunk in solution for one in chunk.passages)

@@ -118,7 +118,7 @@ class Evaluate:
         )
         found = await self.retrieve.search(query)
         elapsed = self.clock() - started
-        context = await self.retrieve.context(found.hits[:k], self.context_tokens)
+        context = self.retrieve.context(found.hits[:k], self.context_tokens)
         metrics: dict[str, float] = {}
         rank = None
         if question.answerable:
@@ -140,7 +140,7 @@ class Evaluate:
     ) -> tuple[str, ...]:
         """Return the gold files that are not in the index.
 
-        Only files of questions without a hit are checked, by a search restricted to the file.
+        Only files of questions without a hit are checked.
         """
         lost = {
             file: one.question
@@ -150,9 +150,8 @@ class Evaluate:
         }
         missing = []
         for file, question in lost.items():
-            scope = replace(scope_of(question, request.book), files=(file,))
-            query = SearchQuery(question.question, k=1, filter=scope, rerank=False)
-            if not (await self.retrieve.search(query)).hits:
+            in_file = replace(scope_of(question, request.book), files=(file,))
+            if not await self.retrieve.index.matching(in_file):
                 missing.append(file)
         return tuple(missing)
 

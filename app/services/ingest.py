@@ -24,7 +24,6 @@ from app.domain.errors import (
 )
 from app.domain.identity import keep_ids
 from app.domain.indexed_book import BookList, BookManifest, IndexPoint
-from app.domain.ledger import Ledger
 from app.domain.retrieval.chunk_terms import TermsOf
 from app.domain.retrieval.query import SearchFilter, Vector
 from app.services.chunk_vectors import EmbedInContext, embed_keys, token_counts
@@ -88,17 +87,47 @@ class IngestBook:
         vectors received so far stay in the cache.
         """
         started = perf_counter()
-        plan = await self._plan(request, phases)
-        report = plan.report
-        if not request.dry_run:
-            report = await self._carry_out(plan, phases)
+        listed = await self.index.books()
+        book = await self._read(request, phases)
+        if request.dry_run:
+            report = (await self._plan(book, request, phases)).report
+        else:
+            async with self._writing(book.id, listed) as writer:
+                plan = await self._plan(book, request, phases)
+                report = await self._carry_out(plan, writer, phases)
             await asyncio.to_thread(self.store_pages, plan.book, request.folder)
         return replace(report, seconds=round(perf_counter() - started, 3), phases=phases.seconds)
 
-    async def _plan(self, request: IngestRequest, phases: Phases) -> IngestPlan:
+    async def _read(self, request: IngestRequest, phases: Phases) -> Book:
+        with phases.phase("read", unit="files") as advance:
+            book = await asyncio.to_thread(self.read_book, request, advance)
+        if not any(document.blocks for document in book.documents):
+            message = "no text to index: the folder has no page of a book"
+            raise BookError(message, str(request.folder))
+        return book
+
+    @asynccontextmanager
+    async def _writing(self, book: BookId, listed: BookList) -> AsyncIterator[GenerationWriter]:
+        """Hold the book's lock. At the end what is unpublished is deleted.
+
+        IndexBusy if another run holds it, or has published the book since it was `listed`.
+        """
+        writer = await self.index.begin(book, self.embedder.dimension)
+        try:
+            if _generation(await self.index.books(), book) > _generation(listed, book):
+                message = (
+                    f"another ingest wrote book {book!r} while this one read it: run the ingest "
+                    "again"
+                )
+                raise IndexBusy(message)
+            yield writer
+        finally:
+            await writer.abandon()
+
+    async def _plan(self, book: Book, request: IngestRequest, phases: Phases) -> IngestPlan:
         """Determine what to do, without changing anything."""
-        listed = await self.index.books()
-        book, revision, ledger = await self._read(request, phases)
+        known = await self.ledgers.load(book.id)
+        book, ledger = await asyncio.to_thread(keep_ids, book, known)
         chunks = await self._chunk(book, request, phases)
         with phases.phase("compare"):
             embedder = self.embedder
@@ -121,24 +150,8 @@ class IngestBook:
                 faults=faults,
                 warnings=[*report.warnings, *self._truncation_warnings(counts)],
             )
-        generation = _generation(listed, book.id)
-        return IngestPlan(
-            request, book, chunks, digest, generation, missing, ledger, revision, report
-        )
-
-    async def _read(
-        self, request: IngestRequest, phases: Phases
-    ) -> tuple[Book, str, Ledger | None]:
-        """Return the book, the revision of its stored ledger and, if it differs, the new one."""
-        with phases.phase("read", unit="files") as advance:
-            book = await asyncio.to_thread(self.read_book, request, advance)
-            if not any(document.blocks for document in book.documents):
-                message = "no text to index: the folder has no page of a book"
-                raise BookError(message, str(request.folder))
-            revision = await self.ledgers.revision(book.id)
-            known = await self.ledgers.load(book.id)
-            book, ledger = await asyncio.to_thread(keep_ids, book, known)
-        return book, revision, ledger if ledger != known else None
+        changed = ledger if ledger != known else None
+        return IngestPlan(request, book, chunks, digest, missing, changed, report)
 
     async def _chunk(self, book: Book, request: IngestRequest, phases: Phases) -> Sequence[Chunk]:
         with phases.phase("chunk", len(book.documents), "files") as advance:
@@ -178,24 +191,22 @@ class IngestBook:
         what = f"{truncated:,} texts exceed the {limit} tokens that {model} reads"
         return [f"{what}: only lexical search finds the rest of them"]
 
-    async def _carry_out(self, plan: IngestPlan, phases: Phases) -> IngestReport:
-        report = plan.report
-        if report.unchanged:
-            # The ledger can differ from an unchanged book, after a rollback for example.
-            if plan.ledger:
-                async with self._writing(plan):
-                    await self.ledgers.save(plan.book.id, plan.ledger)
-            return report
-        billed_before = self.billed()
-        async with self._writing(plan) as writer:
+    async def _carry_out(
+        self, plan: IngestPlan, writer: GenerationWriter, phases: Phases
+    ) -> IngestReport:
+        report, billed_before = plan.report, self.billed()
+        if not report.unchanged:
             await self._embed(plan, phases)
             await self._write(writer, plan.chunks, phases)
-            with phases.phase("publish"):
-                # The ledger goes first, so that no published id is ever missing from it. If the
-                # run dies in between, the next one gives equal texts the same ids.
-                if plan.ledger:
-                    await self.ledgers.save(plan.book.id, plan.ledger)
-                published = await writer.publish(self._manifest(plan))
+        # The ledger goes first, so that no published id is ever missing from it. If the run dies
+        # in between, the next one gives equal texts the same ids. The ledger can differ from an
+        # unchanged book, after a rollback for example.
+        if plan.ledger:
+            await self.ledgers.save(plan.book.id, plan.ledger)
+        if report.unchanged:
+            return report
+        with phases.phase("publish"):
+            published = await writer.publish(self._manifest(plan))
         billed = self.billed() - billed_before
         return replace(
             report,
@@ -203,26 +214,6 @@ class IngestBook:
             billed_tokens=billed,
             usd=self.tariff.price(billed) if billed else report.usd,
         )
-
-    @asynccontextmanager
-    async def _writing(self, plan: IngestPlan) -> AsyncIterator[GenerationWriter]:
-        """Hold the book's lock. IndexBusy; at the end what is unpublished is deleted."""
-        writer = await self.index.begin(plan.book.id, self.embedder.dimension)
-        try:
-            await self._refuse_if_overtaken(plan)
-            yield writer
-        finally:
-            await writer.abandon()
-
-    async def _refuse_if_overtaken(self, plan: IngestPlan) -> None:
-        """Raise IndexBusy if another run published the book or saved its ledger meanwhile."""
-        book = plan.book.id
-        newest = _generation(await self.index.books(), book)
-        if newest > plan.before or await self.ledgers.revision(book) != plan.revision:
-            message = (
-                f"another ingest wrote book {book!r} while this one read it: run the ingest again"
-            )
-            raise IndexBusy(message)
 
     async def _embed(self, plan: IngestPlan, phases: Phases) -> None:
         """Embed and cache batch by batch, so that no vector is paid for twice after a crash."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -27,13 +28,19 @@ class IngestRequest:
     base_url: str = ""
     strategy: str = "structure"
     exclude_kinds: frozenset[BlockKind] = frozenset()
-    skip_refused: bool = False
-    """Skip files above the reading budget instead of stopping."""
     dry_run: bool = False
     edition: Edition = ONLY
     """The version and locale to ingest, of those that the site has."""
     force: bool = False
     """Write a generation even if the index is up to date."""
+
+
+class Changes(NamedTuple):
+    """Numbers of chunks, see `compare`."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,6 @@ class IngestReport:
     chunks: int
     added: int = 0
     changed: int = 0
-    """Chunks that replace an old one: they share paragraphs, but the text differs."""
     removed: int = 0
     embedded: int = 0
     """Texts sent to the embedder."""
@@ -75,7 +81,6 @@ class IngestReport:
     excluded: dict[str, int] = field(default_factory=dict)
     """Blocks excluded on request, by kind."""
     warnings: list[str] = field(default_factory=list)
-    orphans: list[str] = field(default_factory=list)
     dry_run: bool = False
     base_url: str = ""
     """Address of the book's site; "" if links are paths."""
@@ -89,14 +94,10 @@ class IngestPlan:
     book: Book
     chunks: Sequence[Chunk]
     fingerprint: str
-    before: int
-    """The generation that was published before the book was read; 0 if none."""
     missing: list[str]
     """The vector keys to embed, in reading order."""
     ledger: Ledger | None
     """The new ledger; None if it is the stored one."""
-    revision: str
-    """That of the stored ledger."""
     report: IngestReport
     """Its numbers, as far as they are known before."""
 
@@ -112,7 +113,7 @@ def planned_report(
         files=len(book.documents),
         blocks={kind.value: count for kind, count in sorted(kinds.items())},
         chunks=len(chunks),
-        **asdict(changes),
+        **changes._asdict(),
         embedded=cost.texts,
         reused=len(chunks) - cost.texts,
         tokens=cost.tokens,
@@ -121,7 +122,6 @@ def planned_report(
         usd=cost.usd,
         excluded={one.value: kinds[one] for one in sorted(request.exclude_kinds & kinds.keys())},
         warnings=[*_address_warnings(book), *map(str, book.warnings)],
-        orphans=list(book.orphans),
         dry_run=request.dry_run,
     )
 
@@ -138,19 +138,12 @@ def _address_warnings(book: Book) -> list[str]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """Numbers of chunks."""
-
-    added: int = 0
-    changed: int = 0
-    """New chunks with a paragraph of one that is gone: it has other text or another file."""
-    removed: int = 0
-    """Chunks of which the new ones have no paragraph."""
-
-
 def compare(before: Mapping[str, tuple[str, ...]], chunks: Sequence[Chunk]) -> Changes:
-    """Compare by chunk id. `before` maps the ids of the indexed chunks to their paragraph ids."""
+    """Compare by chunk id. `before` maps the ids of the indexed chunks to their paragraph ids.
+
+    A new chunk with a paragraph of one that is gone is a changed one: it has other text or another
+    file.
+    """
     ids = {chunk.chunk_id for chunk in chunks}
     gone = [held for chunk_id, held in before.items() if chunk_id not in ids]
     new = [chunk.paragraph_ids for chunk in chunks if chunk.chunk_id not in before]

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from app.domain.chunking.chunk import Chunk
 from app.domain.retrieval.chunk_terms import TermsOf, heading_targets
@@ -46,11 +45,8 @@ _CLAUSE_END = re.compile(
 _DEFINITION = 1.0
 """Weight of a definition term. It needs no higher one: its inverse document frequency is high."""
 
-_CACHED_TEXTS = 8_000
-"""Texts whose terms are cached, about 10 MB: many questions retrieve the same paragraphs."""
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LexicalEncoder:
     """Encodes texts as terms of the index, each language with its own stems and stop words."""
 
@@ -58,16 +54,10 @@ class LexicalEncoder:
     """Returns the ids of a text's terms in order, with repeats."""
     query_terms: TermsOf
     """The same for a text that is searched for."""
-    _terms: Callable[[str, str], frozenset[int]] = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._terms = lru_cache(_CACHED_TEXTS)(
-            lambda text, language: frozenset(self.query_terms(text, language))
-        )
 
     def terms(self, text: str, language: str) -> frozenset[int]:
-        """Return the ids of the text's terms as in a search; cached."""
-        return self._terms(text, language)
+        """Return the ids of the text's terms as in a search."""
+        return frozenset(self.query_terms(text, language))
 
     def query_vector(self, text: str, language: str) -> SparseVector:
         """Return the BM25 vector of a text that is searched for."""

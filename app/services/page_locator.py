@@ -34,7 +34,7 @@ class PageLocator:
         """Return the location of a page, given by URL or path; None if no book has it."""
         key = page_key(url)
         # If several books have this path, the book whose site has the URL comes first.
-        for manifest in sorted(books.named(), key=lambda one: not url.startswith(one.base_url)):
+        for manifest in books.of_site_first(url):
             on_page = SearchFilter(books=(manifest.book,), pages=(key,))
             if chunks := await self.index.matching(on_page):
                 one = chunks[0]

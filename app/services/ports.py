@@ -80,10 +80,6 @@ class LedgerStore(Protocol):
         """Replace the book's ledger in one transaction."""
         ...
 
-    async def revision(self, book: BookId) -> str:
-        """Return a value that changes with the stored ledger; "" for a book that has none."""
-        ...
-
     async def faults(self, book: BookId) -> list[str]:
         """Return the faults of the stored ledger, one line each; none for a book that has none."""
         ...
@@ -159,11 +155,8 @@ class BookStore(VectorIndex, Protocol):
         """Return the current generation to read. Raises BookNotFound, StorageError."""
         ...
 
-    async def begin(self, book: BookId, dimension: int, number: int = 1) -> GenerationWriter:
-        """Start a generation. IndexBusy if another process is writing this book.
-
-        Its number is `number`, or one more than the highest number of the book if that is higher.
-        """
+    async def begin(self, book: BookId, dimension: int) -> GenerationWriter:
+        """Start a generation. IndexBusy if another process is writing this book."""
         ...
 
     async def remove(self, book: BookId) -> None:
@@ -174,21 +167,11 @@ class BookStore(VectorIndex, Protocol):
         """Check every book and record the damage. StorageError if the index is unavailable."""
         ...
 
-    async def faults(
-        self, book: BookId, *, previous: bool = False, full: bool = False
-    ) -> list[str]:
+    async def faults(self, book: BookId, *, previous: bool = False) -> list[str]:
         """Return the faults of the current or the previous generation, one line each.
 
-        What is stored is compared with what was published. A server only counts the points and
-        reads a sample of them, unless `full`. BookNotFound if there is no such book.
-        """
-        ...
-
-    async def repair(self, book: BookId) -> BookManifest:
-        """Keep only generations without faults; readers see the newest of them.
-
-        StorageError if there is none, BookNotFound if there is no such book, IndexBusy while it is
-        being written.
+        All that is stored is compared with what was published. BookNotFound if there is no such
+        book.
         """
         ...
 

@@ -6,7 +6,6 @@ passed in a context variable, because most steps do not use it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -59,8 +58,6 @@ class Recording:
     the wrong one of them."""
     usd: float = 0.0
     failures: list[Failure] = field(default_factory=list)
-    caches: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    """(cache, hit) -> look-ups."""
     in_stage: bool = False
 
     @property
@@ -148,8 +145,3 @@ def billed(units: Units, usd: float) -> None:
     record = current()
     record.units += units
     record.usd += usd
-
-
-def looked_up(cache: str, *, hit: bool) -> None:
-    """Count a look-up of a cache."""
-    current().caches[cache, hit] += 1

@@ -2,14 +2,15 @@
 
 With a circuit breaker (Nygard 2018, "Release It!", chapter 5), readers do not wait for the timeout
 of a provider that is down. After a few consecutive failures the circuit opens: calls fail at once,
-so search uses only BM25 and answers are extractive. Later one call is let through as a trial; if it
-succeeds, the circuit closes.
+so search uses only BM25 and answers are extractive. Later calls are let through as trials: the
+first one to end closes the circuit, or opens it again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -41,14 +42,13 @@ class CircuitBreaker:
     """About as long as a server takes to restart."""
     clock: Callable[[], float] = time.monotonic
     _failed: int = field(default=0, init=False)
-    _open_until: float | None = field(default=None, init=False)
-    _trying: bool = field(default=False, init=False)
+    _open_until: float = field(default=-math.inf, init=False)
     _failure: ProviderUnavailable | None = field(default=None, init=False)
 
     @property
     def state(self) -> str:
-        """One of BREAKER_STATES; half open: the next call is the trial, or it is under way."""
-        if self._open_until is None:
+        """One of BREAKER_STATES; half open: the next call is a trial, or it is under way."""
+        if self._failed < self.failures:
             return "closed"
         return "open" if self._open_until > self.clock() else "half_open"
 
@@ -60,11 +60,14 @@ class CircuitBreaker:
     @contextmanager
     def call(self) -> Iterator[None]:
         """Raise ProviderUnavailable while the circuit is open; count how the block ends."""
-        trial = self._admit()
+        if (wait := self._open_until - self.clock()) > 0:
+            message = f"{self.name} failed {self._failed} times in a row; calls are paused"
+            status = self._failure.status if self._failure else None
+            raise ProviderUnavailable(message, wait, status=status)
         try:
             yield
         except ProviderUnavailable as error:
-            self._fail(trial, error)
+            self._fail(error)
             raise
         except ProviderRateLimited:
             raise
@@ -73,36 +76,20 @@ class CircuitBreaker:
             raise
         else:
             self._succeed()
-        finally:
-            self._trying = self._trying and not trial
 
-    def _admit(self) -> bool:
-        """Return whether the call is the trial."""
-        if self._open_until is None:
-            return False
-        wait = self._open_until - self.clock()
-        if wait > 0 or self._trying:
-            message = f"{self.name} failed {self._failed} times in a row; calls are paused"
-            status = self._failure.status if self._failure else None
-            raise ProviderUnavailable(message, max(wait, 0.0) or None, status=status)
-        self._trying = True
-        return True
-
-    def _fail(self, trial: bool, error: ProviderUnavailable) -> None:
+    def _fail(self, error: ProviderUnavailable) -> None:
         self._failed += 1
         self._failure = error
         # A call that began before the circuit opened does not extend the pause.
-        if trial or (self._open_until is None and self._failed >= self.failures):
+        if self._failed >= self.failures and self._open_until <= self.clock():
             self._open_until = self.clock() + self.open_seconds
             fields = {"endpoint": self.name, "failures": self._failed, "seconds": self.open_seconds}
             _log.warning("provider.circuit_opened", extra=fields)
 
     def _succeed(self) -> None:
-        if self._open_until is not None:
+        if self._failed >= self.failures:
             _log.warning("provider.circuit_closed", extra={"endpoint": self.name})
-        self._failed = 0
-        self._failure = None
-        self._open_until = None
+        self._failed, self._open_until, self._failure = 0, -math.inf, None
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,28 +9,18 @@ from dataclasses import dataclass, replace
 from app.domain.book_id import BookId
 from app.domain.document import BlockKind
 from app.domain.errors import ProviderError
-from app.domain.retrieval.context_assembly import assemble, edge_passages
+from app.domain.retrieval.context_assembly import assemble
 from app.domain.retrieval.fusion import Fused, fuse
-from app.domain.retrieval.query import (
-    Candidates,
-    ContextPassage,
-    Hit,
-    SearchMode,
-    SearchQuery,
-)
+from app.domain.retrieval.query import Candidates, ContextPassage, Hit, SearchQuery
 from app.services.analyse_question import AnalysedQuery, AnalyseQuestion
 from app.services.book_scope import degraded_books, scope_of
 from app.services.feature_reranker import DEPTH, FeatureReranker
-from app.services.paragraphs import find_paragraph
 from app.services.ports import Reranker, VectorIndex
 from app.services.provider_failures import degraded_by
 from app.services.recording import stage
 
 CANDIDATES = 50
 """Number of chunks taken from each list, and passed to the reranker."""
-
-COMPLETED_HITS = 3
-"""Number of best hits whose incomplete lists, tables and similar blocks are completed."""
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +46,7 @@ class Retrieve:
     """Limits its own time."""
     count_tokens: Callable[[str], int]
     feature_reranker: FeatureReranker | None = None
-    """None: the fused order is kept. Only a hybrid search has a second stage."""
+    """None: the fused order is kept, as in a search by vector alone."""
 
     async def search(self, query: SearchQuery, page_url: str = "") -> RetrievalResult:
         """Return up to `query.k` hits, best first, of the editions of the reader's page.
@@ -71,10 +60,8 @@ class Retrieve:
     async def find(self, asked: AnalysedQuery) -> RetrievalResult:
         """Return up to `k` hits, best first. Raises BookNotFound, StorageError."""
         query = asked.query
-        # A search in sparse mode calls no provider.
-        rerank = query.rerank and query.mode is not SearchMode.SPARSE
-        reranker = self.reranker if rerank else None
-        hits = await self._search_and_rescore(asked, reranker)
+        reranker = self.reranker
+        hits = await self._search_and_rescore(asked)
         degraded = (*asked.degraded, *await degraded_books(self.index, query.filter.books))
         relevance = None
         if reranker and hits and reranker.reads(asked.asked_in, hits[0].chunk.language):
@@ -84,19 +71,9 @@ class Retrieve:
         # A spent budget may stop several steps, but is listed once.
         return RetrievalResult(hits[: query.k], tuple(dict.fromkeys(degraded)), relevance)
 
-    async def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
-        """Return the hits' paragraphs, each once, within the budget. Raises StorageError.
-
-        Lists, tables and similar blocks of which the best hits have a part are completed if they
-        fit.
-        """
-        best = sorted(hits, key=lambda hit: -hit.score)[:COMPLETED_HITS]
-        parts = [(part, hit) for hit in best for part in edge_passages(hit.chunk)]
-        found = await asyncio.gather(
-            *(find_paragraph(self.index, part.paragraph_id, hit.chunk.book) for part, hit in parts)
-        )
-        wholes = [(one, hit) for one, (_, hit) in zip(found, parts, strict=True) if one]
-        return assemble(hits, token_budget, self.count_tokens, wholes)
+    def context(self, hits: Sequence[Hit], token_budget: int) -> tuple[ContextPassage, ...]:
+        """Return the hits' paragraphs, each once, within the budget."""
+        return assemble(hits, token_budget, self.count_tokens)
 
     async def _search(self, asked: AnalysedQuery, wanted: int) -> list[Fused]:
         """Return the best `wanted` chunks of both lists."""
@@ -104,20 +81,18 @@ class Retrieve:
         with stage("search"):
             found: list[Candidates] = []
             for language, books in asked.books.by_language.items():
-                sparse = asked.sparse[language]
+                sparse = asked.sparse.get(language)
                 if asked.dense is not None or sparse is not None:
                     of_books = replace(asked.query.filter, books=books)
                     found.append(await self.index.search(asked.dense, sparse, limit, of_books))
             best = Candidates.best(found, limit)
             return fuse(best)[:wanted]
 
-    async def _search_and_rescore(
-        self, asked: AnalysedQuery, reranker: Reranker | None
-    ) -> tuple[Hit, ...]:
+    async def _search_and_rescore(self, asked: AnalysedQuery) -> tuple[Hit, ...]:
         """Find and fetch the chunks needed for k hits, reranked by the second stage."""
-        query = asked.query
-        feature_reranker = self.feature_reranker if query.mode is SearchMode.HYBRID else None
-        wanted = max(query.k, CANDIDATES if reranker else DEPTH if feature_reranker else 0)
+        feature_reranker = None if asked.by_vector else self.feature_reranker
+        wanted = CANDIDATES if self.reranker else DEPTH if feature_reranker else 0
+        wanted = max(wanted, asked.query.k)
         fused = await self._search(asked, wanted)
         hits = await self._fetch(fused)
         if len(hits) < len(fused):
@@ -126,10 +101,9 @@ class Retrieve:
         if feature_reranker is None:
             return hits
         with stage("rescoring"):
-            languages = {hit.chunk.language for hit in hits[:DEPTH]}
-            if not languages <= asked.rescoring.keys():  # a page in another language than its book
-                asked = await self.analysis.in_languages(asked, sorted(languages))
-            return await feature_reranker.order(asked.rescoring, hits)
+            languages = sorted({hit.chunk.language for hit in hits[:DEPTH]})
+            question = await self.analysis.for_rescoring(asked, languages)
+            return await feature_reranker.order(question, hits)
 
     async def _fetch(self, fused: Sequence[Fused]) -> tuple[Hit, ...]:
         """Fetch chunks. Those of a generation that is gone since the search are left out."""

@@ -24,7 +24,6 @@ from app.adapters.tokens import token_counter
 from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
-from app.services.gc_control import paused_gc
 
 
 def read_and_chunk(folder: Path) -> None:
@@ -49,10 +48,9 @@ def langchain(texts: Sequence[str]) -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    with paused_gc():
-        start = time.process_time()
-        work()
-        return time.process_time() - start
+    start = time.process_time()
+    work()
+    return time.process_time() - start
 
 
 def measure(folder: Path, repeat: int) -> None:

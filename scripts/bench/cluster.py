@@ -1,12 +1,11 @@
-r"""Searches and ingests on three Qdrant nodes while nodes are killed and restarted.
+"""Searches and ingests on three Qdrant nodes while nodes are killed and restarted.
 
-    scripts/bench/cluster.py --binary PATH \
-        --urls http://127.0.0.1:7001,http://127.0.0.1:7011,http://127.0.0.1:7021
+    scripts/bench/cluster.py --binary PATH
 
-Starts a node at each address, in a temporary folder: gRPC and the cluster's internal traffic use
-the next two ports. In each round, in a seeded order, one node is killed with -9 and comes back, and
-another is restarted. Searches run all the time, a new generation of one book is ingested, and every
-point of every book is read back at the end of the round.
+Starts three nodes on this machine, with their data in a temporary folder. In each round, in a
+seeded order, one node is killed with -9 and comes back, and another is restarted. Searches run all
+the time, a new generation of one book is ingested, and every point of every book is read back at
+the end of the round.
 """
 
 from __future__ import annotations
@@ -26,14 +25,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import server_client
-from app.adapters.qdrant.server_store import ServerOptions
 from app.domain.book_id import BookId
 from app.domain.errors import RagError
 from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import BookStore
 from tests.index_points import DIMENSION, manifest, points, publish, random_sparse, random_vector
-from tests.qdrant_process import BINARY, QdrantNode, start_cluster, wait_whole
+from tests.qdrant_process import BINARY, QdrantNode, free_urls, start_cluster, wait_whole
 
 BOOKS, CHUNKS = 4, 300
 LIMIT = 10
@@ -198,10 +196,9 @@ async def fault_round(nodes: list[QdrantNode], source: random.Random) -> str:
 async def rounds(urls: list[str], nodes: list[QdrantNode], options: argparse.Namespace) -> Figures:
     source, figures = random.Random(options.seed), Figures()
     url = ",".join(urls)
-    replicas = ServerOptions(replicas=2)
     clients = [server_client(url, None) for _ in range(2)]
     try:
-        reader, writer = (ServerIndex(client, "bench", url, replicas) for client in clients)
+        reader, writer = (ServerIndex(client, "bench", url, replicas=2) for client in clients)
         library = Library({f"book-{number}": 1 for number in range(BOOKS)})
         for book in library.version:
             await publish(writer, book, book_points(book, 1))
@@ -233,7 +230,6 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    made.add_argument("--urls", required=True, help="addresses at which nodes are started")
     made.add_argument("--binary", default=BINARY, help="the qdrant program (QDRANT_TEST_BINARY)")
     made.add_argument("--rounds", type=int, default=20)
     made.add_argument("--seed", type=int, default=1)
@@ -245,7 +241,7 @@ def main() -> int:
     if not options.binary:
         print("--binary or QDRANT_TEST_BINARY must name the qdrant program", file=sys.stderr)
         return 2
-    urls = [url.strip().rstrip("/") for url in options.urls.split(",")]
+    urls = free_urls(3)
     with tempfile.TemporaryDirectory() as folder:
         nodes = start_cluster(options.binary, urls, Path(folder))
         try:

@@ -65,7 +65,7 @@ class Sentences:
         ]
         texts = list(dict.fromkeys(texts))
         embedder, sparse = LocalEmbedder.load(), IndexTerms()
-        encodings = embedder._tokens._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        encodings = embedder._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         ids = [one.ids for one in encodings]
         vectors = embedder._token_vectors
         return cls(

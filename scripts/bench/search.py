@@ -83,7 +83,7 @@ async def search_once(app: Application, question: str) -> None:
 
 
 async def consult_once(app: Application, question: str) -> None:
-    await app.retrieve.context(await hits(app, question), app.settings.context_tokens)
+    app.retrieve.context(await hits(app, question), app.settings.context_tokens)
 
 
 async def hits(app: Application, question: str) -> Sequence[Hit]:

@@ -1,7 +1,7 @@
 """A Qdrant server with many books: speed, memory, disk.
 
     python scripts/bench/server.py ../shared/data --url http://127.0.0.1:6333 --prefix big
-        --books 1000 --chunks 1000 --quantization int8 [--reuse] [--pid PID] [--storage FOLDER]
+        --books 1000 --chunks 1000 [--reuse] [--pid PID] [--storage FOLDER]
 
 Writes the synthetic books (`made_up_books.py`) that the server does not have under this prefix,
 through the adapter's writer, while no graph is built; then has the graphs built, and measures. An
@@ -188,7 +188,6 @@ async def on_server(options: argparse.Namespace) -> AsyncIterator[Application]:
             generator="extractive",
             qdrant_url=options.url,
             qdrant_collection_prefix=options.prefix,
-            qdrant_quantization=options.quantization,
         )
         async with application(settings) as app:
             yield app
@@ -235,7 +234,6 @@ def main() -> None:
     parser.add_argument("--books", type=int, default=10)
     parser.add_argument("--chunks", type=int, default=1_000, help="of each book")
     parser.add_argument("--questions", type=int, default=400)
-    parser.add_argument("--quantization", choices=["none", "int8"], default="none")
     parser.add_argument("--reuse", action="store_true", help="measure what is there")
     parser.add_argument("--pid", type=int, help="of the server, for its memory")
     parser.add_argument("--storage", type=Path, help="of the server, for its disk")

@@ -172,15 +172,13 @@ def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> N
     assert "with embed-v5.0 (1024)" in result.err
 
 
-def test_rag_toml_has_sizes_for_each_strategy(run: Run, tiny: Path) -> None:
-    (tiny / "rag.toml").write_text(
-        "[fixed]\nsize = 80\noverlap = 10\n[sentence]\nlow = 60\nhigh = 60\n"
-    )
-    fixed = run("chunks", tiny, "--strategy", "fixed").lines()
+def test_rag_toml_has_the_books_strategy_and_sizes(run: Run, tiny: Path) -> None:
+    (tiny / "rag.toml").write_text("rag_strategy = 'fixed'\nrag_size = 80\nrag_overlap = 10\n")
+    fixed = run("chunks", tiny).lines()
     assert len(fixed) > 1
     assert all(len(chunk["text_content"]) <= 80 for chunk in fixed)
-    assert run("chunks", tiny, "--strategy", "sentence").code == 0
-    assert len(run("chunks", tiny).lines()) < len(fixed)
+    assert run("chunks", tiny, "--strategy", "fixed").lines() == fixed
+    assert len(run("chunks", tiny, "--strategy", "structure").lines()) < len(fixed)
 
 
 @pytest.mark.parametrize(

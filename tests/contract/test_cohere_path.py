@@ -11,7 +11,6 @@ import pytest
 from tests.cohere_double import CohereDouble, Fault
 from tests.command_line import Run
 from tests.contract.test_cli import BOOK
-from tests.openai_double import OpenAIDouble, completion, quote_sources
 
 
 @pytest.fixture(autouse=True)
@@ -139,39 +138,6 @@ def asked_of(book: Mapping[str, str], folder: Path) -> Path:
     return path
 
 
-def test_answers_are_measured_through_cohere(run: Run, home: Path) -> None:
-    questions = asked_of(BOOK, home)
-    with CohereDouble() as double:
-        run("ingest", "tiny", **environment(double))
-        result = run("eval", questions, "--helpful", "--json", **environment(double))
-        chats, reranks = double.to("chat"), double.to("rerank")
-        searched = run("eval", questions, "--json", **environment(double)).json()
-    assert result.code == 0, result.err
-    assert (searched["hit@1"], searched["degraded"]) == (1, 0)
-    found = result.json()
-    assert found["run"]["generator"].startswith("command-a")
-    assert found["run"]["embedder"] == "embed-v5.0"
-    assert [row["mode"] for row in found["questions"]] == ["generated", "generated", "refused"]
-    assert found["cited_gold"] == found["unanswerable_refused"] == 1
-    assert found["citation_precision"] > 0
-    assert found["degraded"] == 0
-    assert len(chats) >= 2
-    assert len(reranks) >= 3
-
-
-def test_answers_are_measured_through_an_openai_compatible_server(run: Run, home: Path) -> None:
-    questions = asked_of(BOOK, home)
-    run("ingest", "tiny")
-    with OpenAIDouble(answering=quote_sources) as double:
-        settings = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
-        found = run("eval", questions, "--helpful", "--json", **settings).json()
-    assert found["run"]["generator"] == "llama3.1"
-    assert [row["mode"] for row in found["questions"]] == ["generated", "generated", "refused"]
-    assert found["cited_gold"] == found["unanswerable_refused"] == 1
-    assert found["citation_precision"] > 0
-    assert len(double.requests) >= 2
-
-
 def in_conversation(folder: Path) -> Path:
     """A question that only the one before it makes one about the lamps."""
     gold = [{"file": "lamps.md", "start": 0, "end": len(BOOK["lamps.md"])}]
@@ -194,33 +160,6 @@ def test_the_model_makes_follow_ups_stand_alone(run: Run, home: Path) -> None:
     for request in (chat, rewriting):
         assert request.body["messages"][-1]["content"].endswith("Last question: And why?")
     assert answering.body["stream"]
-
-
-def test_the_model_server_makes_follow_ups_stand_alone(run: Run, home: Path) -> None:
-    run("ingest", "tiny")
-    with OpenAIDouble(answering=quote_sources) as double:
-        settings = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
-        found = run("eval", in_conversation(home), "--json", **settings).json()
-    assert (found["hit@1"], len(double.requests)) == (1, 1)
-
-
-def test_a_model_that_ignores_the_markers_is_cited_all_the_same(run: Run) -> None:
-    held = next(one for one in BOOK["lamps.md"].replace("\n", " ").split(". ") if "Fresnel" in one)
-    fable = "Parrots collect old stamps. Mice prefer silent films. Owls like jazz music."
-    run("ingest", "tiny")
-    answers = []
-    for written in (f"{held}.", fable):
-        with OpenAIDouble(stream=completion(*written.partition(" "))) as double:
-            settings = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
-            answers.append(
-                run("ask", "What does the Fresnel lens do?", "--json", **settings).json()
-            )
-    cited, replaced = answers
-    assert (cited["mode"], cited["degraded"], cited["coverage"]) == ("generated", [], 1)
-    (citation,) = cited["citations"]
-    assert "Fresnel" in citation["quote"]
-    assert (replaced["mode"], replaced["degraded"]) == ("extractive", ["unsupported"])
-    assert replaced["passages"]
 
 
 def test_at_the_ceiling_answers_are_extractive_and_say_so(run: Run) -> None:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from app.adapters.providers.cohere_reranker import CohereReranker
-from app.adapters.sqlite.spending import SqliteSpending
-from app.domain.cost import Price, Units
-from app.domain.errors import (
-    BudgetSpent,
-)
-from app.services.budget import Budget
-from app.services.provider_calls import ProviderCalls
+from app.domain.cost import Units
 from app.services.recording import recording
-from app.services.resilience import CircuitBreaker
 from tests.cohere_double import CohereDouble
 from tests.cohere_world import World, connected, count_words
 from tests.provider_fakes import free_calls
@@ -74,16 +65,3 @@ async def test_version_5_is_calibrated_and_billed_by_tokens(
     with recording() as record:
         await used.rerank("light energy", TEXTS)
     assert record.units == billed
-
-
-async def test_a_spent_budget_stops_the_next_ranking(
-    world: World, double: CohereDouble, tmp_path: Path
-) -> None:
-    double.count_tokens = count_words
-    budget = Budget(SqliteSpending(tmp_path / "spending.sqlite"), 0.00001, None)
-
-    calls = ProviderCalls(budget, Price(1.0), CircuitBreaker("rerank"))
-    used = replace(reranker(world, model="rerank-v5.0-fast"), calls=calls)
-    await used.rerank("light", TEXTS)
-    with pytest.raises(BudgetSpent):
-        await used.rerank("light", TEXTS)

@@ -60,21 +60,6 @@ def test_a_vector_belongs_to_its_model_dimension_and_exact_text(path: Path) -> N
     assert get(path, ["text", "Text ", "Te\u0301xt"]) == [None] * 3
 
 
-def test_a_key_is_the_same_in_every_release(path: Path) -> None:
-    """Another key would have every text embedded again."""
-    put(path, ["Text"], [vector(1, 2)])
-    with closing(sqlite3.connect(path)) as connection:
-        (key,) = connection.execute("SELECT key FROM vectors").fetchone()
-    assert key == hashlib.sha256(b"m|2|search_document|Text").digest()
-
-
-def test_a_vector_that_is_put_again_replaces_the_old_one(path: Path) -> None:
-    put(path, ["a", "a"], [vector(1, 2), vector(3, 4)])
-    assert get(path, ["a"]) == [vector(3, 4)]
-    put(path, ["a"], [vector(5, 6)])
-    assert get(path, ["a"]) == [vector(5, 6)]
-
-
 @given(
     st.dictionaries(
         st.text(st.characters(exclude_categories=["Cs"])),
@@ -162,9 +147,3 @@ def test_a_vector_under_another_texts_key_is_missing(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE vectors SET vector = (SELECT max(vector) FROM vectors)")
     assert get(path, ["a", "b"]).count(None) == 1
-
-
-def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "home").write_text("a file where the folder should be")
-    with pytest.raises(StorageError, match="home"):
-        put(tmp_path / "home" / "embeddings.sqlite", ["a"], [vector(1)])

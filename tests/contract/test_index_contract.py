@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -39,15 +38,8 @@ from tests.index_points import (
 )
 from tests.index_stores import (
     ALL,
-    CLUSTER,
-    NO_CLUSTER,
-    NOT_RUN,
-    URL,
-    Opener,
-    embedded,
     fails,
     found,
-    in_memory,
     only,
 )
 
@@ -55,12 +47,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:U
 
 T = TypeVar("T")
 ONE = only("book")
-
-
-@pytest.mark.parametrize(("named", "reason"), [(URL, NOT_RUN), (CLUSTER, NO_CLUSTER)])
-def test_real_servers_that_are_not_named_are_reported(named: str, reason: str) -> None:
-    if not named:
-        pytest.skip(reason)
 
 
 async def test_an_empty_index_has_no_books_and_finds_nothing(index: BookStore) -> None:
@@ -228,15 +214,14 @@ async def test_a_removed_book_is_gone_and_may_come_back(index: BookStore) -> Non
     assert await found(index, only("book")) == {chunk_id("book", 5)}
 
 
-async def test_what_was_published_has_no_faults_and_needs_no_repair(index: BookStore) -> None:
+async def test_what_was_published_has_no_faults(index: BookStore) -> None:
     book = BookId("book")
-    for call in (index.faults(book), index.faults(book, previous=True), index.repair(book)):
+    for call in (index.faults(book), index.faults(book, previous=True)):
         with pytest.raises(BookNotFound):
             await call
     await publish(index, "book", points("book", [1, 2]))
     await publish(index, "book", points("book", [2, 3]))
     assert await index.faults(book) == await index.faults(book, previous=True) == []
-    assert (await index.repair(book)).generation == 2
     assert (await index.rollback(book)).generation == 1
     assert await index.faults(book) == []
     await index.check()
@@ -313,21 +298,6 @@ chunks = every_field(
 @settings(max_examples=50)
 def test_a_chunk_survives_the_way_through_its_payload(one: Chunk) -> None:
     assert from_payload(json.loads(json.dumps(to_payload(one)))) == one
-
-
-@given(st.lists(chunks, min_size=1, max_size=30, unique_by=lambda one: one.chunk_id))
-@settings(max_examples=2, deadline=None)
-def test_a_chunk_survives_the_way_through_either_store(made: list[Chunk]) -> None:
-    made = [replace(one, book=BookId("book")) for one in made]
-
-    async def through(opener: Opener) -> list[Chunk]:
-        async with opener() as index:
-            sparse = SparseVector((1,), (1.0,))
-            await publish(index, "book", [IndexPoint(one, vector(1, 2), sparse) for one in made])
-            return await index.fetch({BookId("book"): [one.chunk_id for one in made]})
-
-    assert asyncio.run(through(embedded)) == made
-    assert asyncio.run(through(in_memory)) == made
 
 
 def test_a_payload_of_another_layout_is_a_clear_error() -> None:

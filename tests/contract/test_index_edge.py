@@ -16,7 +16,7 @@ from app.adapters.qdrant.edge_folder import BookFolder
 from app.adapters.qdrant.edge_shard import load_shard, storage_errors
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import BookId
-from app.domain.errors import BookNotFound, IndexBusy, StorageError
+from app.domain.errors import BookNotFound, IndexBusy
 from app.services.verify import VerifyBooks
 from tests.index_points import (
     DIMENSION,
@@ -90,35 +90,6 @@ def test_a_killed_writer_leaves_the_old_generation_and_no_lock(home: Path) -> No
     assert asyncio.run(publish(index, "book", points("book", [2]))).generation == 3
     assert asyncio.run(found(index)) == ids(2)
     assert book_entries(home) == ["000001", "000003", "current", "lock"]
-
-
-async def test_a_writer_that_cannot_clear_away_leftovers_keeps_no_lock(home: Path) -> None:
-    index = EdgeIndex(home)
-    await publish(index, "book", points("book", [1]))
-    current = home / "index" / "book" / "current"
-    current.unlink()
-    current.mkdir()
-    for _ in range(2):
-        with pytest.raises(StorageError, match="directory"):
-            await index.begin(BookId("book"), DIMENSION)
-
-
-def test_a_full_disk_is_one_clear_line_and_the_old_index_answers_on(home: Path) -> None:
-    asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
-    body = """
-        writer = await index.begin("book", DIMENSION)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2 * 2**20,) * 2)
-        for call in (writer.write(points("book", [2])), index.begin("book", DIMENSION)):
-            try:
-                await call
-            except RagError as error:
-                print(type(error).__name__, error)
-    """
-    for line in output(in_process(home, body)).splitlines():
-        assert line.startswith("StorageError ")
-        assert "disk full" in line
-    assert book_entries(home) == ["000001", "current", "lock"]
-    assert asyncio.run(found(EdgeIndex(home))) == ids(1)
 
 
 def test_a_read_only_home_is_searched_in_a_copy_and_written_never(home: Path, copies: Path) -> None:
@@ -256,12 +227,3 @@ def test_books_are_listed_with_the_room_they_take(home: Path) -> None:
         small.size_bytes,
         large.size_bytes,
     ]
-
-
-def test_files_beside_the_books_are_ignored(home: Path) -> None:
-    index = EdgeIndex(home)
-    asyncio.run(publish(index, "book", points("book", [1])))
-    (home / "index" / ".DS_Store").write_text("")
-    (home / "index" / "empty").mkdir()
-    assert [*asyncio.run(index.books())] == ["book"]
-    assert asyncio.run(found(index)) == ids(1)

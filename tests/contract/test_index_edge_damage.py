@@ -20,24 +20,6 @@ from tests.index_processes import Clock, book_entries, ids, in_process, output
 from tests.index_stores import ALL, QUERY, found, only
 
 
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
-        ("current", "garbage"),
-        ("000001/manifest", '{"layout": 1}'),
-        ("000001/shard/edge_config.json", "{"),
-    ],
-)
-def test_a_damaged_file_is_a_clear_error_that_names_it(home: Path, file: str, text: str) -> None:
-    asyncio.run(publish(EdgeIndex(home), "book", points("book", [1])))
-    (home / "index" / "book" / file).write_text(text)
-    for call in (EdgeIndex(home).check(), EdgeIndex(home).search(QUERY, None, 1, ALL)):
-        with pytest.raises(StorageError) as caught:
-            asyncio.run(call)
-        for part in (str(home / "index" / "book"), Path(file).name):
-            assert part in str(caught.value)
-
-
 def cut(path: Path, to: int = 0) -> None:
     with path.open("r+b") as file:
         file.truncate(to)
@@ -108,7 +90,7 @@ async def test_the_generation_before_answers_for_one_that_is_damaged(
     (fault,) = await reader.faults(book)
     assert "000002: not as it was published: " in fault
     assert "mutable_id_tracker.mappings" in fault
-    assert (await reader.repair(book)).generation == 1
+    assert (await reader.rollback(book)).generation == 1
     assert await found(reader) == ids(1)
     assert await reader.damaged() == {}
     assert await reader.faults(book) == []

@@ -1,6 +1,6 @@
 """What only a real Qdrant server shows.
 
-Runs on each that QDRANT_TEST_URL and QDRANT_TEST_CLUSTER name.
+Runs on the server or cluster that QDRANT_TEST_URL names.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy
 from app.domain.retrieval.query import SearchFilter
 from tests.index_points import DIMENSION, chunk_id, manifest, points, publish
-from tests.index_stores import ALL, CLUSTER, KEY, NOT_RUN, QUERY, URL, RealServer, only, real_server
+from tests.index_stores import ALL, NOT_RUN, QUERY, URL, RealServer, only, real_server
 
-NAMED = [url for url in (URL, CLUSTER) if url]
-if not NAMED:
+if not URL:
     pytest.skip(NOT_RUN, allow_module_level=True)
 
 
-@pytest.fixture(params=NAMED)
-async def server(request: pytest.FixtureRequest) -> AsyncIterator[RealServer]:
-    async with real_server(request.param) as running:
+@pytest.fixture
+async def server() -> AsyncIterator[RealServer]:
+    async with real_server() as running:
         yield running
 
 
@@ -46,7 +45,7 @@ async def test_of_many_writers_of_one_book_one_is_admitted(server: RealServer) -
     """Each as another machine: a client of its own, all at the same time."""
 
     await publish(server.index(), "other", points("other", [1]))
-    clients = [server_client(server.url, KEY) for _ in range(8)]
+    clients = [server_client(server.url, None) for _ in range(8)]
     indexes = [server.index(client) for client in clients]
     begun = await asyncio.gather(
         *(index.begin(BookId("book"), DIMENSION) for index in indexes), return_exceptions=True

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
-import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any, cast
 
 import pytest
+from grpc import (
+    GenericRpcHandler,
+    RpcMethodHandler,
+    StatusCode,
+    aio,
+    unary_unary_rpc_method_handler,
+)
+from grpc.aio import ServicerContext
 from qdrant_client import AsyncQdrantClient
 
 from app.adapters.qdrant.server import ServerIndex
 from app.adapters.qdrant.server_client import public_address, server_client
-from app.adapters.qdrant.server_store import ServerOptions
+from app.adapters.qdrant.server_errors import check_version
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound, ConfigError, RagError, StorageError
 from app.domain.retrieval.query import SparseVector
@@ -32,26 +37,25 @@ pytestmark = [
 SECRET = "secret-key"
 
 
-@contextmanager
-def answering(status: int, body: str) -> Iterator[str]:
-    """Yield the address of a server that gives this answer to every request."""
+@asynccontextmanager
+async def refusing(code: StatusCode, details: str = "", seconds: float = 0) -> AsyncIterator[str]:
+    """Yield the address of a server that refuses every call after so many seconds."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body.encode())
+    async def refuse(_: bytes, context: ServicerContext[bytes, bytes]) -> bytes:
+        await asyncio.sleep(seconds)
+        await context.abort(code, details)
+        raise AssertionError  # it raises
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+    class Handler(GenericRpcHandler):
+        def service(self, _: object) -> RpcMethodHandler[bytes, bytes]:
+            return unary_unary_rpc_method_handler(refuse)
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    server = aio.server()
+    server.add_generic_rpc_handlers((Handler(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    yield f"http://127.0.0.1:{port - 1}"
+    await server.stop(0)
 
 
 @pytest.fixture(autouse=True)
@@ -61,39 +65,26 @@ def without_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.adapters.qdrant.server_client.WRITE_SECONDS", 0.0)
 
 
-@asynccontextmanager
-async def index_at(url: str, seconds: int = 30) -> AsyncIterator[ServerIndex]:
-    client = server_client(url, SECRET, timeout_seconds=seconds, grpc=False)
-    try:
-        yield ServerIndex(client, "textbook", url)
-    finally:
-        await client.close()
-
-
 @pytest.fixture
 async def recorded() -> AsyncIterator[Recorded]:
     async with memory_client() as client:
         yield Recorded(client)
 
 
-def index_of(client: Recorded, options: ServerOptions | None = None) -> ServerIndex:
-    return ServerIndex(cast("AsyncQdrantClient", client), "textbook", "http://q:1", options)
+def index_of(client: Recorded, replicas: int = 1) -> ServerIndex:
+    return ServerIndex(cast("AsyncQdrantClient", client), "textbook", "http://q:1", replicas)
 
 
 async def test_what_is_missing_is_created_with_an_index_for_each_field_that_is_filtered(
     recorded: Recorded,
 ) -> None:
-    options = ServerOptions(replicas=3, quantization="int8")
-    await (await index_of(recorded, options).begin(BookId("book"), 1_024)).abandon()
+    await (await index_of(recorded, replicas=3).begin(BookId("book"), 1_024)).abandon()
     made = {name: settings for (name,), settings in recorded.called("create_collection")}
     assert made.keys() == {"textbook~books", "textbook~1024"}
     for settings, replicas_to_confirm in zip(made.values(), (1, 2), strict=True):
         assert (settings["shard_number"], settings["replication_factor"]) == (1, 3)
         assert settings["write_consistency_factor"] == replicas_to_confirm
-    dense = made["textbook~1024"]["vectors_config"]["dense"]
-    assert (dense.size, dense.on_disk, dense.quantization_config.scalar.type) == (
-        (1_024, True, "int8")
-    )
+    assert made["textbook~1024"]["vectors_config"]["dense"].size == 1_024
     indexes: dict[str, dict[str, Any]] = {name: {} for name in made}
     for (name, field), settings in recorded.called("create_payload_index"):
         indexes[name][field] = settings["field_schema"]
@@ -123,16 +114,15 @@ async def test_a_search_is_one_request_whatever_number_of_books(recorded: Record
     for book in ("book", "other"):
         await publish(index_of(recorded), book, points(book, range(3)))
     recorded.calls.clear()
-    index = index_of(recorded, ServerOptions(quantization="int8"))
+    index = index_of(recorded)
     for _ in range(3):
         await index.search(QUERY, SparseVector((7, 9), (1.0, 2.0)), 20, ALL)
     # Revisions are asked for once in half a second, records once.
     assert (len(recorded.called("scroll")), len(recorded.called("retrieve"))) == (1, 1)
     called = recorded.called("query_batch_points")
-    _, *asked = [searches for (_, searches), _ in called]  # the first reads a sample
+    asked = [searches for (_, searches), _ in called]
     assert asked == [asked[0]] * 3
     dense, terms = asked[0]
-    assert dense.params.quantization.rescore
     ((condition,), (same,)) = dense.filter.must, terms.filter.must
     assert (condition.key, len(condition.match.any), same) == ("generation", 2, condition)
     # The document frequencies are those of the same books, whatever else is filtered.
@@ -152,69 +142,67 @@ async def test_a_run_that_writes_nothing_for_long_keeps_its_lease(
     await writer.abandon()
 
 
-def error(text: str) -> str:
-    return json.dumps({"status": {"error": text}})
-
-
-REFUSALS = [
-    (401, error("Must provide an API key"), ConfigError, "QDRANT_API_KEY"),
-    (403, error("Forbidden"), ConfigError, "QDRANT_API_KEY"),
-    (500, error("Service internal error: disk"), StorageError, "500: Service inter"),
-    (503, "<html>busy</html>", StorageError, "answered 503"),
-    (429, error("Rate limit exceeded"), StorageError, "429"),
-    (200, '{"hello": "world"}', StorageError, "QDRANT_URL"),
-    (200, "<html></html>", StorageError, "QDRANT_URL"),
-    *(
-        (200, json.dumps({"title": "qdrant", "version": number}), ConfigError, f"{number}, {part}")
-        for number, part in (
-            ("1.18.2", "which is too old: 1.19"),
-            ("0.9", "which is too old"),
-            ("2.0.0", "which is too new"),
-            ("dev", "which is too old"),
-        )
-    ),
-]
-
-
-def refused(url: str, seconds: int = 30) -> RagError:
-    async def scenario() -> None:
-        async with index_at(url, seconds=seconds) as index:
-            await index.check()
-
-    with pytest.raises(RagError) as caught:
-        asyncio.run(scenario())
+async def refused(url: str, seconds: int = 30) -> RagError:
+    client = server_client(url, SECRET, timeout_seconds=seconds)
+    try:
+        with pytest.raises(RagError) as caught:
+            await ServerIndex(client, "textbook", url).check()
+    finally:
+        await client.close()
     assert "\n" not in str(caught.value)
     assert SECRET not in str(caught.value)
+    assert url in str(caught.value)
     return caught.value
 
 
-@pytest.mark.parametrize(("status", "body", "kind", "part"), REFUSALS)
-def test_a_refusal_is_one_clear_line_without_the_key(
-    status: int, body: str, kind: type[RagError], part: str
+@pytest.mark.parametrize(
+    ("code", "details", "kind", "part"),
+    [
+        (StatusCode.UNAUTHENTICATED, "Must provide an API key", ConfigError, "QDRANT_API_KEY"),
+        (StatusCode.PERMISSION_DENIED, "Forbidden", ConfigError, "QDRANT_API_KEY"),
+        (StatusCode.INTERNAL, "Service\ninternal error", StorageError, "INTERNAL: Service inter"),
+        (StatusCode.RESOURCE_EXHAUSTED, "Rate limit", StorageError, "RESOURCE_EXHAUSTED"),
+        (StatusCode.UNIMPLEMENTED, "", StorageError, "UNIMPLEMENTED: no reason given"),
+    ],
+)
+async def test_a_refusal_is_one_clear_line_without_the_key(
+    code: StatusCode, details: str, kind: type[RagError], part: str
 ) -> None:
-    with answering(status, body) as url:
-        error = refused(url)
+    async with refusing(code, details) as url:
+        error = await refused(url)
     assert type(error) is kind
     assert part in str(error)
-    assert url in str(error)
 
 
-def test_a_server_that_is_down_is_a_storage_error_that_names_it() -> None:
+async def test_a_server_that_does_not_answer_is_a_storage_error() -> None:
+    async with refusing(StatusCode.OK, seconds=9) as url:
+        error = await refused(url, seconds=1)
+    assert isinstance(error, StorageError)
+    assert "in time" in str(error)
+
+
+async def test_a_server_that_is_down_is_a_storage_error_that_names_it() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        error = refused(url)
+        url = f"http://127.0.0.1:{unused.getsockname()[1] - 1}"
+        error = await refused(url)
     assert isinstance(error, StorageError)
     assert f"cannot reach Qdrant at {url}" in str(error)
 
 
-def test_a_server_that_does_not_answer_is_a_storage_error() -> None:
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        error = refused(f"http://127.0.0.1:{silent.getsockname()[1]}", seconds=1)
-    assert isinstance(error, StorageError)
-    assert "in time" in str(error)
+@pytest.mark.parametrize(
+    ("version", "part"),
+    [
+        ("1.18.2", "too old: 1.19"),
+        ("0.9", "too old"),
+        ("2.0.0", "too new"),
+        ("dev", "too old"),
+        ("1.19.0", ""),
+    ],
+)
+def test_a_server_of_another_version_is_refused(version: str, part: str) -> None:
+    with pytest.raises(ConfigError, match=part) if part else nullcontext():
+        check_version("http://q:1", version)
 
 
 @pytest.mark.parametrize(

@@ -218,24 +218,6 @@ async def test_a_run_that_was_overtaken_while_it_read_does_not_undo_the_other(
     assert {one.book_version for one in await bench.chunks()} == set(versions)
 
 
-async def test_a_ledger_that_was_replaced_meanwhile_is_not_overwritten(
-    bench: Bench, book: Path
-) -> None:
-    loop = asyncio.get_running_loop()
-    quick = bench.use_case
-
-    def chunk_slowly(book: Book, request: IngestRequest, advance: Advance) -> Sequence[Chunk]:
-        saving = bench.app.ledgers.save(BookId(BOOK), imported)
-        asyncio.run_coroutine_threadsafe(saving, loop).result()
-        return [*quick.chunk_book(book, request, advance)]
-
-    _, imported = renew(Ledger(), [paragraph(LONG)])
-    bench.use_case = replace(quick, chunk_book=chunk_slowly)
-    with pytest.raises(IndexBusy, match="another ingest wrote book 'lamps' while this one read it"):
-        await bench.ingest(book)
-    assert await bench.app.ledgers.load(BookId(BOOK)) == imported
-
-
 async def test_the_ledger_of_an_unchanged_book_is_saved_with_the_lock_of_the_book(
     bench: Bench, book: Path
 ) -> None:
@@ -263,8 +245,8 @@ class Died(Exception):
 class DyingIndex(EdgeIndex):
     """Its writers die just before the switch."""
 
-    async def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
-        writer = await super().begin(BookId(book), dimension, number)
+    async def begin(self, book: BookId, dimension: int) -> EdgeWriter:
+        writer = await super().begin(BookId(book), dimension)
 
         async def publish(manifest: BookManifest) -> BookManifest:
             raise Died
@@ -315,14 +297,3 @@ def test_giving_ids_twice_gives_the_same_ids_and_the_same_ledger(
     for one in history:
         ids, ledger = renew(ledger, one)
         assert renew(ledger, one) == (ids, ledger)
-
-
-async def test_a_ledgers_revision_changes_when_it_does(bench: Bench) -> None:
-    ledgers, book = bench.app.ledgers, BookId(BOOK)
-    assert await ledgers.revision(book) == ""
-    _, ledger = renew(Ledger(), [paragraph("one"), paragraph("two")])
-    await ledgers.save(book, ledger)
-    first = await ledgers.revision(book)
-    assert await ledgers.revision(book) == first != ""
-    await ledgers.save(book, renew(ledger, [paragraph("one")])[1])
-    assert await ledgers.revision(book) != first

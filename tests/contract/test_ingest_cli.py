@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from app.adapters.qdrant.edge import EdgeIndex
-from app.cli.output import duration
 from app.cli.progress import phases
 from app.domain.book_id import BookId
 from tests.command_line import Run
@@ -97,8 +96,8 @@ def test_progress_is_a_line_a_phase(run: Run, book: Path) -> None:
 
 
 def test_the_kind_of_the_site_is_named_with_the_reason(run: Run, tmp_path: Path) -> None:
-    pages = tmp_path / "repo" / "guide" / "docs"
-    pages.mkdir(parents=True)
+    pages = tmp_path / "docs"
+    pages.mkdir()
     (pages / "lamps.md").write_text("# Lamps\n\nA lamp gives light.\n", "utf-8")
     (pages.parent / "mkdocs.yml").write_text("site_name: Lamps\n", "utf-8")
     dry = ("--dry-run", "--base-url", "https://lamps.example")
@@ -107,11 +106,8 @@ def test_the_kind_of_the_site_is_named_with_the_reason(run: Run, tmp_path: Path)
     assert run("ingest", pages.parent, "--site", "plain", *dry).err.startswith(
         "site: plain (as --site says)"
     )
-    root = run("ingest", tmp_path / "repo", *dry)
-    assert root.err.splitlines()[:2] == [
-        "site: plain (no generator's configuration)",
-        f"site: {pages.parent} holds a site of mkdocs: ingest that folder to read its pages",
-    ]
+    root = run("ingest", pages, *dry)
+    assert root.err.splitlines()[0] == "site: plain (no generator's configuration)"
 
 
 def test_files_that_only_their_generator_can_read_are_named(run: Run, tmp_path: Path) -> None:
@@ -149,11 +145,6 @@ def test_a_state_folder_that_cannot_be_made_is_said_before_the_book_is_read(run:
     refused = run("ingest", "missing", RAG_HOME="/dev/null/rag")
     (line,) = refused.err.splitlines()
     assert (refused.code, "RAG_HOME" in line) == (1, True)
-
-
-def test_times_are_told_in_seconds_minutes_or_hours() -> None:
-    told = [duration(seconds) for seconds in (3, 59.94, 61, 3599, 7200)]
-    assert told == ["3.0 s", "59.9 s", "1 min", "60 min", "2.0 h"]
 
 
 async def test_a_second_ingest_is_told_who_runs_the_first(run: Run, book: Path, home: Path) -> None:
@@ -227,11 +218,10 @@ def test_the_settings_lay_out_a_collection_on_a_server(
 ) -> None:
     client = Recorded(MemoryClient())
     monkeypatch.setattr("app.adapters.qdrant.server_client.server_client", lambda *_, **__: client)
-    settings = {"RAG_QDRANT_REPLICAS": "3", "RAG_QDRANT_QUANTIZATION": "int8"}
-    assert run("ingest", book, QDRANT_URL="http://localhost:6333", **settings).code == 0
+    settings = {"QDRANT_URL": "http://localhost:6333", "RAG_QDRANT_REPLICAS": "3"}
+    assert run("ingest", book, **settings).code == 0
     _, made = [made for _, made in client.called("create_collection")]
     assert made["replication_factor"] == 3
-    assert made["vectors_config"]["dense"].quantization_config
 
 
 def test_a_book_that_is_not_there_is_answered_with_those_that_are(run: Run, book: Path) -> None:

@@ -101,16 +101,6 @@ async def test_only_the_document_that_changed_is_embedded_again(
     assert changed.tokens > 0
 
 
-async def test_chunks_of_the_structure_strategy_share_no_vector_with_late_ones(
-    embedder: Recorder, bench: Bench, book: Path
-) -> None:
-    await bench.ingest(book, strategy="late")
-    embedder.documents.clear()
-    plain = await bench.ingest(book)
-    assert plain.embedded == plain.chunks
-    assert not embedder.documents
-
-
 @pytest.mark.parametrize("strategy", ["command line", "rag.toml"])
 def test_an_embedder_without_tokens_is_one_line_that_says_which_to_set(
     run: Run, book: Path, strategy: str
@@ -124,12 +114,6 @@ def test_an_embedder_without_tokens_is_one_line_that_says_which_to_set(
     assert "'late' needs an embedder with a vector for each token" in line
     assert "RAG_EMBEDDER=fastembed:sentence-transformers/all-MiniLM-L6-v2" in line
     assert run("books").out == "" or "lamps" not in run("books").out
-
-
-def test_the_chunks_are_shown_without_the_model(run: Run, book: Path) -> None:
-    shown = run("chunks", book, "--strategy", "late").lines()
-    assert len(shown) > 3
-    assert {(chunk["overlap_start"], chunk["overlap_end"]) for chunk in shown} == {(0, 0)}
 
 
 def test_a_book_is_asked_with_the_model_it_was_embedded_with(

@@ -14,14 +14,12 @@ import pytest
 from app.adapters.providers.openai_chat import CHARACTERS_PER_TOKEN, OpenAIGenerator, open_server
 from app.domain.errors import (
     ConfigError,
-    ProviderAuthError,
     ProviderUnavailable,
 )
 from app.domain.generated_text.events import (
     GeneratedEnd,
     GeneratedText,
     GeneratorEvent,
-    TextDiscarded,
 )
 from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
@@ -93,15 +91,6 @@ async def test_sources_are_numbered_data_ahead_of_the_conversation() -> None:
     assert "[3] Cells\n" in request["messages"][1]["content"]
 
 
-async def test_a_model_that_reasons_without_an_opening_tag_is_known_by_its_first_answer() -> None:
-    stream = completion("Water moves. Or not?", "</think>", "Water moves.")
-    with OpenAIDouble(stream=stream) as double:
-        async with model_at(double.url) as model:
-            first, *later = [await answer(model) for _ in range(3)]
-    assert any(isinstance(one, TextDiscarded) for one in first)
-    assert [text_of(events) for events in later] == ["Water moves."] * 2
-
-
 WHOLE = "".join(completion("Light \U0001f331 is [1].", " End"))
 
 
@@ -165,13 +154,6 @@ async def test_a_server_that_is_there_passes_the_check(caplog: pytest.LogCapture
         await check(double.url, "llama4")
     (record,) = caplog.records
     assert (record.message, record.__dict__["models"]) == ("openai.model_not_listed", "llama")
-
-
-async def test_the_check_names_the_setting_of_a_server_that_is_not_there() -> None:
-    with pytest.raises(ProviderUnavailable, match="RAG_OPENAI_BASE_URL"):
-        await check("http://127.0.0.1:9/v1")
-    with OpenAIDouble(status=401) as double, pytest.raises(ProviderAuthError):
-        await check(double.url)
 
 
 async def test_short_prompt_puts_the_question_last() -> None:
@@ -248,18 +230,6 @@ async def test_best_paragraphs_are_kept_in_their_order_and_cited_by_their_new_nu
     assert numbered == {("p-1", "p-0")}
 
 
-async def test_cached_part_of_a_prompt_does_not_count_as_read() -> None:
-    speeds = []
-    for cached in (0.0, 0.5):
-        server, speed = TimedServer(1 / 25), PromptSpeed()
-        server.cached = cached
-        with OpenAIDouble(answering=server.answer) as double:
-            async with model_at(double.url, speed=speed, clock=server.now) as model:
-                await answer(model, LONG)
-        speeds.append(speed.prompt_tokens)
-    assert speeds[0] == pytest.approx(speeds[1], rel=0.02)
-
-
 async def test_prompt_after_a_timeout_is_shorter() -> None:
     speed = PromptSpeed()
     for _ in range(20):
@@ -269,11 +239,3 @@ async def test_prompt_after_a_timeout_is_shorter() -> None:
         async with model_at(double.url, seconds=0.2, short_prompt=True, speed=speed) as model:
             await answer(model, LONG)
     assert speed.prompt_tokens < before
-
-
-async def test_server_that_is_not_there_is_not_a_slow_one() -> None:
-    speed = PromptSpeed()
-    with pytest.raises(ProviderUnavailable):
-        async with model_at("http://127.0.0.1:9/v1", speed=speed) as model:
-            await answer(model, LONG)
-    assert speed.prompt_tokens == PromptSpeed().prompt_tokens

@@ -20,7 +20,7 @@ from app.adapters.providers.cohere_client import CohereClient, open_client
 from app.adapters.providers.cohere_embedder import CohereEmbedder
 from app.adapters.providers.cohere_reranker import CohereReranker
 from app.domain.cost import Units
-from app.domain.errors import ProviderError, ProviderUnavailable
+from app.domain.errors import ProviderError
 from app.services.recording import recording
 from tests.cohere_world import count_words
 from tests.openai_double import OpenAIDouble
@@ -358,16 +358,6 @@ def reranker(client: CohereClient) -> CohereReranker:
 
 def embedder(client: CohereClient) -> CohereEmbedder:
     return CohereEmbedder(client, free_calls(), count_words, model="embed-v4.0", dimension=256)
-
-
-@pytest.mark.parametrize("status", [200, 500])
-def test_an_endless_vector_is_cut(double: OpenAIDouble, status: int) -> None:
-    double.stream = endless = Endless('{"embeddings": {"float": [[', then="0.25, " * 10_000)
-    double.status = status
-    with pytest.raises(ProviderUnavailable):
-        with_cohere(double, lambda client: embedder(client).embed_query("owl"))
-    double.status = 200
-    assert endless.sent < 80 * 2**20
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from app.adapters.book_settings import read_book_settings
 from app.adapters.reading.book import read_book, read_text
+from app.adapters.reading.book_settings import chunking_config
 from app.domain.document import Document, Site
 from app.domain.errors import InputError
 from tests.attacking import filled, table, tried
@@ -61,6 +61,6 @@ def _explode(bomb: dict[str, Any], folder: Path, larger: int) -> None:
 
 def _read(source: str | Path, site: Site) -> Sequence[Document]:
     if isinstance(source, Path):
-        read_book_settings(source)
+        chunking_config(source)
         return read_book(source, site=site).documents
     return [read_text(source, site=site, file=f"page.{'mdx' if site is Site.DOCUSAURUS else 'md'}")]

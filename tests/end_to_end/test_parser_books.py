@@ -86,7 +86,7 @@ def test_biology_reads_in_the_order_of_its_table_of_contents(books: dict[str, Bo
         "The Science of Biology",
     ]
     assert book.documents[2].chapter == "The Study of Life"
-    assert set(book.orphans) == {"ABOUT.md", "README.md"}
+    assert any("2 pages left out: not in the table" in str(one) for one in book.warnings)
 
 
 def test_what_only_a_build_of_the_course_can_show_is_counted(books: dict[str, Book]) -> None:
@@ -94,8 +94,9 @@ def test_what_only_a_build_of_the_course_can_show_is_counted(books: dict[str, Bo
     text = "\n".join(block.text for block in book.blocks())
     assert "How Flash Attention Works" in text
     assert "choices=" not in text
-    first, *_ = (warning.message for warning in book.warnings)
-    assert "places need the built site (first: `<CourseFloatingBanner`)" in first
+    warned = [warning.message for warning in book.warnings]
+    built = "places need the built site (first: `<CourseFloatingBanner`)"
+    assert any(built in one for one in warned)
 
 
 def test_explicit_anchors_of_the_course_are_used(books: dict[str, Book]) -> None:
@@ -108,8 +109,8 @@ def test_explicit_anchors_of_the_course_are_used(books: dict[str, Book]) -> None
 
 def test_missing_listings_of_the_rust_book_are_counted(books: dict[str, Book]) -> None:
     book = books["rust-book-quizzes"]
-    first, *_ = (warning.message for warning in book.warnings)
-    assert re.match(r"\d+ places need the built site", first)
+    warned = [warning.message for warning in book.warnings]
+    assert any(re.match(r"\d+ places need the built site", one) for one in warned)
     assert not any("{{#" in block.text for block in book.blocks())
     assert not any("quizzes" in page.file for page in book.documents)
 
@@ -121,4 +122,4 @@ def test_redux_pages_stand_where_the_site_has_them(books: dict[str, Book]) -> No
         "/tutorials/essentials/part-2-app-structure"
     )
     assert addresses["docs/usage/index.md"] == "/usage/"
-    assert "docs/components/_FundamentalsWarning.mdx" not in (*addresses, *book.orphans)
+    assert "docs/components/_FundamentalsWarning.mdx" not in addresses

@@ -20,7 +20,7 @@ from app.services.ingest import IngestRequest
 from app.services.phases import Phases
 from app.settings import Settings
 from tests.command_line import Run
-from tests.index_stores import KEY, NOT_RUN, URL, real_server
+from tests.index_stores import NOT_RUN, URL, real_server
 from tests.ingesting import edit, make_book
 from tests.served_process import Served, served_process
 from tests.serving import offline_settings
@@ -39,7 +39,7 @@ def test_several_workers_with_the_embedded_index_are_refused_in_one_line(run: Ru
 
 def asked(connection: HTTPConnection, question: str) -> str:
     """The text of the best hits, from the worker of this connection."""
-    body = json.dumps({"question": question, "mode": "sparse"})
+    body = json.dumps({"question": question})
     connection.request("POST", "/v1/search", body, {"Content-Type": "application/json"})
     response = connection.getresponse()
     text = response.read().decode()
@@ -90,7 +90,7 @@ def ingest(settings: Settings, folder: Path) -> None:
 @pytest.mark.timeout(300)
 def test_every_worker_sees_a_new_generation_and_a_dead_one_is_replaced(home: Path) -> None:
     prefix = f"test-{secrets.token_hex(4)}"
-    place = {"qdrant_url": URL, "qdrant_api_key": KEY, "qdrant_collection_prefix": prefix}
+    place = {"qdrant_url": URL, "qdrant_collection_prefix": prefix}
     settings = offline_settings(home / "state", **place)
     book = make_book(home / BOOK, pages=2)
     try:
@@ -99,7 +99,6 @@ def test_every_worker_sees_a_new_generation_and_a_dead_one_is_replaced(home: Pat
             "RAG_WORKERS": str(WORKERS),
             "QDRANT_URL": URL,
             "RAG_QDRANT_COLLECTION_PREFIX": prefix,
-            "QDRANT_API_KEY": KEY or "",
         }
         with served_process(home / "state", None, **environment) as served:
             await_workers(served, WORKERS)

@@ -219,34 +219,6 @@ def test_citation_is_the_same_wherever_it_comes_in_the_stream() -> None:
     assert len({one.citations for one in answers}) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "paragraph_id"),
-    [
-        ("Light is stored by roots.", "p-unknown"),
-        ("The Romans conquered Gaul.", "p-light"),
-        ("Photosynthesis stores 99 units of energy.", "p-light"),
-        ("Photosynthesis of light energy by Einstein.", "p-light"),
-    ],
-    ids=["paragraph not consulted", "foreign claim", "invented number", "invented name"],
-)
-def test_citation_that_cannot_be_verified_is_dropped_and_the_sentence_marked(
-    text: str, paragraph_id: str
-) -> None:
-    whole = f"{TEXT} {text}"
-    cited = (12, 24, ("p-light",)), (len(TEXT) + 1, len(whole), (paragraph_id,))
-    answer = written(whole, *cited)
-    assert [whole[one.start : one.end] for one in answer.citations] == ["light energy"]
-    assert [one.supported for one in answer.statements] == [True, False]
-    assert (answer.citation_precision, answer.coverage) == (0.5, 0.5)
-
-
-def test_sentence_is_unsupported_when_only_a_part_of_it_stands_in_the_cited_paragraph() -> None:
-    text = "Photosynthesis turns light energy into chemical energy, as Ingenhousz saw in 1779."
-    answer = written(f"{text} {TEXT}", (0, 54, ("p-light",)))
-    assert len(answer.citations) == 2
-    assert [one.supported for one in answer.statements] == [False, True]
-
-
 def test_sentence_without_a_citation_is_attributed_to_the_paragraph_that_supports_it() -> None:
     answer = written(f"{SAID} Owls like jazz music.", book=(LIGHT, LEAVES))
     assert answer.mode is AnswerMode.GENERATED
@@ -282,25 +254,6 @@ def test_unsupported_end_of_an_answer_is_dropped() -> None:
     assert "stamps" not in answer.answer
     assert (answer.mode, answer.degraded) == (AnswerMode.GENERATED, ("unsupported",))
     assert answer.coverage >= 1 / 3
-
-
-def test_citations_are_numbered_by_first_use_of_a_paragraph() -> None:
-    text = "Leaves hold chloroplasts. Light energy turns. Leaves hold them."
-    leaves, light = ("p-leaves",), ("p-light",)
-    cited = (0, 24, leaves), (26, 44, light), (46, 57, leaves)
-    answer = written(text, *cited, book=(LIGHT, LEAVES))
-    assert [one.index for one in answer.citations] == [1, 2, 1]
-
-
-@pytest.mark.parametrize(
-    "citation", [(0, 999, ("p-light",)), (500, 510, ("p-light",)), (9, 3, ("p-light",))]
-)
-def test_citation_of_a_span_the_answer_has_not_is_dropped(
-    citation: tuple[int, int, tuple[str, ...]],
-) -> None:
-    answer = written(TEXT, citation)
-    assert answer.citation_precision == 0.0
-    assert [(one.start, one.end) for one in answer.citations] == [(0, len(TEXT))]  # attributed
 
 
 def test_foreign_address_is_taken_out_and_citations_behind_it_still_fit() -> None:

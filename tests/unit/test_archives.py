@@ -6,6 +6,7 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from struct import pack
 
 import pytest
 
@@ -44,20 +45,8 @@ def test_the_only_folder_of_an_archive_is_the_book(tmp_path: Path, folder: Path)
     assert unpack(archive, folder, LIMIT) == folder / "b"
 
 
-NAMES = [
-    "../up.md",
-    "a/../../up.md",
-    "/etc/up.md",
-    "a\\..\\up.md",
-    "a\nb.md",
-    "x" * 300,
-    "d/" * 250,
-]
-
-
-@pytest.mark.parametrize("name", NAMES, ids=lambda name: name[:12])
+@pytest.mark.parametrize("name", ["../up.md", "a/../../up.md", "/etc/up.md", "a\\..\\up.md"])
 def test_a_name_that_leads_outside_is_refused(tmp_path: Path, folder: Path, name: str) -> None:
-    name = f"{name}/f.md" if name.startswith("d/") else name
     archive = zipped(tmp_path / "a", (name, b"x"))
     with pytest.raises(InputError, match="leads outside"):
         unpack(archive, folder, LIMIT)
@@ -65,17 +54,26 @@ def test_a_name_that_leads_outside_is_refused(tmp_path: Path, folder: Path, name
     assert list(folder.rglob("*.md")) == []
 
 
+def lying(path: Path) -> Path:
+    """A bomb that declares 10 bytes."""
+    zipped(path, ("a.md", bytes(9 * LIMIT)))
+    path.write_bytes(path.read_bytes().replace(pack("<L", 9 * LIMIT), pack("<L", 10)))
+    return path
+
+
 REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {
     "link": (lambda path: zipped(path, ("a", b"/etc"), mode=0o120777), "link"),
     "device": (lambda path: zipped(path, ("a", b""), mode=0o020644), "device"),
     "pipe": (lambda path: zipped(path, ("a", b""), mode=0o010644), "device"),
     "the same name": (lambda path: zipped(path, ("a.md", b"1"), ("a.md", b"2")), "twice"),
-    "a file as folder": (lambda path: zipped(path, ("a", b"1"), ("a/b.md", b"2")), "twice"),
+    "a file as folder": (lambda path: zipped(path, ("a", b"1"), ("a/b.md", b"2")), "refused"),
+    "a long name": (lambda path: zipped(path, ("x" * 300, b"1")), "refused"),
     "bomb": (lambda path: zipped(path, ("a.md", bytes(LIMIT + 1))), "when unpacked"),
     "parts of a bomb": (
         lambda path: zipped(path, *((f"{n}.md", bytes(LIMIT // 2)) for n in range(3))),
         "when unpacked",
     ),
+    "a bomb that declares less": (lying, "refused"),
     "nothing": (zipped, "no file"),
 }
 

@@ -11,12 +11,7 @@ import pytest
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
-from app.domain.retrieval.context_assembly import (
-    assemble,
-    context_of,
-    edge_passages,
-    whole_passage,
-)
+from app.domain.retrieval.context_assembly import assemble, context_of, whole_passage
 from app.domain.retrieval.query import ContextPassage, Hit
 from tests.made_chunks import made_chunk, made_passage
 
@@ -46,36 +41,11 @@ FOUR = passage("four five", 20)
 SIX = passage("six seven", 40)
 
 
-ROWS = [
-    passage(f"row {number}", 100 + 10 * number, "p-table", kind=BlockKind.TABLE, offset=6 * number)
-    for number in range(3)
-]
-TABLE = replace(ROWS[0], text="row 0\nrow 1\nrow 2", end=ROWS[-1].end)
-
-
-@pytest.mark.parametrize(
-    ("budget", "expected"), [(8, ["four five", "row 0\nrow 1\nrow 2"]), (7, ["four five", "row 1"])]
-)
-def test_a_part_of_a_table_makes_room_for_the_whole_of_it_within_the_budget(
-    budget: int, expected: list[str]
-) -> None:
-    hit = Hit(chunk(FOUR, ROWS[1]), 0.5)
-    assert texts(assemble([hit], budget, words, [(TABLE, hit)])) == expected
-
-
-def test_only_what_begins_or_ends_a_chunk_may_be_a_part_and_only_of_some_kinds() -> None:
-    inner = passage("x", 50, kind=BlockKind.TABLE)
-    assert edge_passages(chunk(FOUR, inner, ROWS[0])) == (ROWS[0],)
-    assert edge_passages(chunk(ROWS[0])) == (ROWS[0],)
-    assert edge_passages(chunk(ONE, inner, SIX)) == ()
-
-
 def test_a_paragraph_that_two_chunks_share_comes_once_with_the_best_score_and_both_hits() -> None:
     first, second = chunk(ONE, FOUR, index=0), chunk(FOUR, SIX, index=1)
     context = assemble([Hit(first, 0.5), Hit(second, 0.9)], 100, words)
     assert texts(context) == ["one two three", "four five", "six seven"]
     assert [one.score for one in context] == [0.5, 0.9, 0.9]
-    assert context[1].chunk_ids == (second.chunk_id, first.chunk_id)
 
 
 def test_a_whole_paragraph_takes_the_place_of_its_pieces() -> None:
@@ -135,33 +105,6 @@ def test_a_passage_that_does_not_fit_is_left_out_whole_and_a_smaller_one_still_t
     assert texts(context) == ["one two three", "four five"]
 
 
-def test_one_section_leaves_half_of_the_budget_to_others_that_wait() -> None:
-    crowd = [passage(f"crowd {n} x x", 100 + 20 * n, section="Crowd") for n in range(5)]
-    hits = [Hit(chunk(*crowd), 0.9), Hit(chunk(ONE, FOUR, index=1), 0.5)]
-    assert texts(assemble(hits, 16, words)) == [
-        "crowd 0 x x",
-        "crowd 1 x x",
-        "one two three",
-        "four five",
-    ]
-
-
-def test_the_best_passage_is_taken_even_if_it_alone_is_more_than_a_section_s_share() -> None:
-    best = passage("a b c d e f g h i j", 100, section="Best")
-    rest = [passage("one two three", 20 * n, section=f"S{n}") for n in range(4)]
-    hits = [Hit(chunk(best), 0.9), Hit(chunk(*rest, index=1), 0.5)]
-    assert texts(assemble(hits, 16, words)) == [
-        "a b c d e f g h i j",
-        "one two three",
-        "one two three",
-    ]
-
-
-def test_a_section_alone_may_use_the_whole_budget() -> None:
-    crowd = [passage(f"crowd {n} x x", 100 + 20 * n) for n in range(4)]
-    assert len(assemble([Hit(chunk(*crowd), 0.9)], 16, words)) == 4
-
-
 @pytest.mark.parametrize("end", [80, 120], ids=["an empty span", "the directive's span"])
 def test_paragraphs_of_one_include_are_all_kept_though_one_says_what_another_does(end: int) -> None:
     short = passage("Run it.", 80, "p-short", end=end)
@@ -170,6 +113,14 @@ def test_paragraphs_of_one_include_are_all_kept_though_one_says_what_another_doe
     for hits in ([Hit(chunk(long, short, code), 0.9)], [Hit(chunk(short, code, long), 0.9)]):
         kept = assemble(hits, 100, words)
         assert {one.passage for one in kept} == {short, long, code}
+
+
+def test_sections_stay_together_in_reading_order_and_the_best_comes_first() -> None:
+    hits = [
+        Hit(chunk(passage("b", 20, section="B"), passage("a", 0, section="A")), 0.5),
+        Hit(chunk(passage("d", 40, section="B"), index=1), 0.9),
+    ]
+    assert texts(assemble(hits, 100, words)) == ["b", "d", "a"]
 
 
 def test_headings_are_left_out() -> None:

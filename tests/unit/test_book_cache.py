@@ -48,24 +48,3 @@ async def test_two_questions_at_the_same_time_make_it_once_and_each_part_apart()
     assert first != second
     assert same == [first, second]
     assert counting.made == 2
-
-
-async def test_a_book_that_takes_long_does_not_delay_another_one() -> None:
-    async def scenario() -> None:
-        cache: BookCache[str] = BookCache(9)
-        read = asyncio.Event()
-
-        async def large() -> str:
-            await asyncio.wait_for(read.wait(), 5)
-            return "large"
-
-        async def small() -> str:
-            return "small"
-
-        waiting = asyncio.create_task(cache.get(make_manifest("large"), large))
-        await asyncio.sleep(0)
-        assert await asyncio.wait_for(cache.get(make_manifest("small"), small), 1) == "small"
-        read.set()
-        assert await waiting == "large"
-
-    await scenario()

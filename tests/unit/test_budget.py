@@ -69,11 +69,6 @@ async def test_no_call_begins_once_the_day_is_spent(tmp_path: Path) -> None:
     assert await calls(paid_from(budget(tmp_path, 3.0)), 10) == 3
 
 
-async def test_what_was_spent_outlasts_a_restart(tmp_path: Path) -> None:
-    assert await calls(paid_from(budget(tmp_path, 3.0)), 2) == 2
-    assert await calls(paid_from(budget(tmp_path, 3.0)), 2) == 1
-
-
 async def test_the_month_holds_over_its_days(tmp_path: Path) -> None:
     store = SqliteSpending(tmp_path / "spending.sqlite")
 
@@ -142,23 +137,6 @@ async def test_one_line_a_day_from_80_percent_on(
     assert events == [("budget.near", "WARNING"), ("budget.spent", "ERROR")]
     assert vars(caplog.records[0])["spent_day"] == pytest.approx(8.0)
     assert vars(caplog.records[0])["RAG_BUDGET_DAY"] == 10.0
-
-
-async def test_leaving_twice_does_not_stop_the_charge(tmp_path: Path) -> None:
-    limit, begun = budget(tmp_path, 10.0), asyncio.Event()
-
-    async def leave() -> None:
-        async with paid_from(limit).call(SEARCH):
-            begun.set()
-            await asyncio.Event().wait()
-
-    task = asyncio.create_task(leave())
-    await begun.wait()
-    while not task.done():
-        task.cancel()
-        await asyncio.sleep(0)
-    assert task.cancelled()
-    assert await spent(limit) == 1.0
 
 
 @pytest.mark.parametrize("day", [1.0, None])

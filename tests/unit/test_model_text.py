@@ -50,15 +50,6 @@ def test_reasoning_is_left_out_however_the_stream_is_cut(sent: str, left: str, s
     assert received(*(sent[at : at + size] for at in range(0, len(sent), size))) == left
 
 
-@pytest.mark.parametrize("size", [1, 5, 1_000])
-def test_text_of_a_model_that_reasons_first_is_held_back(size: int) -> None:
-    for sent, left in (("Owls? <b>Yes.</think>\n\nOwls hunt.", "Owls hunt."), ("Owls <hunt",) * 2):
-        text = ModelText(unopened=True)
-        deltas = [sent[at : at + size] for at in range(0, len(sent), size)]
-        assert read(text, *deltas) == left
-        assert text.unopened == (sent != left)
-
-
 def test_halves_of_a_character_are_replaced() -> None:
     assert received("a\udf31b\ud83c", "c") == "a\ufffdb\ufffdc"
 

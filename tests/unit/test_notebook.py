@@ -111,13 +111,10 @@ def test_a_new_notebook_is_empty() -> None:
     assert markdown("").strip() == markdown(notebook()).strip() == ""
 
 
-def test_a_broken_notebook_does_not_lose_the_rest_of_the_book(tmp_path: Path) -> None:
-    with pytest.raises(FileRefused, match=r"^b\.ipynb: no Jupyter notebook .*--skip-refused$"):
+def test_a_book_with_a_broken_notebook_is_refused(tmp_path: Path) -> None:
+    problem = r"^b\.ipynb: no Jupyter notebook \(Invalid JSON: EOF"
+    with pytest.raises(FileRefused, match=problem):
         book(tmp_path, {"a.ipynb": OWLS, "b.ipynb": OWLS[:-1]})
-    read = read_book(tmp_path, skip_refused=True)
-    assert [page.file for page in read.documents] == ["a.ipynb"]
-    [warning] = read.warnings
-    assert str(warning).startswith("b.ipynb: left out: no Jupyter notebook (Invalid JSON: EOF")
 
 
 def test_a_notebook_alone_is_a_book_whose_spans_count_in_its_markdown(tmp_path: Path) -> None:

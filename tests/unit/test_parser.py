@@ -1,7 +1,7 @@
 """Small books of every site generator, read whole: each block as a reader sees it.
 
 `fixtures/books/NAME/` is a book; `fixtures/books/NAME.jsonl` says what comes out: one line a
-page, one a block, then orphans and warnings. After a change that is meant, write them anew with
+page, one a block, then warnings. After a change that is meant, write them anew with
 `python -m tests.unit.test_parser` and read the difference.
 """
 
@@ -36,7 +36,6 @@ def described(book: Book) -> Iterator[object]:
             }
             shown = {name: value for name, value in facts.items() if value}
             yield [block.kind.value, block.anchor, block.text, shown]
-    yield {"orphans": list(book.orphans)}
     for warning in book.warnings:
         yield str(warning)
 

@@ -22,7 +22,6 @@ from app.domain.errors import (
 from app.domain.indexed_book import BookList
 from app.domain.retrieval.query import (
     SearchFilter,
-    SearchMode,
     SearchQuery,
     Turn,
     Vector,
@@ -69,6 +68,12 @@ def retrieve(
     return retrieving(*made, feature_reranker=feature_reranker)
 
 
+def by_words(*, feature_reranker: bool = False) -> Retrieve:
+    """The use case without its embedder."""
+    broken = FakeEmbedder(error=ProviderUnavailable("timeout"))
+    return retrieve(embedder=broken, feature_reranker=feature_reranker)
+
+
 def rewriting(rewriter: QuestionRewriter) -> Retrieve:
     found = retrieve()
     return replace(found, analysis=replace(found.analysis, rewriter=rewriter))
@@ -93,31 +98,16 @@ def test_the_best_chunk_by_both_signals_comes_first_with_all_its_scores() -> Non
     assert best.sparse_score is not None
 
 
-@pytest.mark.parametrize(
-    ("mode", "has_dense", "has_sparse"),
-    [(SearchMode.DENSE, True, False), (SearchMode.SPARSE, False, True)],
-)
-def test_a_mode_uses_only_its_own_signal(
-    mode: SearchMode, has_dense: bool, has_sparse: bool
-) -> None:
-    best = search(retrieve(), SearchQuery("Queues", mode=mode)).hits[0]
-    assert best.chunk.chunk_id == "book-a.md-1"
-    assert (best.dense_score is not None, best.sparse_score is not None) == (has_dense, has_sparse)
-
-
 def test_filters_reach_the_index() -> None:
     query = SearchQuery("first out", filter=SearchFilter(files=("b.md",)))
     assert ids(search(retrieve(), query)) == ["book-b.md-0"]
 
 
-def test_when_the_embedding_provider_fails_bm25_answers_alone_if_it_may_and_says_so() -> None:
-    broken = retrieve(embedder=FakeEmbedder(error=ProviderUnavailable("timeout")))
-    result = search(broken, SearchQuery("queues"))
+def test_when_the_embedding_provider_fails_bm25_answers_alone_and_says_so() -> None:
+    result = search(by_words(), SearchQuery("queues"))
     assert ids(result) == ["book-a.md-1"]
     assert result.hits[0].score == pytest.approx(1.0)
     assert result.degraded == ("embedding",)
-    with pytest.raises(ProviderUnavailable):
-        search(broken, SearchQuery("queues", mode=SearchMode.DENSE))
 
 
 def test_a_refused_key_degrades_and_the_log_says_what_to_do(
@@ -130,7 +120,9 @@ def test_a_refused_key_degrades_and_the_log_says_what_to_do(
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [0.0], [float("nan")], [float("inf")]])
-def test_a_question_with_a_vector_that_is_none_is_searched_by_words(values: list[float]) -> None:
+def test_a_question_with_a_vector_that_is_none_is_searched_by_words(
+    values: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
     class Broken(FakeEmbedder):
         async def embed_query(self, text: str) -> Vector:
             return array("f", values * (self.dimension if values != [1.0] else 1))
@@ -138,15 +130,7 @@ def test_a_question_with_a_vector_that_is_none_is_searched_by_words(values: list
     broken = retrieve(embedder=Broken())
     result = search(broken, SearchQuery("queues"))
     assert (ids(result), result.degraded) == (["book-a.md-1"], ("embedding",))
-    with pytest.raises(ProviderError, match="model fake returned for a question a vector"):
-        search(broken, SearchQuery("queues", mode=SearchMode.DENSE))
-
-
-def test_sparse_mode_asks_no_provider() -> None:
-    never = ProviderUnavailable("it was asked")
-    without = retrieve(embedder=FakeEmbedder(error=never), reranker=FakeReranker(error=never))
-    result = search(without, SearchQuery("queues", mode=SearchMode.SPARSE))
-    assert (ids(result), result.degraded) == (["book-a.md-1"], ())
+    assert "model fake returned for a question a vector" in caplog.records[0].__dict__["reason"]
 
 
 def test_an_index_made_by_another_model_is_an_error_that_names_both() -> None:
@@ -174,8 +158,8 @@ def test_an_empty_index_says_how_to_fill_it() -> None:
 
 @pytest.mark.parametrize("feature_reranker", [False, True])
 def test_a_question_without_a_known_word_finds_nothing_by_bm25(*, feature_reranker: bool) -> None:
-    use_case = retrieve(feature_reranker=feature_reranker)
-    assert ids(search(use_case, SearchQuery("xyzzy", mode=SearchMode.SPARSE))) == []
+    use_case = by_words(feature_reranker=feature_reranker)
+    assert ids(search(use_case, SearchQuery("xyzzy"))) == []
 
 
 def test_each_language_among_the_books_is_searched_with_its_own_terms() -> None:
@@ -252,11 +236,6 @@ def test_a_reranker_does_not_see_a_language_that_it_does_not_read() -> None:
     assert (found.degraded, found.relevance) == ((), None)
 
 
-def test_no_rerank_when_the_query_says_so() -> None:
-    query = SearchQuery("queues", k=1, rerank=False)
-    assert ids(search(retrieve(reranker=FakeReranker(word="root")), query)) == ["book-a.md-1"]
-
-
 def test_a_reranker_that_fails_leaves_the_fused_order_and_is_named() -> None:
     use_case = retrieve(reranker=FakeReranker(error=ProviderUnavailable("down")))
     result = search(use_case, SearchQuery("queues", k=2))
@@ -276,23 +255,9 @@ def test_more_hits_keep_the_same_first_ones(*, feature_reranker: bool) -> None:
 def test_context_gives_the_hits_paragraphs_within_the_budget() -> None:
     use_case = retrieve()
     hits = search(use_case, SearchQuery("first out", k=3)).hits
-    assert len(asyncio.run(use_case.context(hits, 100))) == 3
-    few = asyncio.run(use_case.context(hits, 7))
+    assert len(use_case.context(hits, 100)) == 3
+    few = use_case.context(hits, 7)
     assert [one.passage.text for one in few] == [CHUNKS[1].text_content]
-
-
-def test_a_list_that_two_chunks_share_comes_whole_when_one_of_them_is_found() -> None:
-    first, second = make_chunk("Queues: wait"), make_chunk("serve", index=1)
-    part = replace(first.passages[0], kind=BlockKind.LIST)
-    rest = replace(part, text="serve", offset=len("Queues: wait") + 1)
-    chunks = [
-        replace(first, passages=(part,)),
-        replace(second, passages=(rest,), paragraph_ids=first.paragraph_ids),
-    ]
-    use_case = retrieve(index=FakeIndex(chunks))
-    hits = search(use_case, SearchQuery("queues", k=1)).hits
-    (found,) = asyncio.run(use_case.context(hits, 100))
-    assert found.passage.text == "Queues: wait\nserve"
 
 
 def defining(text: str, term: str) -> Chunk:
@@ -300,7 +265,7 @@ def defining(text: str, term: str) -> Chunk:
     return replace(chunk, passages=(replace(chunk.passages[0], terms=(term,)),))
 
 
-def test_the_second_stage_puts_the_definition_first_in_a_hybrid_search_only() -> None:
+def test_the_second_stage_puts_the_definition_first() -> None:
     user = make_chunk("Many stacks, stacks, stacks.")
     definer = defining("x y z Stacks are w.", "stacks")
     index = FakeIndex([user, definer])
@@ -308,8 +273,6 @@ def test_the_second_stage_puts_the_definition_first_in_a_hybrid_search_only() ->
     question = "What are stacks?"
     assert ids(search(plain, SearchQuery(question))) == [user.chunk_id, definer.chunk_id]
     assert ids(search(staged, SearchQuery(question))) == [definer.chunk_id, user.chunk_id]
-    by_words = SearchQuery(question, mode=SearchMode.SPARSE)
-    assert ids(search(staged, by_words)) == [user.chunk_id, definer.chunk_id]
 
 
 def test_the_second_stage_keeps_raw_scores_and_puts_what_it_did_not_look_at_below() -> None:
@@ -331,9 +294,8 @@ def test_a_long_question_asks_for_a_bounded_number_of_terms() -> None:
 
 def test_a_follow_up_is_found_by_the_terms_of_the_turns_before_it() -> None:
     history = (Turn("user", "What are queues?"), Turn("assistant", "First in, first out."))
-    alone = search(retrieve(), SearchQuery("And why?", mode=SearchMode.SPARSE))
-    assert ids(alone) == []
-    found = search(retrieve(), SearchQuery("And why?", mode=SearchMode.SPARSE, history=history))
+    assert ids(search(by_words(), SearchQuery("And why?"))) == []
+    found = search(by_words(), SearchQuery("And why?", history=history))
     assert ids(found)[0] == "book-a.md-1"
 
 
@@ -354,10 +316,9 @@ class ScriptedRewriter:
 ABOUT_TREES = (Turn("user", "Trees have one root"),)
 
 
-@pytest.mark.parametrize("mode", SearchMode)
-def test_a_model_makes_the_question_of_a_conversation_stand_alone(mode: SearchMode) -> None:
+def test_a_model_makes_the_question_of_a_conversation_stand_alone() -> None:
     rewriter = ScriptedRewriter("Are queues first in, first out?")
-    query = SearchQuery("And the other?", mode=mode, history=ABOUT_TREES, k=1)
+    query = SearchQuery("And the other?", history=ABOUT_TREES, k=1)
     use_case = rewriting(rewriter)
     asked = asyncio.run(use_case.analysis.of_query(query, BookList([make_manifest()])))
     found = asyncio.run(use_case.find(asked))
@@ -367,7 +328,7 @@ def test_a_model_makes_the_question_of_a_conversation_stand_alone(mode: SearchMo
 
 def test_what_the_reader_wrote_is_looked_for_as_well() -> None:
     rewriter = ScriptedRewriter("zzz")
-    query = SearchQuery("queues", mode=SearchMode.SPARSE, history=ABOUT_TREES)
+    query = SearchQuery("queues", history=ABOUT_TREES)
     assert ids(search(rewriting(rewriter), query))[0] == "book-a.md-1"
 
 
@@ -385,6 +346,6 @@ def test_a_model_is_not_asked_for_nothing(query: SearchQuery) -> None:
 @pytest.mark.parametrize("error", [ProviderUnavailable("gone"), ProviderAuthError("wrong key")])
 def test_without_the_model_the_rule_makes_it_stand_alone(error: ProviderError) -> None:
     rewriter = ScriptedRewriter(error)
-    query = SearchQuery("And why is it?", mode=SearchMode.DENSE, history=ABOUT_TREES, k=1)
+    query = SearchQuery("And why is it?", history=ABOUT_TREES, k=1)
     found = search(rewriting(rewriter), query)
     assert (ids(found), found.degraded) == (["book-b.md-0"], ("rewrite",))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.book_settings import read_book_settings
 from app.adapters.reading.book import read_book
+from app.adapters.reading.book_settings import chunking_config
 from app.domain.document import Site
 from app.domain.errors import BookError
 
@@ -135,7 +135,7 @@ def test_settings_are_the_books_own_file(target: str, folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "rag.toml").symlink_to(target)
     with pytest.raises(BookError, match=r"^rag\.toml: (?!.*secrets)"):
-        read_book_settings(folder)
+        chunking_config(folder)
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9.md", b"caf\xe9/b.md"])

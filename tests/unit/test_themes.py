@@ -38,17 +38,17 @@ WITHOUT: dict[str, str] = {
     "sphinx-alabaster": "",
     "sphinx-book-theme": "",
     "sphinx-rtd-theme": "",
-    "bookdown": "admonition tabs tab",
-    "docsy": "footnote",
+    "bookdown": "admonition tabs tab figure",
+    "docsy": "",
     "docusaurus": "inline display definition",
     "starlight": "inline display definition",
     "hugo-book": "admonition",
-    "just-the-docs": "admonition tabs tab",
+    "just-the-docs": "numbers admonition tabs tab",
     "mystmd": "",
     "quarto": "",
     "vitepress": "tabs tab inline display definition footnote",
 }
-"""Theme -> what its generator does not have without plug-ins."""
+"""Theme -> what its generator does not have without plug-ins, or numbers by itself."""
 SITES = {
     "mkdocs-readthedocs": "mkdocs",
     "sphinx-alabaster": "sphinx",

@@ -9,9 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import httpx
-
-from app.adapters.providers.http import MAX_BYTES, Provider, beginning, connect, too_long
+from app.adapters.providers.http import Provider, connect
 from app.domain.errors import ProviderUnavailable
 
 if TYPE_CHECKING:
@@ -63,37 +61,7 @@ async def open_client(api_key: str, base_url: str) -> AsyncIterator[CohereClient
 def on_client(provider: Provider, api_key: str, base_url: str) -> CohereClient:
     from cohere import AsyncClientV2  # noqa: PLC0415
 
-    provider.client.event_hooks = {"response": [_bound]}
     sdk = AsyncClientV2(
         api_key.strip(), base_url=base_url.rstrip("/"), httpx_client=provider.client
     )
     return CohereClient(sdk, provider)
-
-
-async def _bound(response: httpx.Response) -> None:
-    """Limit the bytes that are read of a response, by the SDK too."""
-    response.headers.pop("Content-Encoding", None)
-    if isinstance(response.stream, httpx.AsyncByteStream):
-        response.stream = _Bounded(response.stream, failed=response.status_code >= 400)
-
-
-class _Bounded(httpx.AsyncByteStream):
-    """A body of at most MAX_BYTES, or the beginning of an error's."""
-
-    def __init__(self, body: httpx.AsyncByteStream, *, failed: bool) -> None:
-        self._body = body
-        self._failed = failed
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        if self._failed:
-            yield await beginning(self._body)
-            return
-        read = 0
-        async for chunk in self._body:
-            read += len(chunk)
-            if read > MAX_BYTES:
-                raise too_long(COHERE[0])
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._body.aclose()

@@ -20,7 +20,6 @@ from app.domain.errors import ConfigError, ProviderError
 from app.domain.retrieval.query import Vector
 from app.services.provider_calls import Call, ProviderCalls
 from app.services.provider_failures import require_vector
-from app.services.recording import looked_up
 
 if TYPE_CHECKING:
     from cohere import EmbedByTypeResponse
@@ -141,7 +140,6 @@ class CohereEmbedder:
     async def embed_query(self, text: str) -> Vector:
         """Return the vector of a question. Fails within seconds, since a reader is waiting."""
         known = self._questions.get(text)
-        looked_up("question_vectors", hit=known is not None)
         if known is not None:
             return known
         estimate = self._estimate([self._count_tokens(text)])

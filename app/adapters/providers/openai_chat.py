@@ -84,12 +84,6 @@ async def listed_models(server: Provider) -> list[str]:
         return [one["id"] for one in sent["data"] if one.get("owned_by") != _OWN_NAME]
 
 
-@dataclass(slots=True)
-class _Habit:
-    unopened: bool = False
-    """Whether the last answer began with reasoning without `<think>`."""
-
-
 @dataclass(frozen=True, slots=True)
 class OpenAIGenerator:
     """Implements the ports `Generator` and `QuestionRewriter`."""
@@ -106,12 +100,11 @@ class OpenAIGenerator:
     """Measured speed of the server; a slow server gets less context."""
     clock: Callable[[], float] = time.monotonic
     """In seconds."""
-    _habit: _Habit = field(default_factory=_Habit, init=False, compare=False, repr=False)
 
     def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         context, messages, tokens = self._prompt(request)
         numbered = tuple(one.passage.paragraph_id for one in context)
-        text = ModelText(numbered=numbered, unopened=self._habit.unopened)
+        text = ModelText(numbered=numbered)
         # Longer than the limit for the first token, whose error says what helps.
         seconds = self.first_seconds + 1
         body = self._body(messages, MAX_ANSWER_TOKENS)
@@ -134,10 +127,6 @@ class OpenAIGenerator:
         body = self._body(rewrite_messages(question, history), MAX_QUESTION_TOKENS)
         reader = _Reader(self, ModelText(MAX_REWRITE_CHARACTERS))
         return await self._chat.rewritten(self.rewriting, question, history, body, reader)
-
-    def received(self, text: ModelText) -> None:
-        """Remember how the answer began."""
-        self._habit.unopened = text.unopened
 
     @property
     def _chat(self) -> Chat:
@@ -232,7 +221,6 @@ class _Reader(StreamReader):
             read = round(self._prompt_tokens * self._uncached)
             self._model.speed.measured(read, self._waited)
         yield from super().close()
-        self._model.received(self.text)
 
 
 def best_within(context: Sequence[ContextPassage], token_budget: int) -> Sequence[ContextPassage]:

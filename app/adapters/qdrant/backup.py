@@ -2,13 +2,13 @@
 
 points/<book>.jsonl   in reading order: the chunk; numbers, little-endian, in base64
 ledger/<book>.jsonl   as `links BOOK --as ledger` prints it
+pages/<book>.zip      the pages that `serve` shows, of a book without a site
 state/<name>          files of RAG_HOME
 backup.json           written last: the manifests of the complete books, the names in state/
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import zipfile
@@ -16,11 +16,11 @@ import zlib
 from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkstemp
 from typing import IO
 
 from app.adapters.qdrant.payload import (
@@ -47,23 +47,17 @@ _CONTENTS = "backup.json"
 def writing_backup(path: Path) -> Iterator[BackupWriter]:
     """Yield a backup that appears at `path`, for its owner only, when the block ends.
 
-    It is written as `<path>.part`, which is removed if the block fails. InputError if `path` cannot
-    be written, or if another process is writing it; StorageError if the disk fails.
+    Until then it has a name of its own, and is removed if the block fails. InputError if `path`
+    cannot be written; StorageError if the disk fails.
     """
-    part = path.with_name(f"{path.name}.part")
     try:
-        file = os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b")
+        descriptor, name = mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".part")
     except OSError as error:
         message = f"{path}: cannot be written ({error.strerror}): choose another file"
         raise InputError(message) from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            message = f"{path}: is being written by another run: wait for it, or choose another"
-            raise InputError(message) from error
-        try:
-            file.truncate(0)
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "r+b") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 backup = BackupWriter(archive, path.parent)
                 yield backup
@@ -74,12 +68,12 @@ def writing_backup(path: Path) -> Iterator[BackupWriter]:
                 archive.writestr(_CONTENTS, json.dumps(contents))
             file.flush()
             os.fsync(file.fileno())
-            part.replace(path)
-        except OSError as error:
-            message = f"{path}: {error.strerror or error}; check its folder and free space"
-            raise StorageError(message) from error
-        finally:
-            part.unlink(missing_ok=True)
+        part.replace(path)
+    except OSError as error:
+        message = f"{path}: {error.strerror or error}; check its folder and free space"
+        raise StorageError(message) from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +84,13 @@ class BackupWriter:
     books: list[BookManifest] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
 
-    async def add_book(self, snapshot: Snapshot, ledgers: LedgerStore, advance: Advance) -> None:
-        """Add a book. IndexUnreadable, and the book is left out, if points are missing."""
+    async def add_book(
+        self, snapshot: Snapshot, ledgers: LedgerStore, pages: Path, advance: Advance
+    ) -> None:
+        """Add a book and its file of pages, if there is one.
+
+        IndexUnreadable, and the book is left out, if points are missing.
+        """
         manifest, count = snapshot.manifest, 0
         with self.archive.open(_points_of(manifest.book), "w", force_zip64=True) as member:
             async for page in snapshot.pages:
@@ -104,6 +103,8 @@ class BackupWriter:
         # An ingest saves the ledger before it publishes, so this one has all ids.
         lines = to_lines(await ledgers.load(manifest.book))
         self.archive.writestr(_ledger_of(manifest.book), "".join(f"{line}\n" for line in lines))
+        with suppress(FileNotFoundError):
+            self.archive.write(pages, _pages_of(manifest.book), zipfile.ZIP_STORED)
         self.books.append(manifest)
 
     def add_state(self, name: str, copy: Callable[[Path], None]) -> None:
@@ -135,6 +136,10 @@ class Backup:
         with _bad_backup(self.path):
             lines = self.archive.read(name).decode().split("\n")
         return from_lines(lines, f"{self.path} {name}")
+
+    def open_pages(self, book: BookId) -> IO[bytes] | None:
+        name = _pages_of(book)
+        return self.archive.open(name) if name in self.archive.namelist() else None
 
     def open_state(self, name: str) -> IO[bytes]:
         return self.archive.open(_state_of(name))
@@ -192,6 +197,10 @@ def _points_of(book: BookId) -> str:
 
 def _ledger_of(book: BookId) -> str:
     return f"ledger/{book}.jsonl"
+
+
+def _pages_of(book: BookId) -> str:
+    return f"pages/{book}.zip"
 
 
 def _state_of(name: str) -> str:

@@ -59,10 +59,10 @@ class EdgeIndex:
         return self._books.damaged()
 
     @in_thread
-    def begin(self, book: BookId, dimension: int, number: int = 1) -> EdgeWriter:
+    def begin(self, book: BookId, dimension: int) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         switched = partial(self._books.look_again, BookId(book))
-        return EdgeWriter(self._folder(book), dimension, self._segment, switched, number)
+        return EdgeWriter(self._folder(book), dimension, self._segment, switched)
 
     @in_thread
     def search(
@@ -97,14 +97,9 @@ class EdgeIndex:
         each = self._each(books, ask)
         return list(map(max, zip([0.0] * len(terms), *each, strict=True)))
 
-    async def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
-        found: list[Chunk] = []
-        for book, ids in wanted.items():
-            cached = self._books.cached(book, ids)
-            # A thread would cost a search a quarter of its CPU time.
-            in_memory = ids and cached.keys() >= {*ids}
-            found += map(cached.__getitem__, ids) if in_memory else await self._fetch(book, ids)
-        return found
+    @in_thread
+    def fetch(self, wanted: Mapping[BookId, Sequence[str]]) -> list[Chunk]:
+        return [chunk for book, ids in wanted.items() for chunk in self._fetch(book, ids)]
 
     @in_thread
     def matching(self, filter: SearchFilter) -> list[Chunk]:
@@ -120,6 +115,7 @@ class EdgeIndex:
 
     @in_thread
     def rollback(self, book: BookId) -> BookManifest:
+        """Exchange the two generations; a damaged one is not kept to go back to."""
         with self._changing(book) as folder:
             current, previous = folder.current()
             if not previous:
@@ -127,12 +123,12 @@ class EdgeIndex:
                 raise InputError(message)
             stored = folder.stored(previous)
             stored.check()
-            folder.switch(previous, current)
+            folder.switch(previous, *(one for one in folder.sound() if one == current))
             return stored.manifest
 
     @in_thread
-    def faults(self, book: BookId, *, previous: bool = False, full: bool = False) -> list[str]:  # noqa: ARG002
-        """Check `current` and every byte of the generation, always in full."""
+    def faults(self, book: BookId, *, previous: bool = False) -> list[str]:
+        """Check `current` and every byte of the generation."""
         folder = self._folder(book)
 
         def check() -> None:
@@ -145,19 +141,6 @@ class EdgeIndex:
         except StorageError as error:
             return [str(error)]
         return []
-
-    @in_thread
-    def repair(self, book: BookId) -> BookManifest:
-        with self._changing(book) as folder:
-            sound = folder.sound()
-            if not sound:
-                message = (
-                    f"every generation of book {folder.book!r} is damaged: run `textbook-rag "
-                    "ingest BOOK_DIR --force`, which takes the vectors from the cache"
-                )
-                raise StorageError(message)
-            folder.switch(*sound[:2])
-            return folder.stored(sound[0]).manifest
 
     @contextmanager
     def _changing(self, book: BookId) -> Iterator[BookFolder]:
@@ -253,7 +236,6 @@ class EdgeIndex:
             return None
         return Frequencies.pooled(list(self._each(books, lambda one: one.frequencies)), terms)
 
-    @in_thread
     def _fetch(self, book: BookId, chunk_ids: Sequence[str]) -> list[Chunk]:
         folder = self._folder(book)
         found = self._ask(folder, lambda one: one.retrieve(chunk_ids))

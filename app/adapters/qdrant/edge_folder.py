@@ -127,10 +127,7 @@ class BookFolder:
         except (FileNotFoundError, NotADirectoryError) as error:
             raise BookNotFound.of(self.book) from error
         except IndexUnreadable as error:
-            message = (
-                f"{error}; run `textbook-rag verify {self.book} --repair`, or ingest the book again"
-            )
-            raise IndexUnreadable(message) from error
+            raise IndexUnreadable(f"{error}; ingest the book again") from error
         return current, previous
 
     def settled(self, read: Callable[[], _Found]) -> _Found:

@@ -136,14 +136,10 @@ class Generation:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.shard))
         return cut
 
-    def cached(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
-        """Return those of the chunks that are in memory, by id."""
-        with self._lock:
-            return {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
-
     def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         """Return those of the chunks that are in this generation, by id; uses the cache."""
-        found = self.cached(chunk_ids)
+        with self._lock:
+            found = {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
         missing = [name for name in chunk_ids if name not in found]
         if missing:
             fresh = retrieve(self.shard, missing)

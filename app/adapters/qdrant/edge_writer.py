@@ -45,12 +45,10 @@ class EdgeWriter:
         dimension: int,
         segment: int,
         on_switch: Callable[[], None],
-        number: int,
     ) -> None:
         """Take the book's lock, remove leftovers of a crash and start an empty generation.
 
-        A segment is sealed after `segment` chunks. The generation gets the number `number`, or the
-        next free one if that is higher.
+        A segment is sealed after `segment` chunks.
         """
         self._folder = folder
         self._book = folder.book
@@ -65,7 +63,7 @@ class EdgeWriter:
             self._lock = folder.lock()
         with self._running():
             # Higher than that of a generation that is removed next: other processes may know it.
-            self._number = max([number, *(one + 1 for one in folder.numbers())])
+            self._number = max([0, *folder.numbers()]) + 1
             folder.prune()
             self._generation = folder.generation(self._number)
             self._path = self._generation / SHARD

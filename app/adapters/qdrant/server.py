@@ -16,7 +16,7 @@ from app.adapters.qdrant.payload import (
     in_reading_order,
 )
 from app.adapters.qdrant.server_catalogue import Catalogue, ServedBook
-from app.adapters.qdrant.server_checks import faults
+from app.adapters.qdrant.server_checks import damage
 from app.adapters.qdrant.server_client import public_address
 from app.adapters.qdrant.server_errors import check_version
 from app.adapters.qdrant.server_points import (
@@ -27,8 +27,8 @@ from app.adapters.qdrant.server_points import (
     retrieve_points,
     search_points,
 )
-from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
-from app.adapters.qdrant.server_store import BATCH, ServerOptions, ServerStore
+from app.adapters.qdrant.server_records import BookRecord, Records
+from app.adapters.qdrant.server_store import BATCH, ServerStore
 from app.adapters.qdrant.server_writer import ServerWriter, delete_others
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
@@ -45,11 +45,11 @@ class ServerIndex:
         client: AsyncQdrantClient,
         prefix: str,
         url: str,
-        options: ServerOptions | None = None,
+        replicas: int = 1,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """No request is sent yet. `url` is used only in messages; `clock` gives seconds."""
-        self._store = ServerStore(client, prefix, public_address(url), options or ServerOptions())
+        self._store = ServerStore(client, prefix, public_address(url), replicas)
         self._records = Records(self._store)
         self._catalogue = Catalogue(self._records, clock)
         self._version_is_checked = False
@@ -61,40 +61,20 @@ class ServerIndex:
     async def damaged(self) -> Mapping[BookId, Damage]:
         return self._catalogue.damaged()
 
-    async def faults(
-        self, book: BookId, *, previous: bool = False, full: bool = False
-    ) -> list[str]:
+    async def faults(self, book: BookId, *, previous: bool = False) -> list[str]:
+        """Read every point of the generation and compare it with what was published."""
         record = await self._record(book)
         generation = record.previous if previous else record.current
-        return await self._faults(record.book, [generation] if generation else [], full=full)
+        fault = await damage(self._store, record.book, generation) if generation else ""
+        return [fault] if fault else []
 
-    async def repair(self, book: BookId) -> BookManifest:
-        record = await self._record(book)
-        record.require_free()
-        intact = [one for one in record.kept if not await self._faults(record.book, [one])]
-        if not intact:
-            message = f"every generation of book {book!r} is damaged: run `textbook-rag ingest`"
-            raise StorageError(message)
-        if intact != record.kept:
-            current, previous = [*intact, None][:2]
-            new = replace(record, current=current, previous=previous, lease=None)
-            await self._records.put(record, new)
-        self._catalogue.look_again(compare=True)
-        return (await self._get(book)).manifest
-
-    async def _faults(
-        self, book: BookId, which: Sequence[GenerationRecord], *, full: bool = False
-    ) -> list[str]:
-        found = await faults(self._store, [(book, one) for one in which], full=full)
-        return [*found.values()]
-
-    async def begin(self, book: BookId, dimension: int, number: int = 1) -> ServerWriter:
+    async def begin(self, book: BookId, dimension: int) -> ServerWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         await self._check_version()
         await self._store.create(dimension)
         record = await self._records.take(BookId(book))
         switched = self._catalogue.look_again
-        writer = ServerWriter(self._records, record, dimension, switched, number)
+        writer = ServerWriter(self._records, record, dimension, switched)
         await writer.start()
         return writer
 
@@ -158,19 +138,21 @@ class ServerIndex:
         self._catalogue.look_again()
 
     async def rollback(self, book: BookId) -> BookManifest:
-        """Exchange the current and the previous generation, in one write of the record.
+        """Exchange the two generations, in one write of the record.
 
-        StorageError if the previous one is damaged.
+        StorageError if the previous one is damaged; a damaged current one is not kept.
         """
         record = await self._record(book)
         record.require_free()
         if record.previous is None:
             message = f"book {book!r} has no previous generation to go back to"
             raise InputError(message)
-        if found := await self._faults(record.book, [record.previous]):
-            raise StorageError(found[0])
+        if fault := await damage(self._store, record.book, record.previous):
+            raise StorageError(fault)
+        sound = record.current and not await damage(self._store, record.book, record.current)
+        kept = record.current if sound else None
         await self._records.put(
-            record, replace(record, current=record.previous, previous=record.current, lease=None)
+            record, replace(record, current=record.previous, previous=kept, lease=None)
         )
         self._catalogue.look_again()
         return (await self._get(book)).manifest

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.adapters.qdrant.server_checks import faults
+from app.adapters.qdrant.server_checks import missing_points
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.domain.book_id import BookId, is_book_id
 from app.domain.errors import BookNotFound, IndexUnreadable
@@ -18,7 +18,7 @@ _RECHECK_SECONDS = 0.5
 """Minimum time between two requests for the revisions of the records."""
 
 _COMPARE_SECONDS = 10.0
-"""Minimum time between two comparisons of an intact book's points with what was published."""
+"""Minimum time between two counts of the points of an intact book."""
 
 _log = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class Catalogue:
             for book, seen in self._seen.items()
             if seen.served and now - seen.compared >= _COMPARE_SECONDS
         ]
-        found = await faults(self._records.store, [(book, one) for book, _, one in due])
+        found = await missing_points(self._records.store, [(book, one) for book, _, one in due])
         for book, seen, current in due:
             fault = found.get(current.key, "")
             seen.compared = now - (_COMPARE_SECONDS - _RECHECK_SECONDS if fault else 0.0)

@@ -232,13 +232,12 @@ def server_client(
     api_key: str | None,
     timeout_seconds: int = 30,
     *,
-    grpc: bool = True,
     grpc_port: int | None = None,
 ) -> AsyncQdrantClient:
     """Make a client that connects at its first use; close it with `await client.close()`.
 
-    `url` has the addresses of one or more nodes of a cluster, separated by commas. gRPC uses
-    `grpc_port` on each node. By default that is the HTTP port plus 1, as in Qdrant (6333, 6334).
+    `url` has the addresses of one or more nodes of a cluster, separated by commas. All calls go by
+    gRPC, to `grpc_port` on each node: by default the HTTP port plus 1, as in Qdrant (6333, 6334).
     """
     if api_key and not (api_key.isascii() and api_key.isprintable()):
         message = "the key of the Qdrant server has invalid characters: set QDRANT_API_KEY again"
@@ -246,10 +245,6 @@ def server_client(
 
     def connect(address: str) -> AsyncQdrantClient:
         parsed = httpx.URL(address)
-        # Qdrant sends headers and body of a response in separate packets. On a kept connection the
-        # second waits for the acknowledgement of the first, 40 ms. A new connection takes less time
-        # than that without TLS, and more with TLS.
-        kept = None if parsed.scheme == "https" else 0
         if api_key and parsed.scheme == "http":
             _log.warning("index.key_unencrypted", extra={"server": without_password(address)})
         with warnings.catch_warnings(
@@ -260,8 +255,7 @@ def server_client(
                 api_key=api_key,
                 timeout=timeout_seconds,
                 check_compatibility=False,
-                limits=httpx.Limits(max_keepalive_connections=kept),
-                prefer_grpc=grpc,
+                prefer_grpc=True,
                 grpc_port=grpc_port or (parsed.port or _HTTP_PORT) + 1,
                 grpc_options=dict(_GRPC_OPTIONS),
             )

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
 
-import httpx
 from grpc import StatusCode
 from grpc.aio import AioRpcError
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
-from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from app.domain.errors import ConfigError, RagError, StorageError
 
@@ -61,22 +57,7 @@ _NODE_FAILURES = frozenset(
 
 def is_node_failure(error: Exception) -> bool:
     """Whether another node may succeed: a lost connection, a time-out, an error of the server."""
-    if isinstance(error, AioRpcError):
-        return error.code() in _NODE_FAILURES
-    if isinstance(error, UnexpectedResponse):
-        status = error.status_code or 0
-        return status == HTTPStatus.REQUEST_TIMEOUT or status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    return isinstance(error, ResponseHandlingException) and isinstance(
-        error.source, (httpx.TransportError, OSError)
-    )
-
-
-_HTTP_STATUS = {
-    StatusCode.UNAUTHENTICATED: 401,
-    StatusCode.PERMISSION_DENIED: 403,
-    StatusCode.NOT_FOUND: 404,
-    StatusCode.ALREADY_EXISTS: 409,
-}
+    return isinstance(error, AioRpcError) and error.code() in _NODE_FAILURES
 
 
 @contextmanager
@@ -84,61 +65,31 @@ def server_errors(address: str) -> Iterator[None]:
     """Raise StorageError or ConfigError for any error of a call to the server."""
     try:
         yield
-    except (
-        UnexpectedResponse, AioRpcError, ConnectionError, ResourceExhaustedResponse,
-        ResponseHandlingException, ValueError, AssertionError,
-    ) as error:  # fmt: skip
-        raise _converted(address, error) from error
+    except AioRpcError as error:
+        reason = " ".join((error.details() or "no reason given").split())[:300]
+        raise _converted(address, error.code(), reason) from error
+    except ResourceExhaustedResponse as error:
+        message = f"Qdrant at {address} got too many requests: try again later"
+        raise StorageError(message) from error
+    except ConnectionError as error:
+        raise StorageError(f"cannot reach Qdrant at {address} ({error})") from error
 
 
-def _converted(address: str, error: Exception) -> RagError:
-    match error:
-        case UnexpectedResponse():
-            status = error.status_code or 0
-            return _refusal(address, str(status), status, _reason(error))
-        case AioRpcError():
-            return _failed_call(address, error)
-        case ResourceExhaustedResponse():
-            return StorageError(f"Qdrant at {address} got too many requests (429): try again later")
-        case ResponseHandlingException(source=source) if "Timeout" in type(source).__name__:
-            kind = type(source).__name__
-            return StorageError(f"Qdrant at {address} did not answer in time ({kind})")
-        case ResponseHandlingException(source=ValueError()) | ValueError() | AssertionError():
-            # The answer is not JSON or has no result.
-            return StorageError(f"{address} does not answer like a Qdrant server: check QDRANT_URL")
-    reason = type(error.source).__name__ if isinstance(error, ResponseHandlingException) else error
-    return StorageError(f"cannot reach Qdrant at {address} ({reason}): check QDRANT_URL")
-
-
-def _failed_call(address: str, error: AioRpcError) -> RagError:
-    code, reason = error.code(), _one_line(error.details())
-    if code is StatusCode.UNAVAILABLE:
-        message = (
-            f"cannot reach Qdrant's gRPC at {address} ({reason}): check QDRANT_URL and the server, "
-            "open its gRPC port (RAG_QDRANT_GRPC_PORT), or set the port to 0 for HTTP"
-        )
-        return StorageError(message)
-    if code is StatusCode.DEADLINE_EXCEEDED:
-        return StorageError(f"Qdrant at {address} did not answer in time ({reason})")
-    return _refusal(address, code.name, _HTTP_STATUS.get(code, 500), reason)
-
-
-def _refusal(address: str, code: str, status: int, reason: str) -> RagError:
-    if status in (401, 403):
-        return ConfigError(f"Qdrant at {address} refused the key ({code}): check QDRANT_API_KEY")
-    if status == 409 or "already exists" in reason:
+def _converted(address: str, code: StatusCode, reason: str) -> RagError:
+    match code:
+        case StatusCode.UNAVAILABLE:
+            message = (
+                f"cannot reach Qdrant at {address} ({reason}): check QDRANT_URL and the server, "
+                "and that its gRPC port is open (RAG_QDRANT_GRPC_PORT)"
+            )
+            return StorageError(message)
+        case StatusCode.DEADLINE_EXCEEDED:
+            return StorageError(f"Qdrant at {address} did not answer in time ({reason})")
+        case StatusCode.UNAUTHENTICATED | StatusCode.PERMISSION_DENIED:
+            message = f"Qdrant at {address} refused the key ({code.name}): check QDRANT_API_KEY"
+            return ConfigError(message)
+    if code is StatusCode.ALREADY_EXISTS or "already exists" in reason:
         return CollectionExists(f"Qdrant at {address}: {reason}")
-    if status == 404 and _NO_COLLECTION.search(reason):
+    if code is StatusCode.NOT_FOUND and _NO_COLLECTION.search(reason):
         return CollectionMissing(f"Qdrant at {address}: {reason}")
-    return StorageError(f"Qdrant at {address} answered {code}: {reason}")
-
-
-def _reason(error: UnexpectedResponse) -> str:
-    try:
-        return _one_line(str(json.loads(error.content)["status"]["error"]))
-    except (ValueError, KeyError, TypeError):
-        return _one_line(error.reason_phrase)
-
-
-def _one_line(reason: str | None) -> str:
-    return " ".join((reason or "no reason given").split())[:300]
+    return StorageError(f"Qdrant at {address} answered {code.name}: {reason}")

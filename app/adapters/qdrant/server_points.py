@@ -75,9 +75,7 @@ async def search_points(
     """Return the best points by each vector that is not None, in one request."""
     requests = {}
     if dense is not None:
-        requests["dense"] = models.QueryRequest(
-            query=dense.tolist(), using=DENSE, params=store.search_params
-        )
+        requests["dense"] = models.QueryRequest(query=dense.tolist(), using=DENSE)
     if sparse is not None:
         requests["sparse"] = _bm25_request(scope, sparse)
     for request in requests.values():

@@ -27,9 +27,6 @@ from app.domain.book_id import BookId
 from app.domain.errors import IndexBusy, StorageError
 from app.domain.indexed_book import BookManifest
 
-_EARLIER = 8
-"""Revisions that a record keeps: by them, a writer that others followed at once knows its own."""
-
 _ATTEMPTS = 3
 """Attempts to write a record. The read after the first may come from a replica that lacks it."""
 
@@ -87,8 +84,6 @@ class BookRecord:
     current: GenerationRecord | None = None
     previous: GenerationRecord | None = None
     lease: Lease | None = None
-    earlier: tuple[str, ...] = ()
-    """The last revisions before this one, newest first."""
 
     @property
     def kept(self) -> list[GenerationRecord]:
@@ -147,19 +142,20 @@ class Records:
     async def put(self, old: BookRecord, new: BookRecord) -> BookRecord:
         """Replace `old` by `new` unless another process has written or deleted it since: IndexBusy.
 
-        The record is read back: a write whose answer was lost counts, and so does one that others
-        followed at once. A renewal of our lease whose answer was lost is no other process.
+        The record is read back: a write whose answer was lost counts, and so does a publication
+        that another run followed at once. A renewal of our lease whose answer was lost is no other
+        process.
         """
         new = replace(new, revision=secrets.token_hex(8))
         for _ in range(_ATTEMPTS):
-            new = replace(new, earlier=(old.revision, *old.earlier)[:_EARLIER])
             lost = None
             try:
                 await self._write(old, new)
             except StorageError as error:
                 lost = error
             found = await self.read(new.book)
-            if new.revision in (found.revision, *found.earlier):
+            published = new.current not in old.kept and new.current in found.kept
+            if found.revision == new.revision or published:
                 return new
             if lost:
                 raise lost
@@ -222,7 +218,6 @@ def _record_of(point: models.Record) -> BookRecord:
         _generation(data.get("current")),
         _generation(data.get("previous")),
         _lease(data.get("lease")),
-        tuple(map(str, data.get("earlier") or ())),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from qdrant_client import AsyncQdrantClient, models
 
@@ -25,24 +25,11 @@ from app.adapters.qdrant.server_errors import CollectionExists
 GENERATION_FIELD = "generation"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    """The defaults fit one node. For high availability use 3 nodes and 2 replicas."""
-
-    replicas: int = 1
-    quantization: Literal["none", "int8"] = "none"
-    """int8 takes a quarter of the memory: the original vectors are on disk, and the best candidates
-    are rescored with them."""
-
-
 BATCH = 256
-"""Points in one upsert: about 5 MB of JSON at 1,024 dimensions, under the server's 32 MB."""
+"""Points in one upsert or read with vectors: about 1 MB at 1,024 dimensions."""
 
 PAGE = 1_000
 """Points in one page of a scroll."""
-
-_INT8 = models.ScalarQuantizationConfig(type=models.ScalarType.INT8, quantile=0.99, always_ram=True)
-_RESCORED = models.QuantizationSearchParams(rescore=True, oversampling=2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +40,8 @@ class ServerStore:
     prefix: str
     address: str
     """For messages."""
-    options: ServerOptions
+    replicas: int = 1
+    """Copies of each new collection. For high availability use 3 nodes and 2 replicas."""
 
     @property
     def books(self) -> str:
@@ -61,11 +49,6 @@ class ServerStore:
 
     def points(self, dimension: int) -> str:
         return f"{self.prefix}~{dimension}"
-
-    @property
-    def search_params(self) -> models.SearchParams | None:
-        quantized = self.options.quantization == "int8"
-        return models.SearchParams(quantization=_RESCORED) if quantized else None
 
     async def scroll(
         self,
@@ -109,13 +92,7 @@ class ServerStore:
             # replicas of a record never differ.
             write_consistency_factor=1,
         )
-        quantized = self.options.quantization == "int8"
-        dense = models.VectorParams(
-            size=dimension,
-            distance=models.Distance.COSINE,
-            on_disk=quantized,
-            quantization_config=models.ScalarQuantization(scalar=_INT8) if quantized else None,
-        )
+        dense = models.VectorParams(size=dimension, distance=models.Distance.COSINE)
         await self._create(
             self.points(dimension),
             _points_indexes(),
@@ -124,7 +101,7 @@ class ServerStore:
             # One HNSW graph for each book, and one over all for questions without a book.
             hnsw_config=models.HnswConfigDiff(m=16, payload_m=16),
             # Writes go on while a node of two replicas is lost; of three, two agree.
-            write_consistency_factor=(self.options.replicas + 1) // 2,
+            write_consistency_factor=(self.replicas + 1) // 2,
         )
 
     async def _create(
@@ -139,7 +116,7 @@ class ServerStore:
                 await self.client.create_collection(
                     name,
                     shard_number=1,  # document frequencies are counted in each shard
-                    replication_factor=self.options.replicas,
+                    replication_factor=self.replicas,
                     **layout,
                 )
         present = (await self.client.get_collection(name)).payload_schema or {}

@@ -16,7 +16,7 @@ from app.adapters.qdrant.payload import (
     check_dimension,
     manifest_to_json,
 )
-from app.adapters.qdrant.server_checks import faults
+from app.adapters.qdrant.server_checks import missing_points
 from app.adapters.qdrant.server_points import condition_of, point_of
 from app.adapters.qdrant.server_records import BookRecord, GenerationRecord, Records
 from app.adapters.qdrant.server_store import BATCH, GENERATION_FIELD, ServerStore, match_any
@@ -52,12 +52,8 @@ class ServerWriter:
         record: BookRecord,
         dimension: int,
         on_switch: Callable[[], None],
-        number: int,
     ) -> None:
-        """`record` has our lease; `on_switch` is called after publication.
-
-        The generation gets the number `number`, or the next free one if that is higher.
-        """
+        """`record` has our lease; `on_switch` is called after publication."""
         self._records, self._store = records, records.store
         self._record = record
         self._book = record.book
@@ -65,7 +61,7 @@ class ServerWriter:
         self._collection = self._store.points(dimension)
         self._on_switch = on_switch
         self._key = secrets.token_hex(8)
-        self._number = max([number, *(one.number + 1 for one in record.kept)])
+        self._number = max([0, *(one.number for one in record.kept)]) + 1
         self._count = 0
         self._renewing: asyncio.Task[None] | None = None
         self._putting = asyncio.Lock()
@@ -94,7 +90,7 @@ class ServerWriter:
         published = replace(manifest, generation=self._number)
         current = GenerationRecord(self._key, manifest_to_json(published))
         kept = self._record.kept
-        found = await faults(self._store, [(self._book, one) for one in (current, *kept)])
+        found = await missing_points(self._store, [(self._book, one) for one in (current, *kept)])
         if self._key in found:
             message = f"not published: {found[self._key]}"
             raise StorageError(message)

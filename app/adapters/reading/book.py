@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
-from app.adapters.reading.documents import PageInfo, with_ids
-from app.adapters.reading.markdown.sites import SourceSite, open_page, open_sources, recognised
+from app.adapters.reading.documents import OpenedBook, PageInfo, left_out_warning, with_ids
+from app.adapters.reading.markdown.sites import open_page, open_sources, recognised
 from app.adapters.reading.pages import PageReader
-from app.adapters.reading.site_pages import PAGE_SUFFIXES, SitePages, open_site_folder
+from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
 from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
 from app.domain.book_id import BookId
@@ -20,11 +20,10 @@ from app.domain.document import BlockKind, Book, Document, Site
 from app.domain.edition import ONLY, Edition
 from app.domain.errors import BookError
 from app.domain.languages import language_of_text
-from app.services.gc_control import paused_gc
 from app.services.phases import Advance, ignore
 
 _SINGLE_FILES = (*MARKDOWN, ".txt", *PAGE_SUFFIXES)
-_HOST = re.compile(r"(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?", re.I)
+_BUILT = "built pages"
 _SLUG = 48
 """Maximum characters of a folder's name in a book id."""
 _SAMPLE = 300
@@ -35,18 +34,14 @@ _OUTPUT_FOLDERS = frozenset(
 """Folders of this name hold a book and do not name it: two books would have one id."""
 _TEMPLATE_LANGUAGE = "en"
 """The language in a new site's configuration, which many authors leave there."""
-_FOLDERS = 1_000
-"""Maximum folders below a given one that are searched for a site."""
 
 
-@paused_gc()
 def read_book(
     folder: Path,
     *,
     book_id: BookId | None = None,
     site: Site | None = None,
     base_url: str = "",
-    skip_refused: bool = False,
     edition: Edition = ONLY,
     advance: Advance = ignore,
     mark: bool = False,
@@ -65,29 +60,25 @@ def read_book(
     folder = _existing(folder)
     own_id = edition.id_of(book_id or book_id_of(book_name(folder)))
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
-    reader = PageReader(files, skip_refused=skip_refused, mark=mark)
-    opened = _open(folder, files, site, base_url, edition, skip_refused=skip_refused)
+    reader = PageReader(files, mark=mark)
+    opened = _open(folder, files, site, base_url, edition)
     documents = list(reader.read(opened, advance))
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
-    if isinstance(opened, SitePages):
+    if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents = reader.without_boilerplate(documents)
     book = _book(own_id, opened, documents)
-    warnings = (*opened.warnings, *reader.warnings(), *files.warnings)
-    return replace(book, orphans=tuple(opened.orphans), warnings=warnings)
+    left_out = (left_out_warning(reason, names) for reason, names in opened.left_out.items())
+    return replace(
+        book, warnings=(*left_out, *opened.warnings, *reader.warnings(), *files.warnings)
+    )
 
 
 def _open(
-    folder: Path,
-    files: SourceFiles,
-    site: Site | None,
-    base_url: str,
-    edition: Edition,
-    *,
-    skip_refused: bool,
-) -> SitePages | SourceSite:
+    folder: Path, files: SourceFiles, site: Site | None, base_url: str, edition: Edition
+) -> OpenedBook:
     if site is None and is_built_site(folder):
-        found = open_site_folder(folder, base_url, skip_refused=skip_refused)
+        found = open_site_folder(folder, base_url)
         return next((one for one in found if one.edition == edition), found[0])
     if folder.is_dir():
         return open_sources(files, site, base_url, edition.version)
@@ -95,34 +86,24 @@ def _open(
 
 
 def is_built_site(folder: Path) -> bool:
-    """Whether a folder holds built pages and neither a generator's configuration nor Markdown."""
+    """Whether this is a folder of built pages, or one of them."""
     if not folder.is_dir():
         return folder.suffix.lower() in PAGE_SUFFIXES
-    files = SourceFiles(folder)
-    if recognised(files)[1]:
-        return False
-    return any(folder.glob("*.html")) or (
-        not files.any_with(*MARKDOWN) and files.any_with(*PAGE_SUFFIXES)
-    )
+    return detected_site(folder)[0] == _BUILT
 
 
 def detected_site(folder: Path, site: Site | None = None) -> tuple[str, str]:
     """Return how a folder is read and why: as built pages, or as the Markdown of a generator."""
     if site is not None:
         return site, "as --site says"
-    if is_built_site(folder):
-        return "built pages", "it holds HTML and no Markdown"
-    kind, config = recognised(SourceFiles(folder))
-    return kind, f"it has {config}" if config else "no generator's configuration"
-
-
-def site_below(folder: Path) -> tuple[str, str] | None:
-    """Return the kind and the folder of the first site one or two levels below; None if none."""
-    below = islice(chain(folder.glob("[!.]*/"), folder.glob("[!.]*/[!.]*/")), _FOLDERS)
-    for path in sorted(below, key=lambda path: (len(path.parts), path)):
-        if path.is_dir() and recognised(SourceFiles(path))[1]:
-            return detected_site(path)[0], path.relative_to(folder).as_posix()
-    return None
+    files = SourceFiles(folder)
+    kind, config = recognised(files)
+    if config:
+        return kind, f"it has {config}"
+    has_markdown, has_pages = files.any_with(*MARKDOWN), files.any_with(*PAGE_SUFFIXES)
+    if any(folder.glob("*.html")) or (has_pages and not has_markdown):
+        return _BUILT, "it holds HTML and no configuration"
+    return kind, "no generator's configuration"
 
 
 def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edition, ...]:
@@ -138,19 +119,12 @@ def editions_of(folder: Path, *, site: Site | None, base_url: str) -> tuple[Edit
 
 def _existing(folder: Path) -> Path:
     if not folder.exists():
-        site = f" or, for a site, https://{folder}" if _is_host(folder) else ""
-        message = f"no such file or folder: give the path of the book's folder{site}"
+        message = "no such file or folder: give the book's folder, or a site's https:// address"
         raise BookError(message, str(folder))
     if folder.is_file() and folder.suffix.lower() not in _SINGLE_FILES:
         message = "not a page: give Markdown, a notebook, HTML, or a folder of them"
         raise BookError(message, str(folder))
     return folder.resolve() if folder.is_symlink() and folder.is_file() else folder
-
-
-def _is_host(path: Path) -> bool:
-    """Whether a path looks like a web address without its scheme."""
-    host = path.parts[0] if path.parts else ""
-    return bool(_HOST.fullmatch(host)) and not host.lower().endswith(_SINGLE_FILES)
 
 
 def book_name(folder: Path) -> str:
@@ -162,7 +136,7 @@ def book_name(folder: Path) -> str:
     return names[0] or path.name
 
 
-def _book(book_id: BookId, site: SitePages | SourceSite, documents: Sequence[Document]) -> Book:
+def _book(book_id: BookId, site: OpenedBook, documents: Sequence[Document]) -> Book:
     declared, found = site.language.partition("-")[0], _language_of(documents)
     language = found if declared in ("", _TEMPLATE_LANGUAGE) else declared
     placed = tuple(

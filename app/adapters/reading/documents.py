@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
-from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document
-from app.domain.identity import assign_ids, content_id, is_content_id
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
+from app.domain.edition import ONLY, Edition
+from app.domain.identity import assign_ids, content_id, is_content_id, with_paragraph_ids
 from app.domain.page_text import PageText
 from app.domain.urls import with_anchor
 
 _MOST_TERMS = 30
 """Terms of a block; each of its chunks is indexed with all of them."""
+_INNERMOST = 7
+"""The level of a section that ends at the next heading."""
+_NAMED = 5
+"""Files that a warning names."""
 _MARKS = str.maketrans({RUN_BOUNDARY: " ", RUN_GLUE: None})
 _WORD = re.compile(r"\w+")
 
@@ -36,6 +41,31 @@ class PageInfo:
     language: str = ""
     """As a built page declares it, such as `pt-BR`; "" if it does not."""
     theme: Theme = field(default_factory=fallback)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedBook:
+    """The pages of a book, or of one edition of a site, in reading order, before they are read."""
+
+    site: str
+    """The generator of its Markdown, or the theme of most of its built pages."""
+    title: str
+    base_url: str
+    """Without a slash at its end."""
+    language: str
+    pages: Sequence[PageInfo]
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Files that are not read, by reason."""
+    edition: Edition = ONLY
+    warnings: Sequence[SourceWarning] = ()
+
+
+def left_out_warning(reason: str, files: Sequence[str]) -> SourceWarning:
+    """Name the first of the files that are not read, and some of the others."""
+    pages = "1 page" if len(files) == 1 else f"{len(files):,} pages"
+    more = f"; also {', '.join(files[1:_NAMED])}" if len(files) > 1 else ""
+    dots = ", …" if len(files) > _NAMED else ""
+    return SourceWarning(f"{pages} left out: {reason}{more}{dots}", files[0], 0)
 
 
 def build_document(
@@ -73,13 +103,8 @@ def _title_of(info: PageInfo, drafts: Sequence[Draft]) -> str:
 def with_ids(documents: Sequence[Document]) -> list[Document]:
     """Return a book's documents with the ids of authors, and each id once."""
     blocks = (block for one in documents for block in one.blocks)
-    ids = iter(assign_ids((block.paragraph_id, block.author_id) for block in blocks))
-
-    def identified(block: Block) -> Block:
-        ident = next(ids)
-        return block if ident == block.paragraph_id else replace(block, paragraph_id=ident)
-
-    return [replace(one, blocks=tuple(map(identified, one.blocks))) for one in documents]
+    ids = assign_ids((block.paragraph_id, block.author_id) for block in blocks)
+    return with_paragraph_ids(documents, ids)
 
 
 def _content_id(draft: Draft) -> str:
@@ -95,7 +120,7 @@ def _author_id(draft: Draft) -> str:
 def _blocks(
     info: PageInfo, title: str, drafts: Sequence[Draft], *, exact: bool, has_elements: bool
 ) -> Iterator[Block]:
-    sections = _Sections(title)
+    sections = _Sections(title, drafts)
     at, span = 0, (0, 0)
     for draft in drafts:
         sections.reach(draft)
@@ -129,9 +154,11 @@ def _blocks(
 class _Sections:
     """The headings above the next block."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, drafts: Sequence[Draft]) -> None:
         self._title = title
-        self._open: list[Draft] = []
+        self._has_ids = any(one.anchor for one in drafts if one.kind is BlockKind.HEADING)
+        self._open: list[tuple[int, Draft]] = []
+        """The open sections below the title, each with its level."""
         self._title_anchor = ""
         self._title_seen = False
         self.path: tuple[str, ...] = (title,)
@@ -144,9 +171,12 @@ class _Sections:
         if not self._title_seen and draft.text == self._title:
             self._title_seen, self._open, self._title_anchor = True, [], draft.anchor
         else:
-            while self._open and self._open[-1].level >= draft.level:
+            # A second <h1>, without an id on a page with ids, is shown in a box: no section.
+            is_shown = draft.level == 1 and self._title_seen and self._has_ids and not draft.anchor
+            level = _INNERMOST if is_shown else draft.level
+            while self._open and self._open[-1][0] >= level:
                 self._open.pop()
-            self._open.append(draft)
-        self.path = (self._title, *(one.text for one in self._open))
-        anchors = (one.anchor for one in reversed(self._open) if one.anchor)
+            self._open.append((level, draft))
+        self.path = (self._title, *(one.text for _, one in self._open))
+        anchors = (one.anchor for _, one in reversed(self._open) if one.anchor)
         self.anchor = next(anchors, self._title_anchor)

@@ -147,13 +147,13 @@ class _Crawl:
 
     async def _sitemap(self) -> list[str]:
         """Return the pages below the root that the site's sitemaps list."""
-        usual = (f"{self.root}sitemap.xml", urljoin(self.root, "/sitemap.xml"))
-        waiting = deque(self.requests.sitemaps or usual)
+        host = urljoin(self.root, "/")
+        waiting = deque([*self.requests.sitemaps, f"{self.root}sitemap.xml", f"{host}sitemap.xml"])
         seen: set[str] = set()
         found: list[str] = []
         while waiting and len(seen) < _SITEMAPS:
             url = waiting.popleft()
-            if url in seen or not url.startswith(urljoin(self.root, "/")):
+            if url in seen or not url.startswith(host):
                 continue
             seen.add(url)
             with suppress(PageFailed):
@@ -195,5 +195,5 @@ class _Crawl:
     def _links(self, file: str) -> Iterator[str]:
         page = read_facts((self.record.pages / file).read_bytes(), file)
         for target in filter(None, (page.redirect, *page.all_links)):
-            is_path = not target.startswith(("/", "http://", "https://"))
-            yield encoded_url(joined(self.root, encoded_path(target) if is_path else target))
+            is_address = target.startswith(("/", "http://", "https://"))
+            yield encoded_url(joined(self.root, target if is_address else encoded_path(target)))

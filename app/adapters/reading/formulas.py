@@ -16,22 +16,24 @@ _DELIMITED = re.compile(
     r"^\s*(?:\$\$(?P<a>.*)\$\$|\\\[(?P<b>.*)\\\]|\\\((?P<c>.*)\\\)|\$(?P<d>[^$]+)\$)\s*$", re.DOTALL
 )
 _WHOLE = re.compile(
-    r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]", re.DOTALL
+    r"\\\((?P<inline>(?:(?!\\\().)+?)\\\)|\\\[(?P<display>(?:(?!\\\[).)+?)\\\]|\$\$(?P<dollars>[^$]+)\$\$",
+    re.DOTALL,
 )
+_OPENING = re.compile(r"\\[(\[]|\$\$")
 _COMMENT = re.compile(r"(?<!\\)%")
 """Begins a TeX comment, which would hide the rest; Markdown removes the backslash of `\\%`."""
 _NUMBER = re.compile(r"\(([\w.]+)\)")
 
 
 def delimited(text: str) -> Iterator[tuple[str, bool, str]]:
-    r"""Yield the formulas in a text, `\(…\)` and `\[…\]`, which MathJax typesets in place.
+    r"""Yield the formulas in a text, `\(…\)`, `\[…\]` and `$$…$$`, which MathJax typesets in place.
 
     Each is its TeX, whether it is displayed, and the text behind it; the first one is no formula.
     """
     at, tex, display = 0, "", False
-    for found in _WHOLE.finditer(text) if r"\(" in text or r"\[" in text else ():
+    for found in _WHOLE.finditer(text) if _OPENING.search(text) else ():
         yield tex, display, text[at : found.start()]
-        at, display = found.end(), found["display"] is not None
+        at, display = found.end(), found["inline"] is None
         tex = _COMMENT.sub(r"\\%", " ".join(found[found.lastgroup or 0].split()))
     yield tex, display, text[at:]
 

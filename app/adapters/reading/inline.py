@@ -55,7 +55,7 @@ class _Reading:
     def text(self, text: str | None) -> None:
         if not text:
             return
-        if self._in_code or "\\" not in text:
+        if self._in_code:
             self._out.append(text)
             return
         for tex, display, behind in delimited(text):

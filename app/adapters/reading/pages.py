@@ -9,18 +9,21 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.blocks import page_drafts
 from app.adapters.reading.boilerplate import without_boilerplate
-from app.adapters.reading.documents import PageInfo, build_document
+from app.adapters.reading.documents import (
+    OpenedBook,
+    PageInfo,
+    build_document,
+    left_out_warning,
+)
 from app.adapters.reading.images import resolve_images
 from app.adapters.reading.markdown.render import render
-from app.adapters.reading.markdown.sites import SourceSite
 from app.adapters.reading.prompt_injections import prompt_injections
 from app.adapters.reading.shown_text import shown_text
-from app.adapters.reading.site_pages import SitePages, counted
+from app.adapters.reading.site_pages import PAGE_SUFFIXES
 from app.adapters.reading.source_files import SourceFiles, front_matter
 from app.adapters.reading.stamping import marked
 from app.adapters.reading.tree import page_tree, parse
 from app.domain.document import Document, Site, SourceWarning
-from app.domain.errors import FileRefused
 from app.domain.page_text import PageText
 from app.services.phases import Advance
 
@@ -30,7 +33,6 @@ class PageReader:
     """Reads the pages of one book, in order."""
 
     files: SourceFiles
-    skip_refused: bool = False
     mark: bool = False
     """Whether the spans of a built page are those of start tags in its bytes."""
     _warnings: list[SourceWarning] = field(default_factory=list, init=False)
@@ -38,25 +40,23 @@ class PageReader:
     """Places that only the site's generator can resolve; `_first_unknown` is one of them."""
     _first_unknown: SourceWarning | None = field(default=None, init=False)
 
-    def read(self, site: SitePages | SourceSite, advance: Advance) -> Iterator[Document]:
+    def read(self, book: OpenedBook, advance: Advance) -> Iterator[Document]:
         """Yield the pages that have text; built ones without are counted."""
         empty: list[str] = []
-        for page in site.pages:
-            try:
-                if isinstance(site, SitePages):
-                    read = self._built_page(page)
-                else:
-                    source = self.files.text(page.file)
-                    read = self.markdown(page, source, site.site, site.base_url)
-            except FileRefused as error:
-                self._refused(error, page.file)
+        for page in book.pages:
+            is_built = page.file.lower().endswith(PAGE_SUFFIXES)
+            if is_built:
+                read = self._built_page(page)
             else:
-                yield from [read] if read is not None else []
-                empty += [page.file] if read is None and isinstance(site, SitePages) else []
+                source = self.files.text(page.file)
+                read = self.markdown(page, source, Site(book.site), book.base_url)
+            if read is not None:
+                yield read
+            elif is_built:
+                empty.append(page.file)
             advance(1)
         if empty:
-            message = f"{counted(empty)} without text if scripts do not run"
-            self._warnings.append(SourceWarning(message, empty[0], 0))
+            self._warnings.append(left_out_warning("no text if scripts do not run", empty))
 
     def without_boilerplate(self, pages: Sequence[Document]) -> list[Document]:
         """Leave out what stands around the content of most pages, with one warning."""
@@ -65,12 +65,6 @@ class PageReader:
             message = f"{count:,} blocks left out that most pages begin or end with"
             self._warnings.append(SourceWarning(message, pages[0].file, 0))
         return kept
-
-    def _refused(self, error: FileRefused, file: str) -> None:
-        if not self.skip_refused:
-            message = f"{error.problem}, or leave the page out with --skip-refused"
-            raise FileRefused(message, error.file, error.line) from error
-        self._warnings.append(SourceWarning(f"left out: {error.problem}", file, error.line))
 
     def _built_page(self, info: PageInfo) -> Document | None:
         html = self.files.data(info.file)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import TypeAlias
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import urldefrag, urljoin
 
 import httpx
 from protego import Protego
@@ -28,7 +26,7 @@ _ATTEMPTS = 3
 _LONGEST_WAIT = 300.0
 """Maximum seconds to wait for a server that refuses for a while."""
 _WAIT = 5.0
-"""Seconds to wait for a server that refuses for a while and does not say how long."""
+"""Seconds to wait for a server that refuses for a while and does not say for how many."""
 
 Sleep: TypeAlias = Callable[[float], Awaitable[object]]
 
@@ -112,8 +110,7 @@ class PoliteRequests:
         rules = answer.body.decode("utf-8", "replace") if answer.status == httpx.codes.OK else ""
         self._robots = Protego.parse(rules)
         self._pause = max(_PAUSE, self._robots.crawl_delay(AGENT) or 0)
-        own = urlsplit(url).netloc
-        self.sitemaps = [one for one in self._robots.sitemaps if urlsplit(one).netloc == own]
+        self.sitemaps = [*self._robots.sitemaps]
 
     def may_fetch(self, url: str) -> bool:
         return bool(self._robots.can_fetch(url, AGENT))
@@ -133,7 +130,7 @@ class PoliteRequests:
             except (httpx.RequestError, httpx.InvalidURL, TimeoutError) as error:
                 reason = str(error) or type(error).__name__
                 continue
-            if answer.status < httpx.codes.INTERNAL_SERVER_ERROR and answer.status != 429:
+            if answer.status < 500 and answer.status != 429:
                 return answer
             reason, wait = f"answers {answer.status}", _retry_after(answer)
             if wait > _LONGEST_WAIT:
@@ -161,9 +158,4 @@ def _retry_after(answer: Answer) -> float:
     if answer.status not in (429, 503):
         return 0.0
     said = answer.headers.get("retry-after", "")
-    try:
-        return (
-            float(said) if said.isdigit() else parsedate_to_datetime(said).timestamp() - time.time()
-        )
-    except ValueError:
-        return _WAIT
+    return float(said) if said.isdecimal() else _WAIT

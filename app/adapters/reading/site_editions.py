@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from statistics import mode
 from typing import NamedTuple
 
 from app.adapters.reading.page_facts import PageFacts
@@ -16,7 +17,6 @@ _VERSION = re.compile(
     re.I,
 )
 _LOCALE = re.compile(r"[a-z]{2,3}(?:[-_][a-z]{4})?(?:[-_](?:[a-z]{2}|\d{3}))?", re.I)
-_REGION = re.compile(r"[a-z]{2}[-_][A-Z]{2}")
 _DEEPEST = 3
 """Folders above a version's pages, such as `docs/next` in the folder of a locale."""
 _LATEST = ("", "stable", "latest", "current", "main", "master")
@@ -83,15 +83,11 @@ def _roots(pages: Sequence[PageFacts], file_of: Callable[[str], str]) -> dict[st
 
 
 def _locale_folder(page: PageFacts) -> str:
-    """Return the first folder if it is named by the page's language, or `de-DE` if that is unknown.
-
-    "" if it is not.
-    """
+    """Return the first folder if it is named by the page's language; "" if it is not."""
     top, slash, _ = page.file.partition("/")
     one, other = (text.lower().replace("_", "-") for text in (top, page.language))
     is_same = one == other or other.startswith(f"{one}-") or one.startswith(f"{other}-")
-    is_named = _LOCALE.fullmatch(top) if is_same else not other and _REGION.fullmatch(top)
-    return f"{top}/" if slash and is_named else ""
+    return f"{top}/" if slash and is_same and _LOCALE.fullmatch(top) else ""
 
 
 def _version_root(file: str, above: str) -> Root:
@@ -105,8 +101,7 @@ def _version_root(file: str, above: str) -> Root:
 
 def _most(names: Iterable[str]) -> str:
     """Return the most frequent name."""
-    said = Counter(name for name in names if name not in ("", "current"))
-    return max(said, key=lambda one: said[one], default="")
+    return mode([name for name in names if name not in ("", "current")] or [""])
 
 
 def _newness(version: str) -> tuple[int, list[int]]:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from statistics import mode
 
-from app.adapters.reading.documents import PageInfo
+from app.adapters.reading.documents import OpenedBook, PageInfo
 from app.adapters.reading.page_facts import PageFacts, read_facts
 from app.adapters.reading.repeated_pages import repeated_pages
 from app.adapters.reading.site_addresses import Addresses, read_sitemaps, site_addresses
 from app.adapters.reading.site_editions import find_editions
 from app.adapters.reading.source_files import SourceFiles, by_numbers
-from app.adapters.reading.table_of_contents import Entry, listed_pages
+from app.adapters.reading.table_of_contents import UNLISTED, Entry, listed_pages
 from app.adapters.reading.themes import UNKNOWN
-from app.domain.document import SourceWarning
-from app.domain.edition import ONLY, Edition
+from app.domain.edition import Edition
 from app.domain.errors import BookError, FileRefused
 from app.domain.urls import encoded_url
 
 PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
-_ASSETS = frozenset({"_static", "_sources", "_images", "_downloads", "node_modules"})
+_ASSET = re.compile(r"(?:^|/)(?:\.|(?:_static|_sources|_images|_downloads|node_modules)/)")
 _TITLE_PARTS = re.compile(r"\s+(?:\||-|–|—|·|::)\s+|\s*‣\s*")
-UNLISTED = "not in the table of contents: list them in the site's navigation to have them read"
 NO_TEXT = "a home page without text of its own"
 FURNITURE = "search, error, tag and index pages"
 REPEATED = "the same text is on other pages"
@@ -36,53 +34,18 @@ _FURNITURE = re.compile(
 """Files of pages that are read only if the table of contents lists them."""
 
 
-@dataclass(frozen=True, slots=True)
-class SitePages:
-    """The pages of one edition of a site, in reading order."""
-
-    title: str
-    base_url: str
-    """The address of the edition, without a slash at its end."""
-    language: str
-    edition: Edition
-    pages: tuple[PageInfo, ...]
-    left_out: Mapping[str, Sequence[str]]
-    """Files that are not read, by reason."""
-    orphans: tuple[str, ...] = ()
-
-    @property
-    def site(self) -> str:
-        """The name of the theme of most pages."""
-        names = Counter(page.theme.name for page in self.pages)
-        return names.most_common(1)[0][0]
-
-    @property
-    def warnings(self) -> list[SourceWarning]:
-        return [
-            SourceWarning(f"{counted(files)} left out: {reason}", files[0], 0)
-            for reason, files in self.left_out.items()
-        ]
-
-
-def counted(pages: Sequence[str]) -> str:
-    return "1 page" if len(pages) == 1 else f"{len(pages):,} pages"
-
-
-def open_site_folder(
-    folder: Path, base_url: str = "", *, skip_refused: bool = False
-) -> tuple[SitePages, ...]:
+def open_site_folder(folder: Path, base_url: str = "") -> tuple[OpenedBook, ...]:
     """Find the pages of a built site; return its editions, the default one first.
 
     `base_url` is the address of the folder, or of a part of the site: then only its pages are
     read. Instead of a folder it may be a single page, whose address is then `base_url`.
 
-    BookError if there are no pages.
-    FileRefused for a page over the reading budget; with `skip_refused` it is left out instead.
+    BookError if there are no pages. FileRefused for a page over the reading budget.
     """
     if folder.is_file():
         return (_single_page(folder, base_url),)
     left_out: dict[str, list[str]] = defaultdict(list, {UNLISTED: []})
-    every = [*_facts(SourceFiles(folder), left_out, skip_refused=skip_refused)]
+    every = [*_facts(SourceFiles(folder), left_out)]
     if not every:
         message = "no built pages found: give the folder that holds the site's HTML files"
         raise BookError(message, str(folder))
@@ -90,62 +53,53 @@ def open_site_folder(
     inside = [page for page in every if page.file.startswith(addresses.part)]
     outside = (page.file for page in every if not page.file.startswith(addresses.part))
     left_out["outside the book's path"] += outside
-    sites: list[SitePages] = []
+    books: list[OpenedBook] = []
     for root, (edition, pages) in find_editions(inside, addresses.file_of).items():
         url = addresses.url_of_folder(root or addresses.part)
-        site = _Edition({page.file: page for page in pages}, addresses).site(edition, url)
-        for reason, names in site.left_out.items() if not sites or not site.pages else ():
+        book = _Edition(pages, addresses).opened(edition, url)
+        for reason, names in book.left_out.items() if not books else ():
             left_out[reason] += names
-        sites += [site] if site.pages else []
+        books += [book] if book.pages else []
     found = {reason: files for reason, files in left_out.items() if files}
-    if not sites:
+    if not books:
         reasons = ", ".join(f"{len(files)} {reason}" for reason, files in found.items())
         raise BookError(f"no page of a book found ({reasons})", str(folder))
-    return replace(sites[0], left_out=found), *sites[1:]
+    return replace(books[0], left_out=found), *books[1:]
 
 
-def _single_page(path: Path, base_url: str) -> SitePages:
+def _single_page(path: Path, base_url: str) -> OpenedBook:
     page = read_facts(SourceFiles(path.parent).data(path.name), path.name)
     own = page.canonical if page.canonical.startswith(("http://", "https://")) else ""
     url = encoded_url(base_url or own)
     info = PageInfo(page.file, url, language=page.language, theme=page.theme)
-    return SitePages(site_title([page]), url, page.language, ONLY, (info,), {})
+    return OpenedBook(page.theme.name, site_title([page]), url, page.language, [info])
 
 
-def _facts(
-    files: SourceFiles, left_out: Mapping[str, list[str]], *, skip_refused: bool
-) -> Iterator[PageFacts]:
-    for file in _html_files(files.root):
+def _facts(files: SourceFiles, left_out: Mapping[str, list[str]]) -> Iterator[PageFacts]:
+    """Yield the facts of the built pages below a folder, without assets and hidden files."""
+    paths = (path for suffix in PAGE_SUFFIXES for path in files.root.rglob(f"*{suffix}"))
+    names = [path.relative_to(files.root).as_posix() for path in paths]
+    for name in sorted(names, key=by_numbers):
+        if _ASSET.search(name):
+            continue
         try:
-            yield read_facts(files.data(file), file)
+            yield read_facts(files.data(name), name)
         except FileRefused:
-            if not skip_refused:
-                raise
-            left_out["too large"].append(file)
+            raise
         except BookError as error:
-            left_out[error.problem].append(file)
-
-
-def _html_files(folder: Path) -> list[str]:
-    """Return the built pages below a folder, sorted, without assets and hidden files."""
-    found = []
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [one for one in folders if one not in _ASSETS and not one.startswith(".")]
-        above = Path(parent).relative_to(folder)
-        pages = (one for one in names if one.lower().endswith(PAGE_SUFFIXES))
-        found += [(above / name).as_posix() for name in pages if not name.startswith(".")]
-    return sorted(found, key=by_numbers)
+            left_out[error.problem].append(name)
 
 
 class _Edition:
     """The pages of an edition by file, in the order in which links lead to them."""
 
-    def __init__(self, files: Mapping[str, PageFacts], addresses: Addresses) -> None:
+    def __init__(self, pages: Sequence[PageFacts], addresses: Addresses) -> None:
         self._addresses = addresses
-        self._files = files
-        top = min(files, key=lambda file: file.count("/"))
+        self._files = {page.file: page for page in pages}
+        top = min(self._files, key=lambda file: file.count("/"))
         self._home = top if PurePosixPath(top).stem == "index" else ""
-        self._files = {file: files[file] for file in self._visited(top)}
+        self._files = {file: self._files[file] for file in self._visited(top)}
+        self._listed = {one.file: one for one in self._contents()}
 
     def _own(self, target: str) -> str:
         """Return the file of the edition that a link leads to; "" if none."""
@@ -165,23 +119,25 @@ class _Edition:
                     found = map(self._own, self._files[file].all_links)
                     waiting += [one for one in found if one and one not in seen]
 
-    def site(self, edition: Edition, base_url: str) -> SitePages:
-        listed = {one.file: one for one in self._contents()}
-        left_out = self._left_out(listed)
-        order = [file for file in self._in_order(listed) if file not in left_out]
-        left_out = dict.fromkeys(self._files, UNLISTED) | {self._home: NO_TEXT} | left_out
-        kept = {*order}
-        reasons: dict[str, list[str]] = {UNLISTED: []}
-        for file in self._files:
-            if file not in kept:
-                reasons.setdefault(left_out[file], []).append(file)
-        read = [page for file, page in self._files.items() if file in kept | {self._home}]
+    def opened(self, edition: Edition, base_url: str) -> OpenedBook:
+        not_read = self._not_read()
+        order = {file: None for file in self._in_order() if file not in not_read}
+        reasons = dict.fromkeys(self._files, UNLISTED) | {self._home: NO_TEXT} | not_read
+        left_out: dict[str, list[str]] = defaultdict(list)
+        for file in [one for one in self._files if one not in order]:
+            left_out[reasons[file]].append(file)
+        read = [page for file, page in self._files.items() if file in order or file == self._home]
         title = site_title(read)
-        pages = tuple(self._placed(one, title) for one in _in_chapters(order, listed))
-        languages = Counter(page.language for page in pages if page.language)
-        language = max(languages, key=lambda one: languages[one], default="")
-        found = {reason: names for reason, names in reasons.items() if names}
-        return SitePages(title, base_url, language, edition, pages, found)
+        pages = [self._placed(one, title) for one in self._in_chapters([*order])]
+        return OpenedBook(
+            mode([page.theme.name for page in pages] or [UNKNOWN]),
+            title,
+            base_url,
+            mode([page.language for page in pages if page.language] or [""]),
+            pages,
+            left_out,
+            edition,
+        )
 
     def _contents(self) -> list[PageInfo]:
         """Return the pages of the table of contents, that in the home page's text included."""
@@ -197,7 +153,7 @@ class _Edition:
         entries = [(one, self._own(one.target)) for one in navigation]
         return tuple(one._replace(target=file) for one, file in entries if file or not one.target)
 
-    def _left_out(self, listed: Collection[str]) -> dict[str, str]:
+    def _not_read(self) -> dict[str, str]:
         """Return why files are left out that are no pages of the book.
 
         If all pages are hidden from search engines, as in a preview or private book, they are read.
@@ -210,37 +166,47 @@ class _Edition:
                 found[file] = "redirect"
             elif canonical and canonical != file:
                 found[file] = "duplicate"
-            elif file not in listed and _FURNITURE.search(file):
+            elif file not in self._listed and _FURNITURE.search(file):
                 found[file] = FURNITURE
             elif hides_some and not page.is_indexed:
                 found[file] = "noindex"
-            elif file not in listed and not page.is_page:
+            elif file not in self._listed and not page.is_page:
                 found[file] = "not of the book, such as a blog"
         kept = [page for file, page in self._files.items() if file not in found]
-        return found | dict.fromkeys(repeated_pages(kept, listed), REPEATED)
+        return found | dict.fromkeys(repeated_pages(kept, self._listed), REPEATED)
 
-    def _in_order(self, listed: Collection[str]) -> list[str]:
+    def _in_order(self) -> dict[str, None]:
         """Return the home page, the table of contents, and what only links to the next page show.
 
         If no generator is known, the other pages follow as links lead to them.
         """
-        order = [*listed]
-        if self._home and self._home not in listed and self._has_own_text(listed):
-            order.insert(0, self._home)
-        if all(self._files[file].theme.name == UNKNOWN for file in listed):
-            order += self._files
-        known, found = {*listed}, dict[str, None]()
-        for start in order:
-            file = start
-            while file and file not in found and (file == start or file not in known):
-                found[file] = None
-                file = self._own(self._files[file].next)
-        return [*found]
+        starts = [*self._listed]
+        if self._home and self._home not in self._listed and self._has_own_text():
+            starts.insert(0, self._home)
+        if all(self._files[file].theme.name == UNKNOWN for file in self._listed):
+            starts += self._files
+        found: dict[str, None] = {}
+        for file in starts:
+            following = file
+            while following and following not in found:
+                found[following] = None
+                following = self._own(self._files[following].next)
+                following = "" if following in self._listed else following
+        return found
 
-    def _has_own_text(self, listed: Collection[str]) -> bool:
+    def _has_own_text(self) -> bool:
         """Whether the home page has text, and no listed page the same, as mdBook's first one."""
         own = self._files[self._home].paragraphs
-        return bool(own) and own not in [self._files[file].paragraphs for file in listed]
+        return bool(own) and own not in [self._files[file].paragraphs for file in self._listed]
+
+    def _in_chapters(self, order: Sequence[str]) -> Iterator[PageInfo]:
+        """Yield the pages with their chapters; one between two listed ones is in the first's."""
+        last = max((at for at, file in enumerate(order) if file in self._listed), default=0)
+        before = PageInfo("", "")
+        for at, file in enumerate(order):
+            unlisted = replace(before, file=file, title="") if at < last else PageInfo(file, "")
+            before = self._listed.get(file, unlisted)
+            yield before
 
     def _placed(self, listed: PageInfo, title: str) -> PageInfo:
         """Return a page with its address; the home page's title is that of the site."""
@@ -252,16 +218,6 @@ class _Edition:
             language=page.language,
             theme=page.theme,
         )
-
-
-def _in_chapters(order: Sequence[str], listed: Mapping[str, PageInfo]) -> Iterator[PageInfo]:
-    """Yield the pages with their chapters; one between two that are listed is in the first's."""
-    last = max((at for at, file in enumerate(order) if file in listed), default=0)
-    before = PageInfo("", "")
-    for at, file in enumerate(order):
-        unlisted = replace(before, file=file, title="") if at < last else PageInfo(file, "")
-        before = listed.get(file, unlisted)
-        yield before
 
 
 def site_title(pages: Sequence[PageFacts]) -> str:

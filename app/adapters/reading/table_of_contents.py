@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from app.adapters.reading.documents import PageInfo
 
+UNLISTED = "not in the table of contents: list them in the site's navigation to have them read"
 _PART = re.compile(r"(?:part|unit|volume|book|module|(?:front|back) ?matter|appendi)", re.I)
 _FIRST_NUMBER = re.compile(r"\d{1,4}(?!\d)")
 

@@ -38,19 +38,10 @@ class SqliteFile:
         """Open an existing file for reading. StorageError if it is missing or not a database.
 
         Creates and changes nothing, with one exception: SQLite rolls back a transaction that a
-        crash interrupted.
+        crash interrupted. If the file may not be written, SQLite opens it for reading.
         """
-        with self.errors():
-            connection = _connect(self.path, "ro")
-            try:
-                connection.execute("select 1 from sqlite_master limit 1")
-            except sqlite3.Error as error:
-                connection.close()
-                if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
-                    raise
-                connection = _connect(self.path, "rw")
-            with closing(connection):
-                yield connection
+        with self.errors(), closing(_connect(self.path, "rw")) as connection:
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

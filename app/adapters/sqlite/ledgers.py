@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from pathlib import Path
@@ -63,15 +62,6 @@ class SqliteLedgers:
             rows = map(_row, ledger.entries.values())
             connection.executemany("insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             connection.executemany("insert into alias values (?, ?)", ledger.aliases.items())
-
-    @in_thread
-    def revision(self, book: BookId) -> str:
-        """SHA-256 of the file, which only `save` changes; "" without a file."""
-        file = self._file(book)
-        if not file.path.exists():
-            return ""
-        with file.errors(), file.path.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
 
     @in_thread
     def faults(self, book: BookId) -> list[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -15,11 +13,13 @@ from app.services.question_log import Selected
 from app.services.threads import in_thread
 
 _SCHEMA = """
+PRAGMA secure_delete = on;
 CREATE TABLE IF NOT EXISTS answers (
     id TEXT PRIMARY KEY, asked_at REAL, book TEXT, question TEXT, entry TEXT
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS answers_by_time ON answers (asked_at);
 """
+"""`question` is case-folded, to be searched; `entry` is the answer."""
 _ENTRY = TypeAdapter(LoggedAnswer)
 
 
@@ -28,25 +28,24 @@ class SqliteQuestionLog:
 
     def __init__(self, path: Path) -> None:
         """Nothing is opened yet; the first call creates the file."""
-        self._file = SqliteFile(
-            path, _SCHEMA, "the question log", "restore a copy, or delete this file", wal=True
-        )
+        remedy = "restore a copy, or delete this file"
+        self._file = SqliteFile(path, _SCHEMA, "the question log", remedy)
 
     @in_thread
     def add(self, answers: Sequence[LoggedAnswer]) -> None:
-        with self._opened() as connection, connection:
+        with self._file.writing() as connection:
             connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", map(_row, answers))
 
     @in_thread
     def find(self, selected: Selected) -> list[LoggedAnswer]:
         where, values = _where(selected)
         query = f"SELECT entry FROM answers WHERE {where} ORDER BY asked_at, id"  # noqa: S608 - no values
-        with self._opened() as connection:
+        with self._file.writing() as connection:
             return [_ENTRY.validate_json(entry) for (entry,) in connection.execute(query, values)]
 
     @in_thread
     def give(self, feedback: Feedback) -> None:
-        with self._opened() as connection, connection:
+        with self._file.writing() as connection:
             connection.execute("BEGIN IMMEDIATE")
             query = "SELECT entry FROM answers WHERE id = ?"
             for (entry,) in connection.execute(query, (feedback.answer_id,)).fetchall():
@@ -56,13 +55,9 @@ class SqliteQuestionLog:
     @in_thread
     def delete(self, selected: Selected) -> int:
         where, values = _where(selected)
-        with self._opened() as connection:
-            with connection:
-                query = f"DELETE FROM answers WHERE {where}"  # noqa: S608 - no values
-                deleted = connection.execute(query, values).rowcount
-            # Deleted texts leave the write-ahead log too, unless another process uses it.
-            connection.execute("PRAGMA wal_checkpoint(truncate)")
-        return deleted
+        query = f"DELETE FROM answers WHERE {where}"  # noqa: S608 - no values
+        with self._file.writing() as connection:
+            return connection.execute(query, values).rowcount
 
     @in_thread
     def faults(self) -> list[str]:
@@ -70,17 +65,10 @@ class SqliteQuestionLog:
         query = "SELECT entry FROM answers LIMIT 1"
         return self._file.faults(lambda connection: connection.execute(query).fetchall()[1:])
 
-    @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        with self._file.errors(), closing(self._file.open_to_write()) as connection:
-            connection.execute("PRAGMA secure_delete = on")
-            connection.create_function("casefold", 1, str.casefold, deterministic=True)
-            yield connection
-
 
 def _row(answer: LoggedAnswer) -> tuple[object, ...]:
     entry = _ENTRY.dump_json(answer).decode()
-    return (answer.id, answer.asked_at.timestamp(), answer.book, answer.question, entry)
+    return (answer.id, answer.asked_at.timestamp(), answer.book, answer.question.casefold(), entry)
 
 
 def _where(selected: Selected) -> tuple[str, list[object]]:
@@ -89,7 +77,7 @@ def _where(selected: Selected) -> tuple[str, list[object]]:
         "book = ?": selected.book,
         "asked_at >= ?": selected.since and selected.since.timestamp(),
         "asked_at < ?": selected.before and selected.before.timestamp(),
-        "instr(casefold(question), ?)": selected.containing.casefold() or None,
+        "instr(question, ?)": selected.containing.casefold() or None,
     }
     given = {text: value for text, value in compared.items() if value is not None}
     among = [f"id IN ({', '.join('?' * len(selected.ids))})"] if selected.ids else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import asdict
 from pathlib import Path
 
 from app.adapters.sqlite.file import SqliteFile
@@ -12,10 +13,9 @@ from app.domain.site_key import KeyKind, SiteKey
 from app.services.threads import in_thread
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS keys (
-    digest TEXT PRIMARY KEY, kind TEXT, origins TEXT, books TEXT, label TEXT, created_at TEXT
-) WITHOUT ROWID
+CREATE TABLE IF NOT EXISTS keys (digest TEXT PRIMARY KEY, entry TEXT) WITHOUT ROWID
 """
+"""`entry` has all fields of the key, as JSON."""
 
 
 class SqliteSiteKeys:
@@ -44,16 +44,9 @@ class SqliteSiteKeys:
             return self._read[1]
 
     def add(self, key: SiteKey) -> None:
-        values = (
-            key.digest,
-            key.kind,
-            json.dumps(key.origins),
-            json.dumps(key.books),
-            key.label,
-            key.created_at,
-        )
         with self._file.writing() as connection:
-            connection.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)", values)
+            values = (key.digest, json.dumps(asdict(key)))
+            connection.execute("INSERT INTO keys VALUES (?, ?)", values)
 
     def remove(self, key: SiteKey) -> None:
         with self._file.writing() as connection:
@@ -70,19 +63,12 @@ class SqliteSiteKeys:
         return self._file.faults(check)
 
     def _load(self) -> tuple[SiteKey, ...]:
-        query = (
-            "SELECT kind, digest, origins, books, label, created_at "
-            "FROM keys ORDER BY created_at, digest"
-        )
         with self._file.reading() as connection:
-            return tuple(
-                SiteKey(
-                    KeyKind(kind),
-                    digest,
-                    tuple(json.loads(origins)),
-                    tuple(map(BookId, json.loads(books))),
-                    label,
-                    created_at,
-                )
-                for kind, digest, origins, books, label, created_at in connection.execute(query)
-            )
+            found = [_key(entry) for (entry,) in connection.execute("SELECT entry FROM keys")]
+        return tuple(sorted(found, key=lambda key: (key.created_at, key.digest)))
+
+
+def _key(entry: str) -> SiteKey:
+    values = json.loads(entry)
+    kind, books = KeyKind(values["kind"]), tuple(map(BookId, values["books"]))
+    return SiteKey(**values | {"kind": kind, "origins": tuple(values["origins"]), "books": books})

@@ -28,21 +28,13 @@ class ModelText:
     be a refusal, `NO_ANSWER`.
     """
 
-    def __init__(
-        self, limit: int = MAX_CHARACTERS, numbered: tuple[str, ...] = (), *, unopened: bool = False
-    ) -> None:
-        """`limit` is in characters, without the reasoning; `numbered` as in `GeneratedText`.
-
-        `unopened`: hold the text back until `</think>`, or until the end if there is none.
-        """
-        self.unopened = False
-        """Whether there was a `</think>` alone: all text before it was reasoning. Chat templates of
-        some models write the opening tag into the prompt, so the next answer may have one too."""
+    def __init__(self, limit: int = MAX_CHARACTERS, numbered: tuple[str, ...] = ()) -> None:
+        """`limit` is in characters, without the reasoning; `numbered` as in `GeneratedText`."""
         self.refused = False
         self._numbered = numbered
         self._limit = self._left = limit
-        self._text = ""  # not cleaned yet: the beginning of a tag, or what may be reasoning
-        self._reasoning = self._doubtful = unopened
+        self._text = ""  # not cleaned yet: the beginning of a tag
+        self._reasoning = False
         self._held: str | None = ""  # what may become a refusal; None once there is text
 
     @property
@@ -51,23 +43,23 @@ class ModelText:
         return self._left < 0
 
     def feed(self, delta: str) -> Iterator[GeneratedText | TextDiscarded]:
-        """Yield the text that can be read now; TextDiscarded if all before was reasoning."""
+        """Yield the text that can be read now; TextDiscarded if all before was reasoning.
+
+        Chat templates of some models write `<think>` into the prompt, so `</think>` comes alone.
+        """
         scanned = max(0, len(self._text) - _LONGEST_BEGINNING)
         self._text += well_formed(delta)
         while tag := (_CLOSING_TAG if self._reasoning else _TAG).search(self._text, scanned):
             before, self._text, scanned = self._text[: tag.start()], self._text[tag.end() :], 0
             if self._reasoning:
-                self.unopened = self.unopened or self._doubtful
-                self._reasoning = self._doubtful = False
+                self._reasoning = False
             elif tag[1]:
                 self._restart()
                 yield TextDiscarded()
             else:
                 yield from self._released(before)
                 self._reasoning = True
-        if self._doubtful:
-            self._text = self._text[: self._limit]
-        elif self._reasoning:
+        if self._reasoning:
             self._text = self._text[-_LONGEST_BEGINNING:]
         else:
             begins = _BEGINNING.search(self._text, max(0, len(self._text) - _LONGEST_BEGINNING))
@@ -77,17 +69,12 @@ class ModelText:
 
     def close(self) -> Iterator[GeneratedText | TextDiscarded]:
         """Yield the text that was held back."""
-        if self._doubtful:  # it was no reasoning
-            text, self._text = self._text, ""
-            self._reasoning = self._doubtful = False
-            yield from self.feed(text)
         if not self._reasoning:
             yield from self._released(self._text)
         if self._held and not self.refused:
             yield GeneratedText(self._held, self._numbered)
 
     def _restart(self) -> None:
-        self.unopened = True
         self.refused = False
         self._left = self._limit
         self._held = ""

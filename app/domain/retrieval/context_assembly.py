@@ -2,8 +2,7 @@
 
 Passages are taken from the best hit down and merged by their offsets in the paragraph's text. A
 passage inside a kept one is skipped; one that contains kept parts replaces them; overlapping or
-adjacent parts of a paragraph become one. A passage is taken whole or not at all. Remaining room
-goes to whole lists, tables or exercises of which a hit holds only a part.
+adjacent parts of a paragraph become one. A passage is taken whole or not at all.
 """
 
 from __future__ import annotations
@@ -21,64 +20,28 @@ from app.domain.scripts import script_scale
 _Section: TypeAlias = tuple[str, str, tuple[str, ...]]
 _Paragraph: TypeAlias = tuple[str, str, str | int]
 
-REPEATED_WEIGHT = 0.5
-"""Factor on a hit's score for a passage that it repeats from another section as overlap."""
-
-SECTION_SHARE = 0.5
-"""Share of the budget that one section may use in the first round over all hits."""
-
-COMPLETED_KINDS = frozenset(
-    {
-        BlockKind.LIST,
-        BlockKind.TABLE,
-        BlockKind.EXERCISE,
-        BlockKind.SOLUTION,
-        BlockKind.ADMONITION,
-        BlockKind.CODE,
-    }
-)
-"""Kinds that are completed if a hit has only a part: a part alone is hard to understand."""
-
 _RUNNING_TEXT = frozenset({BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.FOOTNOTE})
 _ADJACENT = 3
 """Most characters, all blank, between two parts of a paragraph that follow each other."""
 
 
-def edge_passages(chunk: Chunk) -> tuple[Passage, ...]:
-    """Return the first and last passage, without overlap, that a neighbouring chunk may continue.
-
-    These are passages of `COMPLETED_KINDS`.
-    """
-    own = chunk.own_passages
-    ends = dict.fromkeys(own[:1] + own[-1:])
-    return tuple(passage for passage in ends if passage.kind in COMPLETED_KINDS)
-
-
 def assemble(
-    hits: Sequence[Hit],
-    token_budget: int,
-    count_tokens: Callable[[str], int],
-    whole_blocks: Sequence[tuple[Passage, Hit]] = (),
+    hits: Sequence[Hit], token_budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[ContextPassage, ...]:
     """Return the passages of `hits` that fit into the budget.
-
-    `whole_blocks` are (block, hit) for hits with a part of the block; a block replaces its parts if
-    there is room.
 
     Sections (file and heading path) are ordered by their best hit, passages within one by reading
     order. The sum of `tokens`, counted over the passages' text, is at most `token_budget` times the
     `script_scale` of the hits. The order of `hits` has no effect. Headings are left out: they are
     in the heading path.
     """
-    ordered = sorted(hits, key=_by_score)
     texts = (passage.text for hit in hits for passage in hit.chunk.passages)
     token_budget = int(token_budget * script_scale(texts, count_tokens))
     context = _Context(token_budget, count_tokens)
-    offers = [(passage, hit) for hit in ordered for passage in _body(hit.chunk.own_passages)]
-    share = int(token_budget * SECTION_SHARE)
-    left_out = [each for each in offers if not context.offer(*each, share)]
-    for passage, hit in (*left_out, *whole_blocks, *_repeated(ordered)):
-        context.offer(passage, hit, token_budget)
+    for hit in sorted(hits, key=_by_score):
+        for passage in hit.chunk.own_passages:
+            if passage.kind is not BlockKind.HEADING:
+                context.offer(passage, hit)
     return _in_reading_order(context.kept(), [hit.chunk for hit in hits])
 
 
@@ -115,21 +78,6 @@ def _in_order(chunks: Iterable[Chunk]) -> list[Chunk]:
 
 def _paragraph(chunk: Chunk, passage: Passage) -> _Paragraph:
     return (chunk.book, chunk.file, passage.paragraph_id or passage.start)
-
-
-def _repeated(hits: Sequence[Hit]) -> Iterator[tuple[Passage, Hit]]:
-    """Yield the overlap from other sections, with a lower score.
-
-    If that text is relevant, the chunk of its section is a hit too.
-    """
-    for hit in hits:
-        lower = replace(hit, score=hit.score * REPEATED_WEIGHT)
-        for passage in _body(hit.chunk.passages[: -len(hit.chunk.own_passages)]):
-            yield passage, lower
-
-
-def _body(passages: Iterable[Passage]) -> list[Passage]:
-    return [passage for passage in passages if passage.kind is not BlockKind.HEADING]
 
 
 def _by_score(hit: Hit) -> tuple[float, str, int, int, str]:
@@ -170,41 +118,28 @@ class _Context:
     count_tokens: Callable[[str], int]
     used: int = 0
     by_paragraph: dict[_Paragraph, list[ContextPassage]] = field(default_factory=dict)
-    by_section: dict[_Section, int] = field(default_factory=dict)
 
     def kept(self) -> Iterable[ContextPassage]:
         return (one for passages in self.by_paragraph.values() for one in passages)
 
-    def offer(self, passage: Passage, hit: Hit, section_budget: int) -> bool:
-        """Keep the passage if it fits both budgets; return whether it is in the context."""
+    def offer(self, passage: Passage, hit: Hit) -> None:
+        """Keep the passage if it fits the budget."""
         kept = self.by_paragraph.setdefault(_paragraph(hit.chunk, passage), [])
         related = [one for one in kept if _adjoin(one.passage, passage)]
         (whole,) = _joined([*(one.passage for one in related), passage])
         tokens = self.count_tokens(whole.text)
         growth = tokens - sum(one.tokens for one in related)
+        if growth > 0 and self.used + growth > self.budget:
+            return
+        self.used += growth
         parts = [*related, _found_in(passage, hit, tokens)]
-        if not self._fits(_section(parts[0]), growth, section_budget):
-            return False
         merged = replace(
             parts[0],
             passage=whole,
             score=max(one.score for one in parts),
-            chunk_ids=tuple(dict.fromkeys(name for one in parts for name in one.chunk_ids)),
             tokens=tokens,
         )
         kept[:] = [*(one for one in kept if one not in related), merged]
-        return True
-
-    def _fits(self, section: _Section, growth: int, section_budget: int) -> bool:
-        """Count the growth to the budgets if it fits both."""
-        before = self.by_section.get(section, 0)
-        # The first passage of a section may exceed the section's share: it may be the best one.
-        exceeds = self.used + growth > self.budget or (before and before + growth > section_budget)
-        if growth > 0 and exceeds:
-            return False
-        self.by_section[section] = before + growth
-        self.used += growth
-        return True
 
 
 def _found_in(passage: Passage, hit: Hit, tokens: int) -> ContextPassage:
@@ -213,7 +148,6 @@ def _found_in(passage: Passage, hit: Hit, tokens: int) -> ContextPassage:
         chunk=hit.chunk,
         section=passage.heading_path[-1] if passage.heading_path else hit.chunk.section,
         score=hit.score,
-        chunk_ids=(hit.chunk.chunk_id,),
         tokens=tokens,
     )
 

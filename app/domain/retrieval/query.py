@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TypeAlias
 
 from app.domain.book_id import BookId
@@ -23,12 +22,6 @@ class SparseVector:
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
-
-
-class SearchMode(StrEnum):
-    DENSE = "dense"
-    SPARSE = "sparse"
-    HYBRID = "hybrid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +90,6 @@ class ContextPassage:
     section: str
     score: float
     """Best score of the hits it comes from."""
-    chunk_ids: tuple[str, ...]
     tokens: int
 
     @property
@@ -124,9 +116,7 @@ class SearchQuery:
 
     question: str
     k: int = 5
-    mode: SearchMode = SearchMode.HYBRID
     filter: SearchFilter = field(default_factory=SearchFilter)
     history: Sequence[Turn] = ()
     rewrite: bool = True
     """Whether a model may rewrite a follow-up as a standalone question."""
-    rerank: bool = True

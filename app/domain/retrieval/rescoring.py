@@ -26,9 +26,6 @@ _WINDOW = 3
 _PAGE_DEPTH = 3
 """Number of best chunks whose scores make up the page score."""
 
-_MIN_DESCRIPTION_TERMS = 3
-"""Minimum number of distinct terms in a question that describes a term without naming it."""
-
 
 @dataclass(frozen=True, slots=True)
 class RescoringWeights:
@@ -86,20 +83,10 @@ class QuestionTerms:
         self._in_a_pair = min((len({*pair}) for pair in self._pairs), default=2)
         self._all_pairs = sum(self._pairs.values()) or 1.0
         self._targets = definition_targets or {}
-        self.describes = len(self._distinct) >= _MIN_DESCRIPTION_TERMS
 
-    def subjects(self, found: Sequence[ChunkTerms]) -> Mapping[tuple[int, ...], float]:
-        """Return the definition targets that these chunks define or have as a heading.
-
-        A target that is part of another one is left out. All targets, if there is none.
-        """
-        held = (
-            frozenset().union(*(one.defined | one.headed for one in found)) & self._targets.keys()
-        )
-        if not held:
-            return self._targets
-        whole = [one for one in held if not any(_is_part(one, other) for other in held)]
-        return {one: self._targets[one] for one in whole}
+    def defined_share(self, defined: Set[tuple[int, ...]]) -> float:
+        """Return the largest share of the question that is one of these defined terms."""
+        return max((self._targets[one] for one in defined & self._targets.keys()), default=0.0)
 
     def share(self, terms: Iterable[int]) -> float:
         """Return the share of the question's term weight in `terms`, 0 to 1."""
@@ -132,12 +119,9 @@ def rescore(
     `terms[i]` belongs to `hits[i]`; `question` maps each chunk language to the question's terms;
     `similar[i]`, unless it is empty, is the cosine of the question and the hit's heading path.
     """
-    subjects = {language: one.subjects(terms) for language, one in question.items()}
     scores = [
         hit.score
-        + _feature_score(
-            of_chunk, question[hit.chunk.language], subjects[hit.chunk.language], weights
-        )
+        + _feature_score(of_chunk, question[hit.chunk.language], weights)
         + weights.similar * max(0.0, cosine)
         for hit, of_chunk, cosine in zip(hits, terms, similar or [0.0] * len(hits), strict=True)
     ]
@@ -152,12 +136,7 @@ def rescore(
     ]
 
 
-def _feature_score(
-    chunk: ChunkTerms,
-    question: QuestionTerms,
-    subjects: Mapping[tuple[int, ...], float],
-    weights: RescoringWeights,
-) -> float:
+def _feature_score(chunk: ChunkTerms, question: QuestionTerms, weights: RescoringWeights) -> float:
     sentence = window = definition = 0.0
     pairs: set[tuple[int, int]] = set()
     held = [question.held(one.terms) for one in chunk.sentences]
@@ -169,7 +148,7 @@ def _feature_score(
         sentence = max(sentence, share)
         before = held[max(0, at + 1 - _WINDOW) : at]
         window = max(window, question.weight_share(own.union(*before)) if any(before) else share)
-        if one.defines and question.describes:
+        if one.defines:
             definition = max(definition, share)
         pairs.update(question.pairs(one.terms, own))
     return (
@@ -178,23 +157,9 @@ def _feature_score(
         + weights.definition * definition
         + weights.pairs * question.pair_share(pairs)
         + weights.heading * question.share(chunk.heading)
-        + weights.defined * _defined_share(chunk.defined, subjects)
-        + weights.named * _defined_share(chunk.headed, subjects)
+        + weights.defined * question.defined_share(chunk.defined)
+        + weights.named * question.defined_share(chunk.headed)
     )
-
-
-def _is_part(terms: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether `terms` are adjacent in `other`, which has more."""
-    size = len(terms)
-    return size < len(other) and any(
-        other[at : at + size] == terms for at in range(len(other) - size + 1)
-    )
-
-
-def _defined_share(
-    defined: Set[tuple[int, ...]], subjects: Mapping[tuple[int, ...], float]
-) -> float:
-    return max((subjects[one] for one in defined & subjects.keys()), default=0.0)
 
 
 def _page(hit: Hit) -> _Page:

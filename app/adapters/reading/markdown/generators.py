@@ -54,7 +54,7 @@ def _path(name: str, end: str) -> str:
 
 
 def _mdbook(files: SourceFiles, config: str) -> Facts:
-    settings = read_toml(files.settings(config).encode(), config) if config else {}
+    settings = read_toml(files.settings(config), config) if config else {}
     book, html = _table(settings, "book"), _table(_table(settings, "output"), "html")
     folder = str(book.get("src") or ("src" if files.has("src/SUMMARY.md") else "")).rstrip("./")
     summary = join(folder, "SUMMARY.md")

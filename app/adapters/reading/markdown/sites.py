@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 from posixpath import join, normpath
 
-from app.adapters.reading.documents import PageInfo
+from app.adapters.reading.documents import OpenedBook, PageInfo
 from app.adapters.reading.markdown.generators import READERS, Facts
 from app.adapters.reading.source_files import SourceFiles
-from app.adapters.reading.table_of_contents import listed_pages
+from app.adapters.reading.table_of_contents import UNLISTED, listed_pages
 from app.domain.characters import is_well_formed
 from app.domain.document import Site, SourceWarning
 from app.domain.errors import BookError, InputError
@@ -44,20 +43,6 @@ _BUILDS = "build site book _build/html _site public dist docs/.vitepress/dist".s
 """Where generators put the built site beside its sources."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSite:
-    """A folder of Markdown as a site."""
-
-    site: Site
-    title: str
-    base_url: str
-    language: str
-    pages: Sequence[PageInfo]
-    orphans: Sequence[str] = ()
-    """Files that the table of contents does not list."""
-    warnings: Sequence[SourceWarning] = ()
-
-
 def recognised(files: SourceFiles, site: Site | None = None) -> tuple[Site, str]:
     """Return the generator of a folder's Markdown and its configuration, "" if it has none."""
     for kind, names in _CONFIGS.items():
@@ -69,7 +54,7 @@ def recognised(files: SourceFiles, site: Site | None = None) -> tuple[Site, str]
 
 def open_sources(
     files: SourceFiles, site: Site | None, base_url: str, version: str = ""
-) -> SourceSite:
+) -> OpenedBook:
     """Open a folder. BookError, with what to do, if it has no page that can be read.
 
     A `version` is served below the configured address, as mike does for MkDocs.
@@ -89,14 +74,15 @@ def open_sources(
     if not listed:
         raise BookError(_NO_PAGE, str(files.root))
     names = {one.file for one in listed}
-    return SourceSite(
+    orphans = [join(facts.folder, name) for name in facts.pages if name not in names]
+    return OpenedBook(
         site,
         facts.title or listed[0].title,
         base,
         facts.language,
         [_page(facts, one, base) for one in listed],
-        [join(facts.folder, name) for name in facts.pages if name not in names],
-        warnings,
+        {UNLISTED: orphans} if orphans else {},
+        warnings=warnings,
     )
 
 
@@ -106,12 +92,12 @@ def _checked_address(address: str) -> str:
     return encoded_path(address) if is_path else checked_base_url(address)
 
 
-def open_page(name: str, site: Site | None, base_url: str) -> SourceSite:
+def open_page(name: str, site: Site | None, base_url: str) -> OpenedBook:
     """Return a single file as a site; its URL is the base URL."""
     if not is_well_formed(name):
         raise BookError("the name is not UTF-8: rename the file", shown_name(name))
     kind = site or (Site.DOCUSAURUS if name.endswith(".mdx") else Site.PLAIN)
-    return SourceSite(kind, "", base_url, "", [PageInfo(name, base_url)])
+    return OpenedBook(kind, "", base_url, "", [PageInfo(name, base_url)])
 
 
 def _unread(files: SourceFiles, pages: int) -> list[SourceWarning]:

@@ -11,36 +11,28 @@ A table has the settings of the strategy that it is named after.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from app.domain.chunking.config import ChunkingConfig, StrategyName
+from app.adapters.reading.source_files import SourceFiles
+from app.domain.chunking.config import ChunkingConfig, StrategyName, strategy_name
 from app.domain.errors import BookError
-from app.domain.reading_budget import BUDGET, check_size, read_toml
-from app.services.safe_paths import file_inside
+from app.domain.reading_budget import read_toml
 
 NAME = "rag.toml"
 _SETTINGS = ("strategy", *StrategyName)
 _CHUNKING = TypeAdapter(ChunkingConfig)
 
 
-def read_book_settings(folder: Path) -> ChunkingConfig:
-    """Read the file; the default settings if there is none.
+def chunking_config(folder: Path, strategy: str = "") -> ChunkingConfig:
+    """Return the book's settings with this strategy; "" is the one that the book names.
 
-    BookError if it is not valid; with the line if it is not TOML.
+    BookError if the file is not valid. UnknownStrategy if there is none of this name.
     """
-    try:
-        path = file_inside(folder.resolve(), NAME)
-        check_size(path.stat().st_size, BUDGET.settings, NAME)
-        data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return ChunkingConfig()
-    except OSError as error:
-        message = f"cannot be read ({error.strerror}): check its rights"
-        raise BookError(message, NAME) from error
-    table, known = read_toml(data, NAME), asdict(ChunkingConfig())
+    known = asdict(ChunkingConfig())
+    table = read_toml(SourceFiles(folder).settings(NAME), NAME) if (folder / NAME).exists() else {}
     for name, given in table.items():
         sizes = known[name] if name in set(StrategyName) else {}
         if name not in _SETTINGS:
@@ -53,8 +45,9 @@ def read_book_settings(folder: Path) -> ChunkingConfig:
         else:
             known[name] = sizes | given
     try:
-        return _CHUNKING.validate_python(known)
+        own = _CHUNKING.validate_python(known)
     except ValidationError as error:
         first = error.errors()[0]
         problem = first["msg"].removeprefix("Value error, ")
         raise BookError(f"{'.'.join(map(str, first['loc']))}: {problem}", NAME) from error
+    return replace(own, strategy=strategy_name(strategy)) if strategy else own

@@ -1,0 +1,214 @@
+"""Similar words of a book: right spellings of a question's words, and cognates in the book."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from app.adapters.tokens import token_counter
+from app.domain.answer import Answer
+from app.domain.answering.request import AskRequest
+from app.domain.errors import ProviderUnavailable
+from app.domain.indexed_book import BookList
+from app.domain.retrieval.query import SearchQuery
+from app.services.analyse_question import AnalyseQuestion
+from app.services.retrieve import Retrieve
+from app.services.similar_words import closest, cognates, correctable, folded
+from app.services.term_upper_bounds import TermUpperBounds
+from app.services.vocabulary import MOST_BOOKS, BookVocabulary
+from tests.answer_fakes import World, passage
+from tests.retrieval_fakes import (
+    FakeEmbedder,
+    FakeIndex,
+    FakeTerms,
+    make_chunk,
+    make_manifest,
+    retrieving,
+)
+
+BOOK = {
+    "photosynthesis": (9, "photosynthesis"),
+    "closure": (3, "closure"),
+    "closures": (2, "closures"),
+    "eukaryotes": (1, "eukaryotes"),
+    "createasyncthunk": (4, "createAsyncThunk"),
+    "months": (7, "months"),
+    "usstate": (3, "UsState"),
+}
+
+
+@pytest.mark.parametrize(
+    ("word", "right"),
+    [
+        ("photosythesis", "photosynthesis"),
+        ("Photosythesis", "photosynthesis"),
+        ("clousure", "closure"),
+        ("fotosynthesis", "photosynthesis"),
+        ("eukariotes", "eukaryotes"),
+        ("createAsyncThnk", "createAsyncThunk"),
+        ("useState", ""),
+        ("nebula", ""),
+        ("sonths", ""),
+        ("monhts", "months"),
+        ("moth", ""),
+        ("uneukaryotes", ""),
+    ],
+)
+def test_a_misspelled_word_is_replaced_by_the_most_similar_word(word: str, right: str) -> None:
+    assert closest(word, BOOK) == right
+
+
+def test_of_equally_similar_words_the_most_frequent_is_taken() -> None:
+    known = {"closures": (2, "closures"), "clossure": (5, "clossure")}
+    assert closest("clossurs", known) == "clossure"
+
+
+def test_names_and_short_words_are_not_corrected() -> None:
+    found = correctable("Does Gradio or redux use useStat in a hash table, or redux?")
+    assert found == ["redux", "useStat", "table"]
+
+
+def ask(
+    question: str, text: str = "A closure captures values.", count: Callable[[str], int] = len
+) -> tuple[Answer, list[str]]:
+    world = World((passage(text), passage("Owls hunt.", "p-owls")))
+    answering = world.answering()
+    vocabulary = replace(answering.consult.vocabulary, count_tokens=count)
+    answering = replace(answering, consult=replace(answering.consult, vocabulary=vocabulary))
+    found = asyncio.run(answering.answer(AskRequest(question)))
+    return found, [query.question for query in world.retriever.asked]
+
+
+def test_a_misspelled_question_is_searched_for_and_answered_as_if_it_were_correct() -> None:
+    found, asked = ask("What is a clousure?")
+    assert found.answer == "A closure captures values."
+    assert found.searched_for == "What is a closure?"
+    assert "What is a clousure?" not in asked
+
+
+@pytest.mark.parametrize(
+    ("question", "searched_for"),
+    [
+        ("wat is clousure", "wat is closure"),  # too short to detect its language
+        ("was ist clousure", "was ist closure"),
+        ("que es clousure", "que es closure"),
+        ("was ist denn eine clousure in dieser Sprache", ""),
+        ("Who built the clousure of pyramids?", "Who built the closure of pyramids?"),  # refused
+        ("A closure captures what values?", ""),
+        ("Who built the pyramids?", ""),
+    ],
+)
+def test_the_answer_says_what_was_searched_for_if_a_word_was_corrected(
+    question: str, searched_for: str
+) -> None:
+    found, asked = ask(question)
+    assert found.searched_for == searched_for
+    assert asked == [searched_for or question]
+
+
+@pytest.mark.parametrize(
+    ("question", "searched_for"),
+    [
+        ("What are monhts?", "What are months?"),
+        ("What are moths?", ""),  # " moth" is one token
+        ("What is easter?", ""),  # " Easter" is
+    ],
+)
+def test_a_common_word_that_the_book_lacks_is_no_misspelling(
+    question: str, searched_for: str
+) -> None:
+    found, _ = ask(question, "The months after it are easier.", token_counter())
+    assert found.searched_for == searched_for
+
+
+ENGLISH = folded(
+    {
+        "immunity": (9, "immunity"),
+        "innate": (4, "Innate"),
+        "tokenizer": (7, "tokenizer"),
+        "résumé": (1, "résumé"),
+        "resume": (2, "resume"),
+        "naïve": (1, "naïve"),
+        "cell": (5, "cell"),
+        "клетка": (2, "клетка"),
+    }
+)
+SPANISH = "¿Qué es la inmunidad innata y para qué sirve?"
+
+
+def test_cognates_are_words_in_latin_script_by_their_most_frequent_spelling() -> None:
+    assert set(ENGLISH) == {"immunity", "innate", "tokenizer", "resume", "naive", "cell"}
+    assert ENGLISH["resume"] == "resume"
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("¿Qué es un tokenizador?", ("tokenizer",)),
+        ("¿Qué es la respuesta innata?", ("Innate",)),
+        ("¿Qué es la célula?", ("cell",)),
+        ("¿Qué es el perro?", ()),
+        ("¿Qué es naive?", ()),  # known but for its accents
+        ("¿Cuándo y para qué?", ()),
+        ("что такое иммунитет", ()),
+    ],
+)
+def test_the_cognate_of_a_word_is_the_most_similar_word_of_the_book(
+    question: str, found: tuple[str, ...]
+) -> None:
+    assert cognates(question, "es", ENGLISH) == found
+
+
+BOOKS = BookList([make_manifest()])
+INDEX = FakeIndex([make_chunk("stacks grow", index=0), make_chunk("innate immunity", index=1)])
+
+
+def with_cognates(embedder: FakeEmbedder | None = None, *, multilingual: bool = False) -> Retrieve:
+    plain = retrieving(embedder or FakeEmbedder(), FakeTerms(), INDEX)
+    bounds = TermUpperBounds(INDEX)
+    words = BookVocabulary(INDEX, FakeTerms().lexical, bounds, lambda text: len(text.split()))
+    return replace(
+        plain, analysis=replace(plain.analysis, vocabulary=words, multilingual=multilingual)
+    )
+
+
+def analysis(*, multilingual: bool = False, error: Exception | None = None) -> AnalyseQuestion:
+    return with_cognates(FakeEmbedder(error=error), multilingual=multilingual).analysis
+
+
+def test_a_question_in_another_language_finds_the_words_of_the_book() -> None:
+    plain = retrieving(FakeEmbedder(), FakeTerms(), INDEX)
+    query = SearchQuery(SPANISH)
+    assert not any(one.sparse_score for one in asyncio.run(plain.search(query)).hits)
+    found = asyncio.run(with_cognates().search(query))
+    assert found.hits[0].chunk.text_content == "innate immunity"
+
+
+async def test_many_books_are_not_read_for_similar_words() -> None:
+    many = BookList([make_manifest(f"book{number}") for number in range(MOST_BOOKS + 1)])
+    vocabulary = analysis().vocabulary
+    assert vocabulary is not None
+    assert await vocabulary.cognates(SPANISH, "es", many) == ()
+    assert await vocabulary.corrected("What is innat imunity?", many) == "What is innat imunity?"
+
+
+async def test_a_question_in_the_language_of_the_book_is_searched_as_it_is() -> None:
+    english = "What is innat and how does it work?"
+    assert (await analysis().of_query(SearchQuery(english), BOOKS)).texts.lexical == english
+    asked = await analysis().of_query(SearchQuery(SPANISH), BOOKS)
+    assert (asked.texts.question, asked.texts.lexical) == (SPANISH, f"{SPANISH} innate")
+
+
+@pytest.mark.parametrize("error", [None, ProviderUnavailable("down")])
+async def test_a_multilingual_embedder_is_asked_instead_unless_it_fails(
+    error: Exception | None,
+) -> None:
+    multilingual = analysis(multilingual=True, error=error)
+    asked = await multilingual.of_query(SearchQuery(SPANISH), BOOKS)
+    assert asked.texts.lexical == SPANISH
+    assert (asked.by_vector, bool(asked.sparse)) == (error is None, error is not None)
+    english = SearchQuery("What is innate and how does it work?")
+    assert not (await multilingual.of_query(english, BOOKS)).by_vector
