@@ -173,7 +173,7 @@ def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> N
 
 
 def test_rag_toml_has_the_books_strategy_and_sizes(run: Run, tiny: Path) -> None:
-    (tiny / "rag.toml").write_text("rag_strategy = 'fixed'\nrag_size = 80\nrag_overlap = 10\n")
+    (tiny / "rag.toml").write_text("strategy = 'fixed'\n[fixed]\nsize = 80\noverlap = 10\n")
     fixed = run("chunks", tiny).lines()
     assert len(fixed) > 1
     assert all(len(chunk["text_content"]) <= 80 for chunk in fixed)
