@@ -213,7 +213,8 @@ def without_context(question: str, language: str) -> str:
     asking = [
         one for one in sentences if one.rstrip().endswith(_QUESTION_MARKS) or known.asks.match(one)
     ]
-    kept = [one for one in sentences if one in asking or not known.is_about_reader.match(one)]
+    asked = {*asking}
+    kept = [one for one in sentences if one in asked or not known.is_about_reader.match(one)]
     refers = not asking or has_anaphor("\n".join(asking), language)
     return question if refers or len(kept) == len(sentences) else "\n".join(kept)
 
