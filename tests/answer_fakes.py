@@ -28,9 +28,7 @@ from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
-from app.services.extractive_answers import ExtractAnswer
 from app.services.feature_reranker import FeatureReranker
-from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
 from app.services.ports import GenerationRequest, Generator, VectorIndex
 from app.services.retrieve import RetrievalResult, Retrieve
@@ -158,10 +156,8 @@ def answering_over(
     )
     return AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(
-            index, consult, LookUpTerms(index), split_sentences, lambda text: len(text.split())
-        ),
-        write=WriteAnswer(ExtractAnswer(split_sentences, scorer.similarity)),
+        chapters=ConsultChapters(index, consult, split_sentences, lambda text: len(text.split())),
+        write=WriteAnswer(split_sentences, scorer.similarity),
         figures=ShowFigures(index),
         count_tokens=lambda text: len(text.split()),
     )
@@ -195,16 +191,21 @@ class FakeGenerator:
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[GeneratorEvent, None]:
         self.questions.append(request.question)
         self.contexts.append(request.context)
+        said = "".join(one for one in self.steps if isinstance(one, str))
+        written = 0
         try:
             for step in self.steps:
                 if isinstance(step, Exception):
                     raise step
                 if isinstance(step, str):
+                    written += len(step)
                     yield GeneratedText(step)
                 elif isinstance(step, TextDiscarded):
+                    said = said[written:]
                     yield step
                 else:
-                    yield GeneratedCitation(*step)
+                    start, end, paragraph_ids = step
+                    yield GeneratedCitation(start, said[start:end], paragraph_ids)
             if self.ends:
                 yield GeneratedEnd(Usage(10, 5), self.finish_reason, truncated=self.truncated)
         finally:

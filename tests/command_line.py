@@ -12,6 +12,15 @@ import pytest
 
 from app.cli import main
 
+LAMPS = {
+    "index.md": "# A Tiny Book\n\nThis book is about lighthouses and the people who keep them.\n",
+    "lamps.md": (
+        "# Lamps\n\nThe Fresnel lens bends the light of a small lamp into a single beam.\n\n"
+        "## Fuel\n\nOld lamps burned whale oil, later ones paraffin, and today they are electric.\n"
+        "\n| fuel | years |\n|---|---|\n| whale oil | 1780-1850 |\n| paraffin | 1850-1920 |\n"
+    ),
+}
+"""The pages of the book `tiny`."""
 KEYS = ("CO_API_KEY", "COHERE_API_KEY", "QDRANT_URL", "QDRANT_API_KEY")
 
 Json: TypeAlias = dict[str, Any]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from app.bootstrap import home_server
-from tests.command_line import Run, runner
+from tests.command_line import LAMPS, Run, runner
 from tests.index_points import quick_folder
 
 # A property holds or not, however busy the machine is, and one commit has one verdict: new examples
@@ -68,3 +68,13 @@ def home() -> Iterator[Path]:
 def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Return the command line, with `home` for its state."""
     return runner(home, monkeypatch, capsys)
+
+
+@pytest.fixture
+def tiny(home: Path) -> Path:
+    """Return the folder of a book of two pages."""
+    folder = home / "tiny"
+    folder.mkdir()
+    for name, text in LAMPS.items():
+        (folder / name).write_text(text, "utf-8")
+    return folder

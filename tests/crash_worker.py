@@ -19,7 +19,8 @@ import cohere.client_v2  # noqa: F401 - else every child would import it
 
 from app.adapters.providers import cohere_embedder as embedder
 from app.bootstrap.application import application
-from app.bootstrap.books import chunk_book, read_source
+from app.bootstrap.books import read_source
+from app.bootstrap.chunking import chunk_book
 from app.domain.book_id import BookId
 from app.services.ingest import IngestRequest
 from app.services.phases import Phase, Phases

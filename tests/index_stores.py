@@ -122,12 +122,6 @@ async def embedded() -> AsyncIterator[BookStore]:
 
 
 @asynccontextmanager
-async def embedded_in_segments() -> AsyncIterator[BookStore]:
-    with quick_folder() as home:
-        yield EdgeIndex(home, segment=40)
-
-
-@asynccontextmanager
 async def in_memory() -> AsyncIterator[BookStore]:
     async with memory_client() as client:
         yield index_of(client)
@@ -142,7 +136,6 @@ async def on_real_server() -> AsyncIterator[BookStore]:
 Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[BookStore]]
 OPENERS: dict[str, Opener] = {
     "embedded": embedded,
-    "segments": embedded_in_segments,
     "server": in_memory,
     **({"real server": on_real_server} if URL else {}),
 }

@@ -77,18 +77,16 @@ class CountingEmbedder:
         return self.inner.dimension
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        return [vector async for _, page in self.embed_batches(texts) for vector in page]
+        return [vector async for page in self.embed_batches(texts) for vector in page]
 
-    async def embed_batches(
-        self, texts: Sequence[str]
-    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
+    async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
         for number, start in enumerate(range(0, len(texts), self.batch)):
             if number == self.fails_after:
                 message = "the service is away"
                 raise ProviderUnavailable(message)
             page = texts[start : start + self.batch]
             self.texts.update(page)
-            yield start, await self.inner.embed_documents(page)
+            yield await self.inner.embed_documents(page)
 
     async def embed_query(self, text: str) -> Vector:
         return await self.inner.embed_query(text)

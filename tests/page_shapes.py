@@ -8,7 +8,6 @@ from functools import cache, partial
 
 from app.adapters.index_terms import IndexTerms
 from app.adapters.langchain_splitters import recursive_splitter
-from app.adapters.reading.book import read_text
 from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
@@ -17,13 +16,13 @@ from app.domain.chunking.config import ChunkingConfig, StrategyName
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Book, Document, Site
-from app.domain.evaluation.chunking_report import chunking_report
 from app.domain.glossary import TermFinder, glossary_terms, with_references
 from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
 from app.domain.page_links import page_links
 from app.services.ingest_plan import compare, fingerprint
 from app.services.lexical import chunk_vector
+from tests.markdown_pages import read_text
 
 Shape = Callable[[int], str]
 
@@ -245,10 +244,6 @@ def _strategy(name: StrategyName, page: Made) -> None:
     _chunks(page.book, replace(page.config, strategy=name))
 
 
-def _report(page: Made) -> None:
-    chunking_report(page.book, page.chunks, _tools(), page.config.structure)
-
-
 STAGES: Mapping[str, Callable[[Made], object]] = {
     "ids": lambda page: keep_ids(page.book, Ledger()),
     "same ids": lambda page: keep_ids(page.book, page.ledger),
@@ -257,7 +252,6 @@ STAGES: Mapping[str, Callable[[Made], object]] = {
     "links": lambda page: page_links(page.book.documents[0]),
     **{name.value: partial(_strategy, name) for name in StrategyName},
     "without code": _without_code,
-    "report": _report,
     "compare": _compared,
     "terms": lambda page: [chunk_vector(chunk, _TERMS.of_document) for chunk in page.chunks],
     "glossary": _glossary_hints,

@@ -73,10 +73,8 @@ class FakeEmbedder:
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         return [_embed(text) for text in texts]
 
-    async def embed_batches(
-        self, texts: Sequence[str]
-    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        yield 0, [_embed(text) for text in texts]
+    async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
+        yield [_embed(text) for text in texts]
 
     async def embed_query(self, text: str) -> Vector:
         if self.error is not None:

@@ -72,14 +72,12 @@ class LocalEmbedder:
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         if len(texts) <= _FEW:
             return self._embed(texts)
-        return [vector async for _, vectors in self.embed_batches(texts) for vector in vectors]
+        return [vector async for vectors in self.embed_batches(texts) for vector in vectors]
 
-    async def embed_batches(
-        self, texts: Sequence[str]
-    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        """Yield (position of the first text, vectors) for each finished batch."""
+    async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
+        """Yield the vectors of each finished batch."""
         for start in range(0, len(texts), _BATCH):
-            yield start, await asyncio.to_thread(self._embed, texts[start : start + _BATCH])
+            yield await asyncio.to_thread(self._embed, texts[start : start + _BATCH])
 
     async def embed_query(self, text: str) -> Vector:
         # Not in a thread: embedding a question takes less time than starting a thread.

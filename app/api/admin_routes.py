@@ -160,7 +160,7 @@ async def remove(book: OwnBook, rag: Rag) -> None:
     response_class=PlainTextResponse,
 )
 async def ledger(book: OwnBook, rag: Rag) -> Response:
-    """The output of `textbook-rag links BOOK --as ledger`, to keep in the book's repository."""
+    """The output of `textbook-rag links BOOK --ledger`, to keep in the book's repository."""
     found = await rag.ledgers.load(book)
     if not found.entries:
         detail = f"there is no ledger of book {book!r}"

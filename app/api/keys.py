@@ -13,7 +13,7 @@ from fastapi.security import HTTPBearer
 from app.api.limits import client_of
 from app.api.origins import host_of, is_loopback, origin_of
 from app.api.problems import Refused, report, status_of
-from app.bootstrap.local_state import SqliteSiteKeys
+from app.bootstrap.local_state import SiteKeys
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotAllowed, ConfigError, StorageError
 from app.domain.site_key import KeyKind, SiteKey, find_key
@@ -40,7 +40,7 @@ BEARER = HTTPBearer(
 """Only for the OpenAPI document; `require_key` checks the key."""
 
 
-def require_key(request: Request, keys: SqliteSiteKeys, *, open_to_all: bool) -> None:
+def require_key(request: Request, keys: SiteKeys, *, open_to_all: bool) -> None:
     """Refuse a request to the API without a valid key; keep the key in the request's state.
 
     If the server has no keys, it answers only requests from this machine that no proxy forwarded.
@@ -82,7 +82,7 @@ async def admin_key(request: Request) -> SiteKey:
     The owner needs it even on this machine. Browsers ask for the password; any user name is
     accepted. Refused.
     """
-    keys: SqliteSiteKeys = request.app.state.keys
+    keys: SiteKeys = request.app.state.keys
     scheme, key = _sent(request)
     if scheme == "basic":
         scheme, key = "bearer", _password(key)
@@ -166,7 +166,7 @@ def books_for(request: Request, book: BookId | None) -> tuple[BookId, ...]:
     return key.books if key else ()
 
 
-def has_keys(keys: SqliteSiteKeys) -> bool:
+def has_keys(keys: SiteKeys) -> bool:
     """Whether the server has keys; true if they cannot be read, so that it is never open then."""
     try:
         return bool(keys.all())
@@ -174,7 +174,7 @@ def has_keys(keys: SqliteSiteKeys) -> bool:
         return True
 
 
-def require_keys(settings: Settings, keys: SqliteSiteKeys) -> None:
+def require_keys(settings: Settings, keys: SiteKeys) -> None:
     """ConfigError if other machines could ask without a key and the server is not set to open."""
     try:
         if settings.open or keys.all():

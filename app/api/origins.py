@@ -10,14 +10,14 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.bootstrap.local_state import SqliteSiteKeys
+from app.bootstrap.local_state import SiteKeys
 from app.domain.errors import StorageError
 
 
 class SiteOrigins(CORSMiddleware):
     """CORS for the origins of the settings and of the publishable keys."""
 
-    def __init__(self, app: ASGIApp, keys: SqliteSiteKeys, allow_origins: Sequence[str]) -> None:
+    def __init__(self, app: ASGIApp, keys: SiteKeys, allow_origins: Sequence[str]) -> None:
         super().__init__(
             app,
             allow_origins=allow_origins,

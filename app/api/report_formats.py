@@ -1,4 +1,4 @@
-"""The owner's report as HTML and JSON, for the command line and `/admin`."""
+"""The owner's report as HTML and JSON."""
 
 from __future__ import annotations
 

@@ -145,10 +145,6 @@ class AnswerBody(Body):
     limit is reached, so no provider was called."""
     usage: Usage
     statements: list[Statement]
-    citation_precision: float
-    """Share of the generator's citations that were verified."""
-    coverage: float
-    """Share of the statements that a citation supports."""
     exercise: str
     """Paragraph id of the book's exercise that the question repeats."""
     follow_ups: list[str]

@@ -20,7 +20,7 @@ from app.api.metrics import Metrics
 from app.api.origins import SiteOrigins, host_of, is_loopback
 from app.api.problems import CLOSE, Refused
 from app.api.request_log import RecordedRequests
-from app.bootstrap.local_state import SqliteSiteKeys
+from app.bootstrap.local_state import SiteKeys
 from app.settings import Settings
 
 MAX_BODY_BYTES = 64 * 1024
@@ -151,7 +151,7 @@ def check_origin(request: Request, origins: Sequence[str], public: Callable[[], 
         raise Refused(403, "origin_not_allowed", detail)
 
 
-def install(app: FastAPI, settings: Settings, keys: SqliteSiteKeys, metrics: Metrics) -> None:
+def install(app: FastAPI, settings: Settings, keys: SiteKeys, metrics: Metrics) -> None:
     """Add the middleware, innermost first."""
     origins = [*filter(None, settings.allowed_origins.split(","))]
 

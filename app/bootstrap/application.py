@@ -25,9 +25,6 @@ from app.bootstrap.providers import (
     Providers,
     local_embedder,
     paragraph_scorers,
-    pick_embedder,
-    pick_language_model,
-    pick_reranker,
 )
 from app.bootstrap.storage import Disk, disk_of, ledger_store, open_index
 from app.domain.answering.answerability import RefusalPolicy
@@ -40,7 +37,6 @@ from app.services.book_text import DescribeBook
 from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
-from app.services.extractive_answers import ExtractAnswer
 from app.services.feature_reranker import FeatureReranker
 from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
@@ -101,11 +97,10 @@ class Application:
 
     @property
     def evaluate(self) -> Evaluate:
-        from app.adapters.question_file import has_facts  # noqa: PLC0415 - nor evaluate
-        from app.services.evaluate import Evaluate  # noqa: PLC0415
+        from app.services.evaluate import Evaluate  # noqa: PLC0415 - nor evaluate
 
         budget = self.settings.context_tokens
-        return Evaluate(self.retrieve, self.answer, has_facts, time.perf_counter, budget)
+        return Evaluate(self.retrieve, self.answer, time.perf_counter, budget)
 
     async def model_fault(self) -> str:
         """Return why the model is unavailable, so that answers are extractive; "" without fault."""
@@ -167,8 +162,8 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
     async with AsyncExitStack() as stack:
         index = await stack.enter_async_context(open_index(settings))
         providers = Providers.of(settings, stack)
-        embedder, reranker = await pick_embedder(providers), await pick_reranker(providers)
-        model = await pick_language_model(providers)
+        embedder, reranker = await providers.embedder(), await providers.reranker()
+        model = await providers.language_model()
         log = await stack.enter_async_context(question_log(settings))
         count_tokens = await asyncio.to_thread(token_counter)
         retrieve, answer = _answering(settings, index, embedder, reranker, model, log, count_tokens)
@@ -183,7 +178,7 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
             cite=cite,
             retrieve=retrieve,
             answer=answer,
-            glossary=answer.chapters.glossary,
+            glossary=LookUpTerms(index),
             suggestions=SuggestForPage(index, retrieve.analysis.lexical),
             describe=DescribeBook(index),
             paragraphs=ReadParagraph(index, cite),
@@ -243,8 +238,8 @@ def _answering(
     scorers = paragraph_scorers(embedder, reranker)
     answer = AnswerQuestion(
         consult=consult,
-        chapters=ConsultChapters(index, consult, LookUpTerms(index), split_sentences, count_tokens),
-        write=WriteAnswer(ExtractAnswer(split_sentences, similarity, scorers)),
+        chapters=ConsultChapters(index, consult, split_sentences, count_tokens),
+        write=WriteAnswer(split_sentences, similarity, scorers),
         figures=ShowFigures(index, settings.image_origins.split(",")),
         count_tokens=count_tokens,
         question_log=log,

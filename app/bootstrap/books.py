@@ -1,41 +1,42 @@
-"""Reads books and their authors' settings from folders, and cuts the books into chunks.
-
-The sample book is part of this package.
-"""
+"""Reads books from folders, archives, sites; the sample book is part of this package."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from app.adapters.archives import unpack
 from app.adapters.reading.book import book_id_of, detected_site, editions_of, read_book
 from app.adapters.reading.book_settings import chunking_config
-from app.adapters.sentences import split_sentences
-from app.adapters.sqlite.ledgers import SqliteLedgers
-from app.adapters.tokens import token_counter
+from app.adapters.reading.built_site import page_at
+from app.adapters.reading.source_files import SourceFiles
 from app.bootstrap.book_pages import own_address
+from app.bootstrap.storage import ledger_store
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk
-from app.domain.chunking.config import ChunkingConfig, RecursiveConfig
-from app.domain.chunking.strategies import stream_chunks
-from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Book, Span
-from app.domain.evaluation.chunking_report import Report, chunking_report
+from app.domain.document import Book
+from app.domain.errors import InputError
 from app.domain.identity import keep_ids
-from app.domain.scripts import script_scale
+from app.domain.ledger import from_lines
+from app.domain.page_text import BuiltPage
 from app.services.ingest import IngestRequest
 from app.services.phases import Advance, ignore
-from app.services.ports import Embedder
+from app.services.safe_paths import read_text
 from app.settings import Settings
 
 if TYPE_CHECKING:
     from app.adapters.reading.fetch_site import FetchedSite
+
+_UNPACKED_BYTES = 2**30
+"""Four times the largest archive. Pages and pictures of a book are far smaller; a bomb is not."""
+LEDGER_FILE = "textbook-rag-ledger.jsonl"
+"""A ledger at the top of a book's folder; imported if the book has no ledger yet."""
 
 
 def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
@@ -53,6 +54,21 @@ def read_source(request: IngestRequest, advance: Advance = ignore) -> Book:
         edition=request.edition,
         advance=advance,
     )
+
+
+@contextmanager
+def unpacked(source: str, name: str) -> Iterator[str]:
+    """Unpack a zip archive into a temporary folder, called `name`; other sources stay as they are.
+
+    InputError if the archive is refused.
+    """
+    if "://" in source or not source.endswith(".zip"):
+        yield source
+        return
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary) / name
+        folder.mkdir()
+        yield str(unpack(Path(source), folder, _UNPACKED_BYTES))
 
 
 async def fetched(
@@ -79,6 +95,26 @@ def book_at(address: str) -> BookId:
     """Return the id of the book at an address: made of its host and path."""
     parts = urlsplit(address)
     return book_id_of(f"{parts.hostname or ''}{parts.path}".removesuffix(".html"))
+
+
+async def built_site(
+    location: str, base_url: str, settings: Settings
+) -> Callable[[str], BuiltPage | None]:
+    """Return what finds the page of a URL on a site in a folder or at an address, which is fetched.
+
+    InputError if it is neither, or cannot be fetched.
+    """
+    folder = Path(location)
+    if "://" in location:
+        # It may be a preview on the author's machine.
+        folder = (await fetched(location, settings, allow_private=True)).folder
+    elif not folder.is_dir():
+        message = (
+            f"{location}: neither a folder nor an http or https URL; give the folder of the built "
+            "site, or its address"
+        )
+        raise InputError(message)
+    return partial(page_at, SourceFiles(folder), base_url)
 
 
 def site_remarks(request: IngestRequest) -> Iterator[str]:
@@ -114,10 +150,24 @@ async def read_identified(request: IngestRequest, settings: Settings) -> Book:
 
 async def identified(book: Book, settings: Settings) -> Book:
     """Return the book with the ids of its ledger."""
-    ledger = await SqliteLedgers(settings.home / "ledger").load(book.id)
+    ledger = await ledger_store(settings).load(book.id)
     if not ledger.entries and not ledger.aliases:
         return book  # without a ledger the ids are hashes of the texts
     return keep_ids(book, ledger)[0]
+
+
+async def import_ledger(settings: Settings, book: BookId, folder: Path) -> None:
+    """Give a book without a ledger the one in its folder, if there is one.
+
+    InputError if the file has no ids.
+    """
+    exported, ledgers = folder / LEDGER_FILE, ledger_store(settings)
+    if exported.is_file() and not (await ledgers.load(book)).entries:
+        ledger = from_lines(read_text(exported).split("\n"), exported.name)
+        if not ledger.entries:
+            message = f"{exported.name}: no paragraph ids; write it by `links BOOK --ledger`"
+            raise InputError(message)
+        await ledgers.save(book, ledger)
 
 
 def strategy_of(folder: Path) -> str:
@@ -131,80 +181,3 @@ SAMPLE_BOOK_ID = BookId("small-book-of-search")
 
 def sample_request() -> IngestRequest:
     return IngestRequest(SAMPLE_BOOK, book=SAMPLE_BOOK_ID)
-
-
-EmbedTexts: TypeAlias = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-
-
-def embed_from_thread(embedder: Embedder) -> EmbedTexts:
-    """Return a function that embeds texts on this event loop, for chunking in another thread."""
-    loop = asyncio.get_running_loop()
-
-    def embed(texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        return asyncio.run_coroutine_threadsafe(embedder.embed_documents(texts), loop).result()
-
-    return embed
-
-
-def chunk_book(
-    book: Book,
-    request: IngestRequest,
-    advance: Advance = ignore,
-    embed: EmbedTexts | None = None,
-    embeds_tokens: bool = False,
-    longest_text: int | None = None,
-) -> Iterator[Chunk]:
-    """Yield the chunks of one document after the other.
-
-    `longest_text` is the embedder's limit in tokens: chunk sizes are not scaled beyond it. Raises
-    UnknownStrategy, and ConfigError if the strategy needs `embed` and it is None.
-    """
-    count_tokens = token_counter()
-    config = _config(request)
-    config = replace(config, scale=_scale(book, config, count_tokens, longest_text))
-    tools = ChunkingTools(
-        count_tokens=count_tokens,
-        split_sentences=split_sentences,
-        split_recursively=partial(_split_recursively, count_tokens),
-        embed=embed,
-        embeds_tokens=embeds_tokens,
-    )
-    for document in book.documents:
-        yield from stream_chunks(document, book, config, tools)
-        advance(1)
-
-
-def _config(request: IngestRequest) -> ChunkingConfig:
-    """Return the chunking settings of the request and the book, without those of documents."""
-    config = chunking_config(request.folder, request.strategy)
-    return replace(config, exclude=tuple(sorted(request.exclude_kinds)))
-
-
-def _scale(
-    book: Book,
-    config: ChunkingConfig,
-    count_tokens: Callable[[str], int],
-    longest_text: int | None = None,
-) -> float:
-    texts = (block.text for document in book.documents for block in document.blocks)
-    scale = script_scale(texts, count_tokens)
-    if longest_text is None:
-        return scale
-    return max(1.0, min(scale, longest_text / config.structure.maximum))
-
-
-def _split_recursively(
-    count_tokens: Callable[[str], int], text: str, config: RecursiveConfig
-) -> list[Span]:
-    # The import takes 0.2 s, so only this strategy pays for it.
-    from app.adapters.langchain_splitters import recursive_splitter  # noqa: PLC0415
-
-    return recursive_splitter(count_tokens)(text, config)
-
-
-def chunk_report(book: Book, chunks: Sequence[Chunk], request: IngestRequest) -> Report:
-    """Measure the chunks against the sizes of the strategy `structure`."""
-    tools = ChunkingTools(count_tokens=token_counter(), split_sentences=split_sentences)
-    config = _config(request)
-    config = replace(config, scale=_scale(book, config, tools.count_tokens)).scaled()
-    return chunking_report(book, chunks, tools, config.structure)

@@ -6,27 +6,16 @@ No call that costs money is made.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
-from typing import TypeVar
 
 from app.adapters.fastembed.reranker import FastembedReranker
 from app.adapters.local_embedder import LocalEmbedder
 from app.bootstrap.home_server import PORTS
-from app.bootstrap.providers import (
-    LanguageModel,
-    OwnEmbedder,
-    Providers,
-    pick_embedder,
-    pick_language_model,
-    pick_reranker,
-)
+from app.bootstrap.providers import Providers
 from app.bootstrap.storage import open_index
 from app.domain.errors import RagError
-from app.services.ports import Reranker
 from app.settings import Settings
-
-T = TypeVar("T")
 
 _LOCAL = "scripts/setup local, then RAG_"
 _KEY_OR_SERVER = "ollama pull llama3.1; or set CO_API_KEY"
@@ -48,39 +37,33 @@ async def diagnose(settings: Settings) -> Mapping[str, Finding]:
     """Return the finding of each part: "embedder", "reranker", "generator", "index"."""
     async with AsyncExitStack() as stack:
         providers = Providers.of(settings, stack)
-        embedder, no_embedder = await _tried(pick_embedder(providers))
-        reranker, no_reranker = await _tried(pick_reranker(providers))
-        model, no_model = await _tried(pick_language_model(providers))
-        if model:
-            _, no_model = await _tried(model.check())
         return {
-            "embedder": _failed(no_embedder) or _embedder(settings, embedder),
-            "reranker": _failed(no_reranker) or _reranker(settings, reranker),
-            "generator": _failed(no_model) or _generator(settings, model),
-            "index": await _index(settings, embedder),
+            "embedder": await _found(_embedder(providers)),
+            "reranker": await _found(_reranker(providers)),
+            "generator": await _found(_generator(providers)),
+            "index": await _found(_index(providers)),
         }
 
 
-async def _tried(opening: Awaitable[T]) -> tuple[T | None, str]:
-    """Return the result, or None and the error."""
+async def _found(finding: Awaitable[Finding]) -> Finding:
     try:
-        return await opening, ""
+        return await finding
     except RagError as error:
-        return None, str(error)
+        return Finding("", str(error), "correct what the error names")
 
 
-def _failed(fault: str) -> Finding | None:
-    return Finding("", fault, "correct what the error names") if fault else None
-
-
-def _embedder(settings: Settings, embedder: OwnEmbedder | None) -> Finding:
-    used = f"{embedder.space}, {embedder.dimension} dimensions" if embedder else ""
+async def _embedder(providers: Providers) -> Finding:
+    embedder, settings = await providers.embedder(), providers.settings
     static = isinstance(embedder, LocalEmbedder)
-    better = f"{_LOCAL}EMBEDDER=fastembed and ingest again; or CO_API_KEY" if static else ""
-    return Finding(used, _why("RAG_EMBEDDER", settings.embedder, settings), better)
+    return Finding(
+        f"{embedder.space}, {embedder.dimension} dimensions",
+        _why("RAG_EMBEDDER", settings.embedder, settings),
+        f"{_LOCAL}EMBEDDER=fastembed and ingest again; or CO_API_KEY" if static else "",
+    )
 
 
-def _reranker(settings: Settings, reranker: Reranker | None) -> Finding:
+async def _reranker(providers: Providers) -> Finding:
+    reranker, settings = await providers.reranker(), providers.settings
     why = _why("RAG_RERANKER", settings.reranker, settings)
     if reranker is None:
         return Finding("none, features rank the hits", why, f"{_LOCAL}RERANKER=fastembed")
@@ -89,34 +72,36 @@ def _reranker(settings: Settings, reranker: Reranker | None) -> Finding:
     return Finding(settings.cohere_rerank_model, why)
 
 
-def _generator(settings: Settings, model: LanguageModel | None) -> Finding:
+async def _generator(providers: Providers) -> Finding:
+    model, settings = await providers.language_model(), providers.settings
     why = _why("RAG_GENERATOR", settings.generator, settings)
     if settings.generator == "auto" and not settings.cohere_api_key:
         ports = f"the ports {', '.join(map(str, PORTS))} of this machine"
         found = f"found on {ports}; RAG_GENERATOR=extractive turns it off"
         why = found if model else f"no CO_API_KEY, no model server on {ports}"
-    if model:
-        return Finding(model.model, why)
-    return Finding("extractive, the book's own sentences", why, _KEY_OR_SERVER)
+    if model is None:
+        return Finding("extractive, the book's own sentences", why, _KEY_OR_SERVER)
+    await model.check()
+    return Finding(model.model, why)
+
+
+async def _index(providers: Providers) -> Finding:
+    settings = providers.settings
+    async with open_index(settings) as index:
+        books, damaged = await index.books(), await index.damaged()
+    better = "" if books else "textbook-rag ingest BOOK_DIR"
+    with suppress(RagError):
+        space = (await providers.embedder()).space
+        if other := [one.book for one in books.named() if one.model != space]:
+            better = f"ingest again, for vectors of this embedder: {', '.join(other)}"
+    if damaged:
+        better = f"textbook-rag verify: damaged {', '.join(damaged)}"
+    used = f"{settings.qdrant_url or settings.home}, {len(books)} books"
+    why = "QDRANT_URL is set" if settings.qdrant_url else "QDRANT_URL is not set: embedded"
+    return Finding(used, why, better)
 
 
 def _why(variable: str, value: str, settings: Settings) -> str:
     if value != "auto":
         return f"{variable}={value}"
     return "CO_API_KEY is set" if settings.cohere_api_key else "CO_API_KEY is not set"
-
-
-async def _index(settings: Settings, embedder: OwnEmbedder | None) -> Finding:
-    why = "QDRANT_URL is set" if settings.qdrant_url else "QDRANT_URL is not set: embedded"
-    async with open_index(settings) as index:
-        books, fault = await _tried(index.books())
-        damaged = [] if books is None else [*await index.damaged()]
-    if books is None:
-        return Finding("", fault, "start the server, or correct QDRANT_URL")
-    other = [one.book for one in books.named() if embedder and one.model != embedder.space]
-    better = "" if books else "textbook-rag ingest BOOK_DIR"
-    if damaged:
-        better = f"textbook-rag verify: damaged {', '.join(damaged)}"
-    elif other:
-        better = f"ingest again, for vectors of this embedder: {', '.join(other)}"
-    return Finding(f"{settings.qdrant_url or settings.home}, {len(books)} books", why, better)

@@ -10,7 +10,8 @@ from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.bootstrap.book_pages import book_pages, store_pages
-from app.bootstrap.books import chunk_book, embed_from_thread, read_source
+from app.bootstrap.books import read_source
+from app.bootstrap.chunking import chunk_book, embed_from_thread
 from app.bootstrap.providers import OwnEmbedder, tariff_of
 from app.services.ingest import IngestBook
 from app.services.lexical import FINGERPRINT as LEXICAL_FINGERPRINT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import TypeAlias
 
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
 from app.adapters.sqlite.question_log import SqliteQuestionLog
@@ -20,18 +21,10 @@ from app.services.similarity import SimilarityEncoder
 from app.services.verify import VerifyBooks
 from app.settings import Settings
 
-__all__ = [
-    "SqliteSiteKeys",
-    "question_log",
-    "question_reports",
-    "question_store",
-    "reports",
-    "site_keys",
-    "verifying",
-]
+SiteKeys: TypeAlias = SqliteSiteKeys
 
 
-def site_keys(settings: Settings) -> SqliteSiteKeys:
+def site_keys(settings: Settings) -> SiteKeys:
     """Return the keys that may use the API."""
     return SqliteSiteKeys(settings.home / "keys.sqlite")
 

@@ -22,8 +22,7 @@ from app.domain.cost import Price, Tariff
 from app.domain.errors import ConfigError
 from app.services.budget import Budget
 from app.services.cross_lingual import CrossLingualScorer
-from app.services.extractive_answers import ParagraphScorer
-from app.services.ports import Embedder, Reranker
+from app.services.ports import Embedder, ParagraphScorer, Reranker
 from app.services.provider_calls import ProviderCalls
 from app.services.rate_limiter import RateLimiter
 from app.services.resilience import CircuitBreaker
@@ -44,7 +43,7 @@ LanguageModel: TypeAlias = "CohereGenerator | OpenAIGenerator"
 
 @dataclass(slots=True)
 class Providers:
-    """Makes the calls to the models of one application, which share its budget."""
+    """Opens the models of one application; their calls share its budget."""
 
     settings: Settings
     budget: Budget
@@ -59,11 +58,55 @@ class Providers:
         store = SqliteSpending(settings.home / "spending.sqlite")
         return cls(settings, Budget(store, settings.budget_day, settings.budget_month), stack)
 
-    def by_cohere(self, choice: str) -> bool:
+    async def embedder(self) -> OwnEmbedder:
+        setting = self.settings.embedder
+        if self._by_cohere(setting):
+            return await self._cohere_embedder()
+        if name := fastembed_model(setting, EMBEDDER):
+            return await asyncio.to_thread(
+                FastembedEmbedder.load, name, self.settings.models_folder
+            )
+        return await local_embedder()
+
+    async def reranker(self) -> Reranker | None:
+        setting = self.settings.reranker
+        if name := fastembed_model(setting, RERANKER):
+            return await asyncio.to_thread(
+                FastembedReranker.load, name, self.settings.models_folder
+            )
+        used_anyway = map(self._by_cohere, (self.settings.embedder, self.settings.generator))
+        if setting == "cohere" or (setting == "auto" and any(used_anyway)):
+            client = await self._client()
+            from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
+
+            model = self.settings.cohere_rerank_model
+            calls = self._calls("reranker", "Cohere's rerank", model)
+            return CohereReranker(client, calls, token_counter(), model)
+        return None
+
+    async def language_model(self) -> LanguageModel | None:
+        """Return the model that generates answers; None if answers are extractive."""
+        settings = self.settings
+        if settings.generator == "openai":
+            server = HomeServer(settings.openai_base_url, settings.openai_model)
+            return await self._on_server(server)
+        if self._by_cohere(settings.generator):
+            client, model = await self._client(), settings.cohere_chat_model
+            from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
+
+            return CohereGenerator(client.provider, *self._chat("Cohere's chat", model), model)
+        found = await home_server(settings) if settings.generator == "auto" else None
+        if found is None:
+            return None
+        fields = {"model": found.model, "server": found.base_url, "off": "RAG_GENERATOR=extractive"}
+        _log.info("generator.found_on_this_machine", extra=fields)
+        return await self._on_server(found, Price())
+
+    def _by_cohere(self, choice: str) -> bool:
         """Whether a setting chooses Cohere: it names it, or is `auto` and there is a key."""
         return choice == "cohere" or (choice == "auto" and self.settings.cohere_api_key is not None)
 
-    async def cohere(self) -> CohereClient:
+    async def _client(self) -> CohereClient:
         """Open Cohere's client, at the first use. ConfigError without a key."""
         if self._cohere is None:
             key = self.settings.cohere_api_key
@@ -79,7 +122,52 @@ class Providers:
             self._cohere = await self.stack.enter_async_context(opening)
         return self._cohere
 
-    def calls(
+    async def _cohere_embedder(self) -> CohereEmbedder:
+        client = await self._client()
+        from app.adapters.providers import cohere_embedder  # noqa: PLC0415
+
+        settings = self.settings
+        models = [one.strip() for one in settings.cohere_embed_model.split(",")]
+        limiter = RateLimiter(cohere_embedder.EMBED_LIMITS[settings.cohere_tier])
+        # Each model has its own price. The last of the two breakers is that of questions.
+        documents, asking = (
+            self._calls("embedder", "Cohere's embed", one, limiter=limiter)
+            for one in (models[0], models[-1])
+        )
+        return cohere_embedder.CohereEmbedder(
+            client,
+            documents,
+            token_counter(),
+            model=models[0],
+            dimension=cohere_embedder.dimension_of(models[0]),
+            asking=asking,
+            question_model=models[-1],
+        )
+
+    async def _on_server(self, server: HomeServer, price: Price | None = None) -> OpenAIGenerator:
+        from app.adapters.providers.openai_chat import (  # noqa: PLC0415
+            OpenAIGenerator,
+            open_server,
+        )
+
+        calls = self._chat("the model server", server.model, price)
+        settings = self.settings
+        key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+        client = await self.stack.enter_async_context(open_server(server.base_url, key))
+        short = settings.context_tokens <= SMALL_CONTEXT
+        return OpenAIGenerator(client, *calls, server.model, short_prompt=short)
+
+    def _chat(
+        self, name: str, model: str, price: Price | None = None
+    ) -> tuple[ProviderCalls, ProviderCalls]:
+        """Return the calls for answers and those for rewriting questions.
+
+        Each has a breaker: a model too slow for rewriting may still write answers.
+        """
+        rewriting = self._calls("rewriter", f"{name} for questions", model, price)
+        return self._calls("generator", name, model, price), rewriting
+
+    def _calls(
         self,
         role: str,
         name: str,
@@ -95,73 +183,12 @@ class Providers:
         self.breakers[role] = CircuitBreaker(name)
         return ProviderCalls(self.budget, price or Price(), self.breakers[role], limiter)
 
-    def chat(
-        self, name: str, model: str, price: Price | None = None
-    ) -> tuple[ProviderCalls, ProviderCalls]:
-        """Return the calls for answers and those for rewriting questions.
-
-        Each has a breaker: a model too slow for rewriting may still write answers.
-        """
-        rewriting = self.calls("rewriter", f"{name} for questions", model, price)
-        return self.calls("generator", name, model, price), rewriting
-
 
 def tariff_of(settings: Settings, embedder: OwnEmbedder) -> Tariff:
     if isinstance(embedder, LocalEmbedder | FastembedEmbedder):
         return Tariff(embedder.limits)
     price = settings.price(embedder.model)
     return Tariff(embedder.limits, price.input_tokens if price else None)
-
-
-async def pick_embedder(providers: Providers) -> OwnEmbedder:
-    settings = providers.settings
-    if providers.by_cohere(settings.embedder):
-        return await _cohere_embedder(providers)
-    if name := fastembed_model(settings.embedder, EMBEDDER):
-        return await asyncio.to_thread(FastembedEmbedder.load, name, settings.models_folder)
-    return await local_embedder()
-
-
-async def _cohere_embedder(providers: Providers) -> CohereEmbedder:
-    client = await providers.cohere()
-    from app.adapters.providers.cohere_embedder import (  # noqa: PLC0415
-        EMBED_LIMITS,
-        CohereEmbedder,
-        dimension_of,
-    )
-
-    settings = providers.settings
-    models = [one.strip() for one in settings.cohere_embed_model.split(",")]
-    limiter = RateLimiter(EMBED_LIMITS[settings.cohere_tier])
-    # Each model has its own price. The last of the two breakers is that of questions.
-    documents, asking = (
-        providers.calls("embedder", "Cohere's embed", one, limiter=limiter)
-        for one in (models[0], models[-1])
-    )
-    return CohereEmbedder(
-        client,
-        documents,
-        token_counter(),
-        model=models[0],
-        dimension=dimension_of(models[0]),
-        asking=asking,
-        question_model=models[-1],
-    )
-
-
-async def pick_reranker(providers: Providers) -> Reranker | None:
-    settings = providers.settings
-    if name := fastembed_model(settings.reranker, RERANKER):
-        return await asyncio.to_thread(FastembedReranker.load, name, settings.models_folder)
-    used_anyway = providers.by_cohere(settings.embedder) or providers.by_cohere(settings.generator)
-    if settings.reranker != "cohere" and not (settings.reranker == "auto" and used_anyway):
-        return None
-    client = await providers.cohere()
-    from app.adapters.providers.cohere_reranker import CohereReranker  # noqa: PLC0415
-
-    model = settings.cohere_rerank_model
-    calls = providers.calls("reranker", "Cohere's rerank", model)
-    return CohereReranker(client, calls, token_counter(), model)
 
 
 def fastembed_model(setting: str, default: str) -> str:
@@ -196,37 +223,3 @@ def paragraph_scorers(embedder: OwnEmbedder, reranker: Reranker | None) -> list[
     if isinstance(embedder, FastembedEmbedder) and embedder.multilingual:
         found.append(CrossLingualScorer(embedder, inner_products))
     return found
-
-
-async def pick_language_model(providers: Providers) -> LanguageModel | None:
-    """Return the model that generates answers; None if answers are extractive."""
-    settings = providers.settings
-    if settings.generator == "openai":
-        calls = providers.chat("the model server", settings.openai_model)
-        server = HomeServer(settings.openai_base_url, settings.openai_model)
-        return await _open_server(providers, server, calls)
-    if providers.by_cohere(settings.generator):
-        client, model = await providers.cohere(), settings.cohere_chat_model
-        from app.adapters.providers.cohere_chat import CohereGenerator  # noqa: PLC0415
-
-        return CohereGenerator(client.provider, *providers.chat("Cohere's chat", model), model)
-    found = await home_server(settings) if settings.generator == "auto" else None
-    if found is None:
-        return None
-    fields = {"model": found.model, "server": found.base_url, "off": "RAG_GENERATOR=extractive"}
-    _log.info("generator.found_on_this_machine", extra=fields)
-    calls = providers.chat("the model server", found.model, Price())
-    return await _open_server(providers, found, calls)
-
-
-async def _open_server(
-    providers: Providers, server: HomeServer, calls: tuple[ProviderCalls, ProviderCalls]
-) -> LanguageModel:
-    from app.adapters.providers.openai_chat import OpenAIGenerator, open_server  # noqa: PLC0415
-
-    settings = providers.settings
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
-    client = await providers.stack.enter_async_context(open_server(server.base_url, key))
-    return OpenAIGenerator(
-        client, *calls, server.model, short_prompt=settings.context_tokens <= SMALL_CONTEXT
-    )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module, metadata
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from app.cli.output import remark
-from app.domain.errors import NO_MEMORY, RagError
+from app.domain.characters import is_well_formed
+from app.domain.errors import NO_MEMORY, InputError, RagError
 from app.services.safe_paths import shown_name
 
 NAME = "textbook-rag"
@@ -105,6 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Escape characters that the terminal cannot show, as JSON does.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
+        _require_text(sys.argv[1:] if argv is None else argv)
         code = int(get_command(root).main(argv, NAME, standalone_mode=False) or 0)
     except typer.TyperException as error:
         return _misused(error)
@@ -121,6 +124,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if code == INTERRUPTED:
         remark(f"{NAME}: stopped; the index is unchanged")
     return code
+
+
+def _require_text(arguments: Sequence[str]) -> None:
+    """Raise InputError for an argument that is not UTF-8; names of files may be any bytes."""
+    for one in arguments:
+        if not is_well_formed(one) and not Path(one).exists():
+            message = f"{shown_name(one)}: not UTF-8"
+            raise InputError(message)
 
 
 def _misused(error: typer.TyperException) -> int:

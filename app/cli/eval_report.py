@@ -1,77 +1,80 @@
 """The report of `eval`, as a table and as JSON.
 
-Keys of the JSON: the means (`n`, `recall@5`, ...); `run`, the options of the measurement;
-`by_kind`; `refusal`, null unless some questions are unanswerable; `questions`, one row each.
-`measures` of a row has each metric as a number or as [part, whole]: the mean is the sum of all
-parts divided by the sum of all wholes.
+`contracts/evaluation.md` describes both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TypeAlias
 
-from app.cli.output import figure, markdown_table
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.evaluation.answer_metrics import OUTCOMES
 from app.domain.evaluation.calibration import RefusalCurve
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
+from app.domain.evaluation.retrieval_metrics import RETRIEVAL_METRICS
 from app.services.evaluate import Evaluation
 
 Json: TypeAlias = dict[str, object]
 
-REFUSAL_SETTING = "RAG_REFUSAL_THRESHOLD"
 ANSWER_SETTING = "RAG_ANSWER_THRESHOLD"
-RELEVANCE_SETTING = "RAG_RELEVANCE_THRESHOLD"
-"""The settings that take the suggested thresholds; the last one with a calibrated reranker."""
 
-_COLUMNS: Mapping[Measure, Mapping[str, Sequence[str]]] = {
-    Measure.RETRIEVAL: {
-        **{name: (name,) for name in ("recall@5", "hit@1", "hit@5", "mrr", "ndcg@10")},
-        "precision": ("precision",),
-        "tokens": ("context_tokens",),
-        "p50 ms": ("p50_ms",),
-    },
-    Measure.HELPFUL: {
-        **{one: (f"answerable_{one}", f"unanswerable_{one}") for one in OUTCOMES.values()},
-        "facts shown": ("facts_shown",),
-        "words": ("words_shown",),
-        "found in 5": ("found",),
-        "right citations": ("citation_precision",),
-        "gold cited": ("cited_gold",),
-        "p50 ms": ("p50_ms",),
-    },
+_COLUMNS: Mapping[Measure, Sequence[str]] = {
+    Measure.RETRIEVAL: RETRIEVAL_METRICS,
+    Measure.HELPFUL: [
+        *OUTCOMES.values(),
+        *"facts_shown words_shown found citation_precision cited_gold".split(),
+    ],
 }
-"""Heads of the table's columns, each with the metrics of which it shows the first that applies."""
+"""Columns of the table: names of the JSON, outcomes without `answerable_` or `unanswerable_`."""
 
 
 def report_lines(found: Evaluation) -> Iterator[str]:
     """Yield a Markdown table with a row for each kind, and what is said of the thresholds."""
-    columns = {**_COLUMNS[found.request.of]}
+    columns = [*_COLUMNS[found.request.of], "p50_ms"]
     if found.request.of is Measure.RETRIEVAL:
         k = found.request.chunks
-        columns |= {name: (name,) for name in (f"recall@{k}", f"hit@{k}")}
-    yield markdown_table(["kind", "n", *columns], _rows(found.results, [*columns.values()]))
+        columns = [*dict.fromkeys([*columns, f"recall@{k}", f"hit@{k}"])]
+    yield _markdown_table(["kind", "n", *columns], _rows(found.results, columns))
     curve = found.refusal()
     if curve:
         yield f"\nanswerability: AUROC {curve.auroc:.3f}"
         yield from _suggestions(curve, found.policy)
 
 
-def _rows(results: Sequence[Measured], columns: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:
+def _rows(results: Sequence[Measured], columns: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield one row per kind and a total, for answerable and then for unanswerable questions."""
-    for answerable, total in ((True, "all answerable"), (False, "all unanswerable")):
+    for answerable, sort in ((True, "answerable"), (False, "unanswerable")):
         part = [one for one in results if one.question.answerable is answerable]
-        groups = {**by_kind(part), total: part} if part else {}
+        groups = {**by_kind(part), f"all {sort}": part} if part else {}
         for name, rows in groups.items():
             means = summary(rows)
-            cells = (next((means[one] for one in names if one in means), None) for names in columns)
-            yield [name, str(len(rows)), *("-" if one is None else figure(one) for one in cells)]
+            cells = (means.get(f"{sort}_{one}", means.get(one)) for one in columns)
+            yield [name, str(len(rows)), *("-" if one is None else _figure(one) for one in cells)]
+
+
+def _markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return an aligned table; columns after the first one are aligned to the right."""
+    lines = [head, *rows]
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    marks = ["-" * widths[0], *(f"{'-' * (width - 1)}:" for width in widths[1:])]
+    shown = [
+        [cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])]
+        for cells in (head, marks, *lines[1:])
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in shown)
+
+
+def _figure(value: float) -> str:
+    """Format a number with about three significant digits."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.{3 if value < 1 else 2 if value < 10 else 0}f}"
 
 
 def _setting(policy: RefusalPolicy) -> str:
-    return RELEVANCE_SETTING if policy.by_relevance else REFUSAL_SETTING
+    return "RAG_RELEVANCE_THRESHOLD" if policy.by_relevance else "RAG_REFUSAL_THRESHOLD"
 
 
 def _suggestions(curve: RefusalCurve, policy: RefusalPolicy) -> Iterator[str]:

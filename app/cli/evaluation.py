@@ -1,25 +1,17 @@
-"""`eval`: measures on questions with known answers, and compares with an earlier measurement."""
+"""`eval`: measures on questions with known answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from app.bootstrap.evaluation import read_questions
-from app.cli.eval_compare import (
-    difference_json,
-    differences_of,
-    differences_table,
-    read_measurement,
-    require_same,
-)
 from app.cli.eval_report import measurement_json, report_lines
 from app.cli.options import Json, OneBook
 from app.cli.output import print_json, remark, remark_each
 from app.cli.progress import phases
+from app.cli.question_file import read_questions
 from app.cli.running import command, open_application
 from app.domain.errors import InputError
 from app.domain.evaluation.gold_question import fingerprint
@@ -37,27 +29,30 @@ async def evaluate(
         int | None, Option(min=1, max=100, help="Chunks to retrieve (5; for answers 8).")
     ] = None,
     helpful: Annotated[bool, Option("--helpful", help="Measure answers and refusals.")] = False,
-    compare: Annotated[
-        Path | None, Option(metavar="BEFORE.json", help="An earlier output of --json.")
-    ] = None,
+    calibrate: Annotated[
+        bool, Option("--calibrate", help="Suggest thresholds for refusals.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Measure retrieval or answers on questions with known answers.
 
     A search is measured as readers get it: with the models that the settings name. --helpful
-    measures the content, citations and refusals of answers, --compare adds the differences to an
-    earlier measurement, with their intervals.
+    measures the content, citations and refusals of answers.
     """
     of = Measure.HELPFUL if helpful else Measure.RETRIEVAL
-    request = EvaluationRequest(book=book, k=k or 0, of=of)
-    before = read_measurement(compare) if compare else None
+    request = EvaluationRequest(book=book, k=k or 0, of=of, calibrate=calibrate)
     # Those about the book, and those that name none.
     asked = [one for one in read_questions(questions) if book in (None, one.book) or not one.book]
     if not asked:
         message = f"{questions}: no question for this book"
         raise InputError(message)
+    if calibrate and len({one.answerable for one in asked}) < 2:
+        message = f"{questions}: --calibrate needs answerable and unanswerable questions"
+        raise InputError(message)
     async with open_application(settings) as app:
-        run: Mapping[str, str | int] = {
+        with phases().phase("ask", len(asked), "questions") as advance:
+            found = await app.evaluate.run(asked, request, advance)
+        run = {
             "of": request.of,
             "questions": fingerprint(asked),
             "book": book or "",
@@ -65,22 +60,13 @@ async def evaluate(
             "embedder": app.embedder.space,
             "generator": app.answer.model,
         }
-        if before:
-            require_same(before, run, [one.id for one in asked], f"{compare} and this measurement")
-        with phases().phase("ask", len(asked), "questions") as advance:
-            found = await app.evaluate.run(asked, request, advance)
     remark_each("warning: a gold passage's file is not in the index", found.missing)
     if found.missing:
         remark("gold files are relative to the ingested folder; are these questions for this book?")
-    measured = measurement_json(found, run)
-    differences = differences_of(before, measured) if before else {}
     if json:
-        compared = {"compared": {name: difference_json(one) for name, one in differences.items()}}
-        print_json(measured | (compared if before else {}))
+        print_json(measurement_json(found, run))
         return
     for line in report_lines(found):
         print(line)
-    if found.request.of is Measure.RETRIEVAL:
+    if of is Measure.RETRIEVAL:
         remark("a hit is a place of the book that was found, not an answer: see --helpful")
-    if before:
-        print(f"\n{differences_table(differences)}")

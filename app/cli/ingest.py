@@ -10,8 +10,7 @@ from typing import Annotated
 
 from typer import Option
 
-from app.bootstrap.books import requests_by_edition, site_remarks
-from app.bootstrap.uploads import LEDGER_FILE, import_ledger, unpacked
+from app.bootstrap.books import import_ledger, requests_by_edition, site_remarks, unpacked
 from app.cli.options import Json, OneBook, Site, Source, Strategy
 from app.cli.output import duration, print_json, remark, remark_each
 from app.cli.progress import errors_as_json, phases
@@ -53,9 +52,6 @@ async def ingest(
         frozenset[BlockKind] | None,
         Option(parser=kinds, metavar="KIND,...", help="Leave out these blocks, such as exercise."),
     ] = None,
-    ledger: Annotated[
-        Path | None, Option(metavar="FILE", help="Paragraph ids of `links BOOK --as ledger`.")
-    ] = None,
     allow_private: Annotated[
         bool, Option("--allow-private", help="Fetch from this machine or a private network.")
     ] = False,
@@ -66,9 +62,9 @@ async def ingest(
     """Bring the index up to date with a book's folder of pages, or with a site.
 
     Without --book the folder's name is the book's. --book ID@VERSION ingests the folder as this
-    version, served at <base URL>/VERSION (mike). Files that cannot be read are those over the
-    reading budget, those not UTF-8, and broken notebooks. PATH may be a zip archive of a folder.
-    With --book, a ledger at the top of the folder is imported as by --ledger.
+    version, served at <base URL>/VERSION (mike). PATH may be a zip archive of a folder.
+    With --book, a book without a ledger gets the one at the top of the folder: the output of
+    `links BOOK --ledger` in textbook-rag-ledger.jsonl.
 
     With --json, where stderr is no terminal, progress and a final error are JSON lines on stderr.
     """
@@ -76,7 +72,7 @@ async def ingest(
     with errors_as_json() if json else nullcontext(), unpacked(source, name) as folder:
         if not dry_run:
             make_home(settings.home)
-        request = await source_request(settings, folder, allow_private=allow_private)
+        request = await source_request(settings, folder, allow_private=allow_private, as_json=json)
         request = replace(
             request,
             book=book.name if book else request.book,
@@ -88,12 +84,8 @@ async def ingest(
             dry_run=dry_run,
             force=force,
         )
-        if ledger and not book:
-            message = "--ledger needs --book ID, the book whose ids they are"
-            raise InputError(message)
-        kept = ledger or request.folder / LEDGER_FILE
-        if book and not dry_run and (ledger or kept.is_file()):
-            await import_ledger(settings, book, kept)
+        if book and not dry_run:
+            await import_ledger(settings, book, request.folder)
         reports = await _ingest(settings, request, as_json=json)
     if json:
         found = [asdict(one) for one in reports]

@@ -16,9 +16,6 @@ from app.domain.errors import InputError
 from app.domain.site_key import KeyKind, SiteKey, checked_origin, digest_of, new_key
 from app.settings import Settings
 
-_MIN_ID = 4
-"""Minimum digits of an id for `revoke`."""
-
 
 @command("keys add")
 async def add(
@@ -78,14 +75,12 @@ async def revoke(
 ) -> None:
     """Make a key invalid."""
     known = site_keys(settings)
-    enough = len(id) >= _MIN_ID
-    found = [one for one in known.all() if enough and one.digest.startswith(id)]
-    if len(found) != 1:
-        count = f"{len(found)} keys have" if found else "no key has"
-        message = f"{count} the id {id!r}; see `textbook-rag keys list`"
+    found = next((one for one in known.all() if one.id == id), None)
+    if found is None:
+        message = f"no key has the id {id!r}; see `textbook-rag keys list`"
         raise InputError(message)
-    known.remove(found[0])
-    remark(f"key {found[0].id} is revoked: the next request with it is refused")
+    known.remove(found)
+    remark(f"key {id} is revoked: the next request with it is refused")
 
 
 def _shown(key: SiteKey) -> dict[str, object]:

@@ -3,55 +3,37 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from app.bootstrap.books import read_identified, requests_by_edition
-from app.bootstrap.built_sites import built_site
+from app.bootstrap.books import built_site
 from app.bootstrap.stamp import stamp_site
 from app.bootstrap.storage import ledger_store, open_index
 from app.cli.books import naming_the_books, with_editions
-from app.cli.options import Json, OneBook
+from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import print_json, remark
 from app.cli.running import command
-from app.domain.book_id import BookId, is_book_id
-from app.domain.document import Book
+from app.domain.book_id import BookId
 from app.domain.edition import site_root
 from app.domain.errors import InputError
 from app.domain.ledger import to_lines
-from app.domain.page_links import page_links
 from app.domain.retrieval.query import SearchFilter
-from app.services.book_text import DescribeBook
 from app.services.check_links import DeepLink, check_links
 from app.services.ingest import IngestRequest
 from app.services.ports import VectorIndex
 from app.settings import Settings
 
 
-class Form(StrEnum):
-    PARAGRAPHS = "paragraphs"
-    LEDGER = "ledger"
-    LLMS = "llms"
-    LLMS_FULL = "llms-full"
-
-
 @command()
 async def links(
     settings: Settings,
-    book: Annotated[
-        str, Argument(metavar="BOOK", help="An indexed book, or a book's folder as it is.")
-    ],
-    form: Annotated[
-        Form,
-        Option(
-            "--as", help="ledger: the ids, for `ingest --ledger`; llms: the book's llms.txt files."
-        ),
-    ] = Form.PARAGRAPHS,
+    book: IndexedBook,
+    ledger: Annotated[
+        bool, Option("--ledger", help="Print the ids, to keep in the book's repository.")
+    ] = False,
     check: Annotated[
         str | None, Option(metavar="SITE", help="A site's URL or folder, to find broken links.")
     ] = None,
@@ -61,28 +43,24 @@ async def links(
 
     With --check the exit code is 1 if a link is broken.
     """
-    if check is not None:
-        return await _check(settings, book, check, json=json)
-    if form is Form.PARAGRAPHS:
-        for link in (await _links(settings, book))[1]:
-            print_json(asdict(link))
-    elif form is Form.LEDGER:
-        ledger = await ledger_store(settings).load(BookId(book))
-        if not ledger.entries:
+    if ledger:
+        known = await ledger_store(settings).load(book)
+        if not known.entries:
             message = f"no ledger for book {book!r} in {settings.home}: ingest the book first"
             raise InputError(message)
-        sys.stdout.writelines(f"{line}\n" for line in to_lines(ledger))
-    else:
-        known = BookId(book)
-        async with open_index(settings) as index, naming_the_books(index, known):
-            describe = DescribeBook(index)
-            text = describe.full_text if form is Form.LLMS_FULL else describe.short_text
-            sys.stdout.write(await text(known))
+        sys.stdout.writelines(f"{line}\n" for line in to_lines(known))
+        return 0
+    base_url, found = await _links(settings, book)
+    if check is not None:
+        return await _check(settings, found, check, base_url, json=json)
+    for link in found:
+        print_json(asdict(link))
     return 0
 
 
-async def _check(settings: Settings, book: str, location: str, *, json: bool) -> int:
-    base_url, found = await _links(settings, book)
+async def _check(
+    settings: Settings, found: list[DeepLink], location: str, base_url: str, *, json: bool
+) -> int:
     checked = check_links(found, await built_site(location, base_url, settings))
     for miss in checked.misses:
         if json:
@@ -93,45 +71,25 @@ async def _check(settings: Settings, book: str, location: str, *, json: bool) ->
     return 1 if checked.misses else 0
 
 
-async def _links(settings: Settings, book: str) -> tuple[str, list[DeepLink]]:
-    """Return the URL of the site's root and the links in reading order."""
-    if Path(book).exists():
-        requests = requests_by_edition(IngestRequest(Path(book)))
-        books = [await read_identified(one, settings) for one in requests]
-        return books[0].base_url, [link for one in books for link in _links_of_source(one)]
-    if not is_book_id(book):
-        message = f"{book}: neither a book's folder nor the name of an indexed book"
-        raise InputError(message)
-    asked = BookId(book)
-    async with open_index(settings) as index, naming_the_books(index, asked):
-        # The other editions of a book are on the same site.
-        editions = await with_editions(index, asked)
-        found = [link for book in editions for link in await _links_of(index, book)]
+async def _links(settings: Settings, book: BookId) -> tuple[str, list[DeepLink]]:
+    """Return the URL of the site's root, and the links of all editions on it in reading order."""
+    async with open_index(settings) as index, naming_the_books(index, book):
+        editions = await with_editions(index, book)
+        found = [link for one in editions for link in await _links_of(index, one)]
         manifests = (await index.books()).named()
-        roots = [one.base_url for one in manifests if one.book.name == asked.name]
-        return site_root(roots), found
-
-
-def _links_of_source(book: Book) -> Iterator[DeepLink]:
-    for document in book.documents:
-        for block, url in zip(document.blocks, page_links(document), strict=True):
-            if block.paragraph_id:
-                yield DeepLink(block.paragraph_id, url, block.kind.value, block.file, block.start)
+        return site_root([one.base_url for one in manifests if one.book.name == book.name]), found
 
 
 async def _links_of(index: VectorIndex, book: BookId) -> list[DeepLink]:
     """Return the links of all paragraphs; a paragraph that is in several chunks appears once."""
     chunks = await index.matching(SearchFilter(books=(book,)))
     chunks.sort(key=lambda chunk: (chunk.position, chunk.file, chunk.chunk_index))
-    found = {
-        passage.paragraph_id: DeepLink(
-            passage.paragraph_id, passage.url, passage.kind.value, chunk.file, passage.start
-        )
-        for chunk in reversed(chunks)
-        for passage in reversed(chunk.passages)
-        if passage.paragraph_id
-    }
-    return list(reversed(found.values()))
+    found: dict[str, DeepLink] = {}
+    for chunk in chunks:
+        for one in chunk.passages:
+            link = DeepLink(one.paragraph_id, one.url, one.kind.value, chunk.file, one.start)
+            found.setdefault(one.paragraph_id, link)
+    return [link for paragraph_id, link in found.items() if paragraph_id]
 
 
 @command()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from app.domain.characters import printable
@@ -36,7 +36,7 @@ def remark(text: str) -> None:
 
 def print_json(value: Mapping[str, object] | Sequence[object]) -> None:
     """Print one object or array as one line on stdout."""
-    print(json.dumps(value, ensure_ascii=False))
+    print(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def remark_each(prefix: str, lines: Sequence[object]) -> None:
@@ -45,25 +45,6 @@ def remark_each(prefix: str, lines: Sequence[object]) -> None:
         remark(f"{prefix}: {line}")
     if len(lines) > _LISTED:
         remark(f"{prefix}: and {len(lines) - _LISTED:,} more (--json lists all)")
-
-
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return an aligned table; columns after the first one are aligned to the right."""
-    lines = [head, *rows]
-    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    marks = ["-" * widths[0], *(f"{'-' * (width - 1)}:" for width in widths[1:])]
-    shown = [
-        [cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])]
-        for cells in (head, marks, *lines[1:])
-    ]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in shown)
-
-
-def figure(value: float) -> str:
-    """Format a number with about three significant digits."""
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:,.{3 if value < 1 else 2 if value < 10 else 0}f}"
 
 
 def duration(seconds: float) -> str:

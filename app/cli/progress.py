@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from time import monotonic
 
 from app.cli.output import duration, remark
 from app.domain.errors import RagError
@@ -30,6 +31,17 @@ def phases(*, as_json: bool = False) -> Phases:
     return Phases(report)
 
 
+def fetching(*, as_json: bool) -> Callable[[int, int], None]:
+    """Return what tells the numbers of pages fetched and known."""
+    report, phase, started = phases(as_json=as_json).report, Phase("fetch", 0, "pages"), monotonic()
+
+    def told(done: int, known: int) -> None:
+        phase.done, phase.total, phase.seconds = done, known, monotonic() - started
+        report(phase)
+
+    return told
+
+
 @contextmanager
 def errors_as_json() -> Iterator[None]:
     """Print a RagError of this block as JSON on stderr, too, unless that is a terminal."""
@@ -47,7 +59,8 @@ def _tell(phase: Phase) -> None:
     if phase.ended:
         remark(f"{phase.name}: {done}{' in ' if done else ''}{duration(phase.seconds)}")
     elif phase.done:
-        remark(f"{phase.name}: {done}")
+        left = phase.seconds * (phase.total - phase.done) / phase.done
+        remark(f"{phase.name}: {done}{f', {duration(left)} left' if left > 0 else ''}")
 
 
 def _tell_json(phase: Phase) -> None:

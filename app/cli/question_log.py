@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import Annotated
 
 from typer import Option
 
-from app.api.report_formats import report_html, report_json
 from app.bootstrap.local_state import reports
 from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import print_json, remark
@@ -19,32 +16,20 @@ from app.cli.running import command
 from app.domain.errors import InputError
 from app.domain.owner_report import OwnerReport
 from app.services.question_log import Selected
-from app.services.report_questions import evaluation_question
 from app.settings import Settings
 
-_AGO = re.compile(r"(\d{1,5})([hdw])")
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _SHOWN = 10
 """Maximum questions of each list."""
 
 
-class Form(StrEnum):
-    TEXT = "text"
-    HTML = "html"
-    QUESTIONS = "questions"
-
-
 def moment(text: str) -> datetime:
-    """Parse a time: `30d`, `12h` or `4w` ago, or ISO 8601, in UTC if it has no time zone."""
-    if ago := _AGO.fullmatch(text.strip()):
-        try:
-            return datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
-        except OverflowError:
-            return datetime.fromtimestamp(0, UTC)
+    """Parse a time: `30d` ago, or ISO 8601, in UTC if it has no time zone."""
     try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError:
-        message = f"{text!r} is not a time: write 30d, 12h, 4w or 2026-01-31"
+        if text.endswith("d") and text[:-1].isdecimal():
+            return datetime.now(UTC) - timedelta(days=int(text[:-1]))
+        found = datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        message = f"{text!r} is not a time: write 30d, or a date as 2026-01-31"
         raise InputError(message) from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
@@ -53,36 +38,19 @@ def moment(text: str) -> datetime:
 async def report(
     settings: Settings,
     book: IndexedBook,
-    since: Annotated[str, Option(metavar="TIME", help="30d, 12h, 4w or a date.")] = "30d",
-    form: Annotated[
-        Form,
-        Option("--as", help="html: a page; questions: in the format of `eval`."),
-    ] = Form.TEXT,
+    since: Annotated[str, Option(metavar="TIME", help="30d, or a date.")] = "30d",
     json: Json = False,
 ) -> None:
     """Print what readers ask a book, from the question log: questions without an answer, and most.
 
-    --as html and --json also have the paragraphs.
+    --json and the page /admin of a server also have the paragraphs.
     """
-    start = moment(since)
     async with reports(settings) as use_case:
-        if form is Form.QUESTIONS:
-            language = await use_case.language(book)
-            for one in await use_case.answers(book, start):
-                if one.question:
-                    record = asdict(evaluation_question(one, language))
-                    record["lang"] = record.pop("language")
-                    print_json(
-                        {key: value for key, value in record.items() if value not in ("", ())}
-                    )
-            return
-        found = await use_case.run(book, start)
+        found = await use_case.run(book, moment(since))
     if not found.questions and not settings.question_log_days:
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
     if json:
-        print(report_json(found))
-    elif form is Form.HTML:
-        print(report_html(found), end="")
+        print_json(asdict(found))
     else:
         print("\n".join(_lines(found)))
 

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from time import monotonic
 from typing import Annotated
 
 from typer import Option
 
-from app.bootstrap.books import (
-    book_at,
-    chunk_book,
-    chunk_report,
-    fetched,
-    read_identified,
-    strategy_of,
-)
+from app.bootstrap.books import book_at, fetched, read_identified, strategy_of
+from app.bootstrap.chunking import chunk_book
 from app.cli.options import Json, Site, Source, Strategy
 from app.cli.output import print_json, remark, remark_each
+from app.cli.progress import fetching
 from app.cli.running import command, open_application
 from app.domain.chunking.chunk import Chunk
 from app.domain.chunking.config import StrategyName
@@ -29,19 +23,16 @@ from app.services.ingest import IngestRequest
 from app.services.phases import ignore
 from app.settings import Settings
 
-_SAID_EVERY = 5.0
-"""Seconds between two lines of progress."""
-
 
 async def source_request(
-    settings: Settings, source: str, *, allow_private: bool = False
+    settings: Settings, source: str, *, allow_private: bool = False, as_json: bool = False
 ) -> IngestRequest:
     """Return a request for a folder or file, or for a site, whose pages are fetched first."""
     if "://" not in source:
         folder = Path(source)
         return IngestRequest(folder=folder, strategy=strategy_of(folder))
     site = await fetched(
-        source, settings, allow_private=allow_private, progress=_said_from_time_to_time()
+        source, settings, allow_private=allow_private, progress=fetching(as_json=as_json)
     )
     for reason, urls in site.left_out.items():
         remark(f"not fetched: {len(urls):,}, as {urls[0]} ({reason})")
@@ -51,18 +42,6 @@ async def source_request(
         base_url=site.base_url,
         strategy=strategy_of(site.folder),
     )
-
-
-def _said_from_time_to_time() -> Callable[[int, int], None]:
-    said = monotonic()
-
-    def say(done: int, known: int) -> None:
-        nonlocal said
-        if monotonic() - said >= _SAID_EVERY:
-            said = monotonic()
-            remark(f"fetched {done:,} of {known:,} pages")
-
-    return say
 
 
 @command()
@@ -104,7 +83,6 @@ async def chunks(
     source: Source,
     site: Site = None,
     strategy: Strategy = None,
-    report: Annotated[bool, Option("--report", help="Sizes and broken blocks instead.")] = False,
     json: Json = False,
 ) -> None:
     """Print a book's chunks, one JSON object a line, with or without --json."""
@@ -112,18 +90,15 @@ async def chunks(
     request = await source_request(settings, source)
     request = replace(request, site=site, strategy=strategy or request.strategy)
     book = await _read(request, settings)
-    made = await _chunk(book, request, settings)
-    if report:
-        print_json(asdict(chunk_report(book, list(made), request)))
-        return
-    for chunk in made:
+    for chunk in await _chunk(book, request, settings):
         print_json({name: getattr(chunk, name) for name in _CHUNK_FIELDS})
 
 
 async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:
-    """Chunk the book lazily; for the strategy `semantic`, all at once with an embedder."""
-    # Late chunking needs a model only to embed, not to cut the text.
-    if request.strategy != StrategyName.SEMANTIC:
+    """Chunk the book lazily; if the embedder decides where to cut, all at once with it."""
+    semantic = request.strategy == StrategyName.SEMANTIC
+    # Late chunking needs a model only to embed; a neural model limits the size of a text.
+    if not semantic and not settings.embedder.startswith("fastembed"):
         return chunk_book(book, request, embeds_tokens=True)
     async with open_application(settings) as app:
         ingest = app.ingest

@@ -6,16 +6,13 @@ import asyncio
 import inspect
 import resource
 import sys
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, cast
 
 from app.bootstrap.logs import logging_to_stderr
 from app.cli.output import PrintableOutput, remark
-from app.domain.characters import is_well_formed
-from app.domain.errors import NO_BOOKS, ConfigError, InputError, RagError
-from app.services.safe_paths import shown_name
+from app.domain.errors import NO_BOOKS, ConfigError, RagError
 from app.settings import Settings, read_settings, unknown_variables
 
 if TYPE_CHECKING:
@@ -60,7 +57,6 @@ def open_application(settings: Settings) -> AbstractAsyncContextManager[Applicat
 
 
 def _run(function: Command, given: dict[str, Any], *, server: bool) -> int:
-    _require_text(given.values())
     _require_memory()
     settings = _settings()
     shown = cast("TextIO", PrintableOutput(sys.stdout))
@@ -85,15 +81,6 @@ def searched_place(settings: Settings) -> str:
     if settings.qdrant_url:
         return "looked on the server at QDRANT_URL"
     return f"looked in {settings.home.resolve()} (RAG_HOME)"
-
-
-def _require_text(values: Iterable[object]) -> None:
-    """Raise InputError for a text argument that is not UTF-8; file names may be any bytes."""
-    for value in values:
-        for one in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(one, str) and not is_well_formed(one) and not Path(one).exists():
-                message = f"{shown_name(one)}: not UTF-8"
-                raise InputError(message)
 
 
 def _require_memory() -> None:

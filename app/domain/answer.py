@@ -160,10 +160,6 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
     statements: tuple[Statement, ...] = ()
     """Sentences that state something about the book, in order; none in a refusal."""
-    citation_precision: float = 1.0
-    """Share of the generator's citations that were verified, 0 to 1; 1 if there are none."""
-    coverage: float = 1.0
-    """Share of `statements` that are supported, 0 to 1; 1 if there are none."""
     exercise: str = ""
     """Id of the exercise that the question repeats; "" if none."""
     follow_ups: tuple[str, ...] = ()

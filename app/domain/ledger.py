@@ -124,7 +124,7 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             message = (
                 f"{name}:{number}: not a line of a ledger ({error}); give a file of "
-                "`textbook-rag links BOOK --as ledger`"
+                "`textbook-rag links BOOK --ledger`"
             )
             raise InputError(message) from error
     return Ledger(entries, aliases)

@@ -4,7 +4,7 @@
 - search: `analyse_question`, `lexical`, `similarity`, `similar_words`, `vocabulary`,
   `cross_lingual`, `term_upper_bounds`, `retrieve`, `feature_reranker`
 - answers: `answer_question`, `consultation`, `page_locator`, `answerability_scorer`,
-  `chapter_requests`, `extractive_answers`, `write_answer`, `show_figures`
+  `chapter_requests`, `write_answer`, `show_figures`
 - parts of a book: `paragraphs`, `book_text`, `page_glossary`, `page_suggestions`
 - calls to providers: `provider_calls`, `budget`, `resilience`, `rate_limiter`,
   `provider_failures`, `prompt_speed`

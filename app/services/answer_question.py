@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -13,7 +13,6 @@ from app.domain.answer import (
     AnswerEvent,
     AnswerMode,
     Finished,
-    Started,
     TextDelta,
 )
 from app.domain.answering.answerability import RefusalPolicy
@@ -31,7 +30,7 @@ from app.services.ports import Generator
 from app.services.question_log import QuestionLog
 from app.services.recording import Recording, current, stage
 from app.services.show_figures import ShowFigures
-from app.services.write_answer import WriteAnswer
+from app.services.write_answer import WriteAnswer, replied
 
 _logger = logging.getLogger(__name__)
 
@@ -73,7 +72,7 @@ class AnswerQuestion:
         scope = await scope_of(self.consult.places.index, request.filter, request.page_url)
         found = await self._read(request, scope)
         if isinstance(found, Answer):
-            for event in _reply(found):
+            for event in replied(found):
                 yield self._recorded(request, event, record, scope)
             return
         async with aclosing(self.write.events(found)) as events:
@@ -153,7 +152,8 @@ class AnswerQuestion:
         near = sorted(read.hits, key=lambda hit: (hit.chunk.book, hit.chunk.file) not in cited)
         with stage("follow_ups"):
             found = suggestions(asked.own_terms, near, asked.features.terms, asked.asked_in)
-            return Finished(replace(answer, follow_ups=tuple(islice(found, MAX_SUGGESTIONS))))
+            questions = tuple(one.question for one in islice(found, MAX_SUGGESTIONS))
+            return Finished(replace(answer, follow_ups=questions))
 
     async def answerability(self, request: AskRequest) -> float:
         """Return the answerability score, 0 to 1. Raises as `stream` does."""
@@ -175,12 +175,6 @@ class AnswerQuestion:
         if not question.strip():
             raise QuestionError(EMPTY_QUESTION)
         require_length(question)
-
-
-def _reply(answer: Answer) -> Iterator[AnswerEvent]:
-    yield Started(answer.mode, answer.sources)
-    yield TextDelta(answer.answer)
-    yield Finished(answer)
 
 
 async def whole_answer(events: AsyncGenerator[AnswerEvent, None]) -> Answer:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from app.domain.answer import Answer, AnswerMode, Source
+from app.domain.answer import Answer, AnswerMode, AnswerPassage, Source
 from app.domain.answering.chapters import Chapter, page_of, quiz, summary
 from app.domain.answering.exercises import exercise_numbered, exercises
+from app.domain.answering.follow_ups import Suggestion, suggestions
 from app.domain.answering.intents import Here, Intent, IntentKind
 from app.domain.answering.notices import (
     NO_EXERCISES,
-    WHAT_IS,
     WHICH_BOOK,
     WHICH_CHAPTER,
     in_language,
@@ -23,13 +23,11 @@ from app.domain.answering.request import AskRequest
 from app.domain.answering.units import SplitSentences
 from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookManifest
-from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import context_of
 from app.domain.retrieval.query import ContextPassage, Hit, SearchFilter
-from app.domain.terms import words
+from app.domain.terms import Terms, words
 from app.services.book_scope import BookScope
 from app.services.consultation import Consultation, ConsultBook
-from app.services.page_glossary import LookUpTerms
 from app.services.ports import VectorIndex
 from app.services.retrieve import RetrievalResult
 
@@ -46,7 +44,6 @@ class ConsultChapters:
 
     index: VectorIndex
     consult: ConsultBook
-    glossary: LookUpTerms
     split_sentences: SplitSentences
     count_tokens: Callable[[str], int]
 
@@ -101,22 +98,27 @@ class ConsultChapters:
     async def _of_chapter(
         self, chapter: Chapter, intent: Intent, request: AskRequest, scope: BookScope
     ) -> Consultation | Answer | None:
-        """Return a context with the chapter's summary or a quiz as its prepared answer."""
+        """Return a context with the chapter's summary or its exercises as the prepared answer.
+
+        A quiz on a chapter without exercises asks questions that its sections answer.
+        """
         chunks = await self._chunks(chapter)
         passages = context_of(chunks, self.count_tokens)
         language, quizzes = chunks[0].language, intent.kind is IntentKind.QUIZ
+        lexical = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
+        context: Sequence[ContextPassage]
         if quizzes:
-            tasks = exercises(passages)[:QUIZ_QUESTIONS]
-            terms = [] if tasks else await self._terms(chapter, scope.books[chapter.book])
-            context, prepared = quiz(tasks, terms, in_language(WHAT_IS, intent.language))
+            context = exercises(passages)[:QUIZ_QUESTIONS]
+            if not context:
+                return _questions(chunks, lexical, intent)
+            prepared = quiz(context)
         else:
             budget = self.consult.context_tokens
             context, prepared = summary(passages, self.split_sentences, language, budget)
         if not prepared.text:
-            return _clarify(NO_EXERCISES, intent) if quizzes else None
+            return None
         shown = {one.passage.paragraph_id for one in context}
         hits = tuple(Hit(one, 1.0) for one in chunks if shown.intersection(one.paragraph_ids))
-        lexical = partial(self.consult.retrieve.analysis.lexical.terms, language=language)
         analysis = QuestionAnalysis(
             request.question,
             QuestionFeatures(lexical, language, {}),
@@ -136,20 +138,35 @@ class ConsultChapters:
             verbatim=quizzes,
         )
 
-    async def _terms(self, chapter: Chapter, manifest: BookManifest) -> list[ContextPassage]:
-        """Return the glossary entries of the first terms that the chapter uses."""
-        ids: dict[str, None] = {}
-        for page in chapter.pages:
-            terms = await self.glossary.in_book(page_key(page.deep_link_url), manifest)
-            ids |= dict.fromkeys(one.entry.paragraph_id for one in terms or ())
-        used = tuple(ids)[:QUIZ_QUESTIONS]
-        wanted = SearchFilter(books=(chapter.book,), paragraph_ids=used)
-        held = context_of(await self.index.matching(wanted) if used else (), self.count_tokens)
-        return [one for one in held if one.passage.paragraph_id in used]
-
     async def _chunks(self, chapter: Chapter) -> list[Chunk]:
         files = SearchFilter(books=(chapter.book,), files=chapter.files)
-        return await self.index.matching(files)
+        found = await self.index.matching(files)
+        return sorted(found, key=lambda one: (one.position, one.chunk_index))
+
+
+def _questions(chunks: Sequence[Chunk], terms: Terms, intent: Intent) -> Answer:
+    """Ask questions that the chunks answer, from beginning to end, one of a paragraph."""
+    hits = [Hit(one, 1.0) for one in chunks]
+    by_paragraph: dict[str, Suggestion] = {}
+    for one in suggestions(frozenset(), hits, terms, intent.language):
+        by_paragraph.setdefault(one.passage.paragraph_id, one)
+    if not by_paragraph:
+        return _clarify(NO_EXERCISES, intent)
+    asked, count = [*by_paragraph.values()], min(len(by_paragraph), QUIZ_QUESTIONS)
+    spread = [asked[at * len(asked) // count] for at in range(count)]
+    passages = tuple(
+        AnswerPassage(
+            paragraph_ids=(one.paragraph_id,),
+            text=question,
+            heading_path=one.heading_path,
+            url=one.url,
+            paragraph_id=one.paragraph_id,
+            book=chunks[0].book,
+        )
+        for question, one in spread
+    )
+    text = "\n\n".join(one.text for one in passages)
+    return Answer(text, AnswerMode.EXTRACTIVE, passages=passages)
 
 
 def _ask_which(intent: Intent, chapters: Sequence[Chapter]) -> Answer:

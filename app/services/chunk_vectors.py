@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence, Set
+from itertools import islice
 from typing import TypeAlias
 
 from app.domain.chunking.chunk import Chunk
@@ -59,8 +60,9 @@ async def _embed_all(
     documents = _documents(wanted, chunks)
     pooled = {chunk.vector_key for document in documents for chunk in document}
     alone = [key for key in keys if key not in pooled]
-    async for start, vectors in embedder.embed_batches(alone):
-        yield alone[start : start + len(vectors)], vectors
+    rest = iter(alone)
+    async for vectors in embedder.embed_batches(alone):
+        yield [*islice(rest, len(vectors))], vectors
     for document in documents:
         if embed_in_context is None:
             message = f"{embedder.space} has no token vectors, which late chunking needs"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import ANSWER_CHUNKS, AskRequest
 from app.domain.book_id import BookId
-from app.domain.evaluation.answer_metrics import ANSWER_METRICS, HasFacts, judge_answer
+from app.domain.evaluation.answer_metrics import ANSWER_METRICS, judge_answer
 from app.domain.evaluation.calibration import RefusalCurve, refusal_curve
 from app.domain.evaluation.gold_question import Question
 from app.domain.evaluation.measurement import Measure, Measured, by_kind, summary
@@ -16,6 +16,7 @@ from app.domain.evaluation.retrieval_metrics import (
     NDCG_DEPTH,
     RETRIEVAL_METRICS,
     STANDARD_DEPTH,
+    first_hit,
     ranking_of,
     retrieval_metrics,
 )
@@ -38,6 +39,8 @@ class EvaluationRequest:
     k: int = 0
     """Chunks to retrieve; 0: the standard number."""
     of: Measure = Measure.RETRIEVAL
+    calibrate: bool = False
+    """Score the answerability of each question, too, which costs a search another search."""
 
     @property
     def chunks(self) -> int:
@@ -62,7 +65,7 @@ class Evaluation:
         return {kind: summary(rows, names) for kind, rows in by_kind(self.results).items()}
 
     def refusal(self) -> RefusalCurve | None:
-        """Return the refusals by threshold; None unless there are questions of both kinds."""
+        """Return the refusals by threshold; None unless questions of both kinds were scored."""
         judged = [(one.question.answerable, one.answerability) for one in self.results]
         return refusal_curve(judged, self.policy)
 
@@ -73,7 +76,6 @@ class Evaluate:
 
     retrieve: Retrieve
     answering: AnswerQuestion
-    has_facts: HasFacts
     clock: Callable[[], float]
     context_tokens: int = 3_000
     """Token budget of a question's context."""
@@ -85,28 +87,24 @@ class Evaluate:
 
         Raises what `AnswerQuestion` raises.
         """
-        judging = not all(one.answerable for one in questions)
         results = []
         for question in questions:
-            results.append(await self._measured(question, request, judging=judging))
+            results.append(await self._measured(question, request))
             advance(1)
         missing = await self._missing(results, request)
         return Evaluation(request, tuple(results), self.answering.refusal_policy, missing)
 
-    async def _measured(
-        self, question: Question, request: EvaluationRequest, *, judging: bool
-    ) -> Measured:
-        """Measure one question. `judging`: with its answerability, which costs another search."""
+    async def _measured(self, question: Question, request: EvaluationRequest) -> Measured:
         asked = replace(ask_request(question, request.book), k=request.chunks)
         if request.of is Measure.RETRIEVAL:
             found = await self._searched(question, request)
-            score = await self.answering.answerability(asked) if judging else None
+            score = await self.answering.answerability(asked) if request.calibrate else None
             return replace(found, answerability=score)
         read = await self.answering.consult.read(asked)
         started = self.clock()
         answer = await self.answering.answer(asked)
         elapsed = self.clock() - started
-        measured = judge_answer(question, answer, read.found.hits, self.has_facts)
+        measured = judge_answer(question, answer, read.found.hits)
         return replace(measured, answerability=read.score, milliseconds=elapsed * 1000)
 
     async def _searched(self, question: Question, request: EvaluationRequest) -> Measured:
@@ -120,16 +118,16 @@ class Evaluate:
         elapsed = self.clock() - started
         context = self.retrieve.context(found.hits[:k], self.context_tokens)
         metrics: dict[str, float] = {}
-        rank = None
+        ranking = ranking_of(found.hits)
         if question.answerable:
-            metrics, rank = retrieval_metrics(question, ranking_of(found.hits), k)
+            metrics = retrieval_metrics(question, ranking, k)
             metrics["context_tokens"] = float(sum(one.tokens for one in context))
         return Measured(
             question,
             metrics,
             elapsed * 1000,
             details={
-                "rank": rank,
+                "rank": first_hit(question, ranking) if question.answerable else None,
                 "found": found.hits[0].chunk.deep_link_url if found.hits else "",
                 "degraded": bool(found.degraded),
             },

@@ -66,7 +66,7 @@ class SuggestForPage:
         for section in _sections(chunks):
             terms = partial(self.lexical.terms, language=section.language)
             found = suggestions(frozenset(), [Hit(section, 0.0)], terms, section.language)
-            question = next((one for one in found if one not in seen), None)
+            question = next((one for one, _ in found if one not in seen), None)
             if question:
                 seen.add(question)
                 yield question

@@ -41,8 +41,8 @@ class Embedder(Protocol):
         """Return one vector for each text, in order; the adapter splits any number into batches."""
         ...
 
-    def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        """Yield (position of the batch's first text, its vectors) as batches finish, in any order.
+    def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
+        """Yield the vectors of the texts in order, batch by batch.
 
         Every text gets its vector, or an error is raised.
         """
@@ -203,6 +203,22 @@ class Reranker(Protocol):
         """Return (position in `texts`, relevance 0 to 1) by descending relevance.
 
         Texts that were not read in time are left out. Raises ProviderError.
+        """
+        ...
+
+
+class ParagraphScorer(Protocol):
+    def reads(self, asked_in: str, language: str) -> bool:
+        """Whether the model understands questions in `asked_in` about books in `language`."""
+        ...
+
+    async def scores(
+        self, question: str, paragraphs: Sequence[tuple[str, str]]
+    ) -> Sequence[float | None]:
+        """Return the relevance of each paragraph, 0 to 1; None if there was no time to read it.
+
+        They are read in this order. A paragraph is given as (heading path, text), since only a
+        heading may name its subject.
         """
         ...
 

@@ -83,8 +83,7 @@ class Call:
     async def run(self, send: Callable[[], Awaitable[T]]) -> T:
         """Return the result of `send`, retried after ProviderRateLimited and ProviderUnavailable.
 
-        The last of these errors when the retries are used up; other errors of `send` at once. After
-        a rate limit all calls of the limiter pause.
+        The last of these errors when the retries are used up; other errors of `send` at once.
         """
         attempt = 0
         while True:
@@ -97,16 +96,10 @@ class Call:
                 wait = self.retries.wait(attempt, error)
                 if wait is None:
                     raise
-                await self._pause(attempt, wait, error)
-
-    async def _pause(self, attempt: int, wait: float, error: ProviderError) -> None:
-        fields = {"attempt": attempt, "wait": wait, "error": error.code}
-        failed = {"status": error.status, "reason": error.reason}
-        _log.warning("provider.retry", extra=fields | failed)
-        if self.limiter and isinstance(error, ProviderRateLimited):
-            self.limiter.pause(wait)
-        else:
-            await (self.limiter.sleep if self.limiter else asyncio.sleep)(wait)
+                fields = {"attempt": attempt, "wait": wait, "error": error.code}
+                failed = {"status": error.status, "reason": error.reason}
+                _log.warning("provider.retry", extra=fields | failed)
+                await (self.limiter.sleep if self.limiter else asyncio.sleep)(wait)
 
     def begin(self) -> None:
         """Lift the time limit, since the first output is here. From now on a failure costs money.

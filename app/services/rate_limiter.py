@@ -38,7 +38,6 @@ class RateLimiter:
         self.sleep = sleep
         self._clock = clock
         self._slots: deque[Slot] = deque()
-        self._resume_at = 0.0
         self._turn = asyncio.Lock()
 
     async def acquire(self, inputs: int = 1, tokens: int = 0) -> Slot:
@@ -50,17 +49,11 @@ class RateLimiter:
             self._slots.append(slot)
             return slot
 
-    def pause(self, seconds: float) -> None:
-        """Send no call for this time. Called after the provider refused one."""
-        self._resume_at = max(self._resume_at, self._clock() + seconds)
-
     def _wait(self, inputs: int, tokens: int) -> float:
         """Return the seconds until the next try; 0 if the call may be sent now."""
         now = self._clock()
         while self._slots and self._slots[0].time + _WINDOW <= now:
             self._slots.popleft()
-        if self._resume_at > now:
-            return self._resume_at - now
         # In an empty window even a call above the limits is sent: the provider decides.
         if not self._slots or self._fits(inputs, tokens):
             return 0.0

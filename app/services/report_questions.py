@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.domain.answer import Confidence
 from app.domain.book_id import BookId
 from app.domain.errors import BookNotFound
-from app.domain.evaluation.gold_question import GoldSpan, Question
 from app.domain.languages import FUNCTION_WORDS, without_words
-from app.domain.logged_answer import LoggedAnswer, Rating
+from app.domain.logged_answer import LoggedAnswer
 from app.domain.owner_report import OwnerReport, is_question, owner_report
 from app.domain.retrieval.query import Vector
 from app.services.ports import BookStore
@@ -34,27 +32,16 @@ class ReportQuestions:
 
     async def run(self, book: str, since: datetime) -> OwnerReport:
         """Raises BookNotFound, StorageError."""
-        answers = await self.answers(book, since)
-        asked = [one for one in answers if is_question(one) and one.question.strip()]
-        clusters = await self._clusters(asked, await self.language(book))
-        now = datetime.now(UTC)
-        return await asyncio.to_thread(owner_report, book, since, now, answers, clusters)
-
-    async def answers(self, book: str, since: datetime) -> list[LoggedAnswer]:
-        """Return the log's entries of a book. Raises StorageError.
-
-        BookNotFound if there are none and no such book is indexed.
-        """
         answers = await self.store.find(Selected(book=book, since=since))
-        if not answers and book not in await self.index.books():
+        known = await self.index.books()
+        if not answers and book not in known:
             message = f"no book {book!r} in the index or the question log; see `textbook-rag books`"
             raise BookNotFound(message)
-        return answers
-
-    async def language(self, book: str) -> str:
-        """Return the book's language, as an ISO 639-1 code; English if it is not indexed."""
-        known = await self.index.books()
-        return known[BookId(book)].language if book in known else MODEL_LANGUAGE
+        language = known[BookId(book)].language if book in known else MODEL_LANGUAGE
+        asked = [one for one in answers if is_question(one) and one.question.strip()]
+        clusters = await self._clusters(asked, language)
+        now = datetime.now(UTC)
+        return await asyncio.to_thread(owner_report, book, since, now, answers, clusters)
 
     async def _clusters(
         self, answers: Sequence[LoggedAnswer], language: str
@@ -71,27 +58,3 @@ class ReportQuestions:
         for text, number in zip(texts, numbers, strict=True):
             clusters.setdefault(number, []).extend(by_text[text])
         return list(clusters.values())
-
-
-def evaluation_question(answer: LoggedAnswer, language: str = MODEL_LANGUAGE) -> Question:
-    """Turn a logged answer into a question for `eval`, to be checked by a person.
-
-    The cited paragraphs are the gold spans. Without citations the question counts as unanswerable.
-    Its kind is "doubtful" if the answer was uncertain or rated down, else "logged".
-    """
-    gold = tuple(
-        GoldSpan(one.file, start, end)
-        for one in answer.citations
-        for start, end in one.spans
-        if one.file
-    )
-    doubtful = answer.confidence is Confidence.UNCERTAIN or answer.rating is Rating.DOWN
-    return Question(
-        id=f"log-{answer.id}",
-        question=answer.question,
-        kind="doubtful" if doubtful else "logged",
-        answerable=bool(gold),
-        gold=gold,
-        language=language,
-        book=BookId(answer.book) if answer.book else None,
-    )

@@ -7,14 +7,12 @@ import logging
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from app.domain.answer import (
     TRUNCATED,
     Answer,
     AnswerEvent,
     AnswerMode,
-    Citation,
     CitationFound,
     Confidence,
     Finished,
@@ -24,12 +22,11 @@ from app.domain.answer import (
     TextDelta,
     Usage,
 )
-from app.domain.answering.cited_answer import CitedAnswerBuilder, coverage
+from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.exercises import Solutions
-from app.domain.answering.extractive import ExtractiveAnswer, paragraphs_to_read
+from app.domain.answering.extractive import ExtractiveAnswer, extract
 from app.domain.answering.notices import (
     HINT,
-    READ_FIRST,
     UNCERTAIN,
     do_not_mention,
     in_language,
@@ -40,56 +37,63 @@ from app.domain.answering.relevance import Relevance
 from app.domain.answering.units import SplitSentences
 from app.domain.answering.verification import CitationList, Quote, Verifier, by_paragraph
 from app.domain.errors import BudgetSpent, ProviderError, ProviderUnavailable
-from app.domain.generated_text.events import GeneratedEnd, GeneratedText
-from app.domain.generated_text.splitter import UNIT_CHARS
+from app.domain.generated_text.events import GeneratedEnd
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import ContextPassage, Hit
 from app.domain.terms import words
 from app.services.consultation import Consultation
-from app.services.extractive_answers import ExtractAnswer
-from app.services.ports import Generator
+from app.services.ports import Generator, ParagraphScorer
 from app.services.provider_failures import degraded_by
 from app.services.recording import failed_step, stage
+from app.services.similarity import SimilarityEncoder
 
 _log = logging.getLogger(__name__)
 
 NEAREST_SECTIONS = 3
 """Number of sections listed in a refusal."""
-PARAGRAPHS_TO_READ = 5
-"""Number of paragraphs to read before an exercise."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteAnswer:
     """The use case."""
 
-    extract: ExtractAnswer
+    split_sentences: SplitSentences
+    similarity: SimilarityEncoder
+    scorers: Sequence[ParagraphScorer] = ()
+    """The first one that reads the languages scores the paragraphs of an extractive answer."""
     model: Generator | None = None
     """Writes the answers; without one, they are extractive."""
 
     async def events(self, read: Consultation) -> AsyncGenerator[AnswerEvent, None]:
         """Yield the events of the answer. Raises ProviderError."""
-        solutions = read.request.solutions
-        # A model must not solve an exercise of which only a hint is to be shown.
-        hint = read.exercise and solutions is Solutions.HINT
-        hides = read.exercise and solutions is Solutions.HIDE
-        if self.model and not (read.refused or read.verbatim or hint or hides):
+        # A model must not solve an exercise whose solution is not to be shown.
+        solves = read.exercise and read.request.solutions is not Solutions.SHOW
+        if self.model and not (read.refused or read.verbatim or solves):
             async with aclosing(self._generated(self.model, read)) as events:
                 async for event in events:
                     yield event
             return
-        for event in self._to_read_first(read) if hides else await self._extracted(read):
+        with stage("generation"):
+            found = await self.quotations(read)
+        for event in replied(_planned(found, read)):
             yield event
 
-    async def _extracted(self, read: Consultation) -> Iterator[AnswerEvent]:
-        if read.refused:
-            return refuse(read)
-        with stage("generation"):
-            found = await self.extract.of(read)
-        if not found.claims:
-            return refuse(read)
-        started = Started(AnswerMode.EXTRACTIVE, sources(read.context), read.confidence)
-        return chain([started], quoted(found, read))
+    async def quotations(self, read: Consultation) -> ExtractiveAnswer:
+        """Return the best passages of the context; no claims if none matches the question."""
+        if read.prepared or read.refused:
+            return read.prepared or ExtractiveAnswer("", ())
+        analysis, context = read.analysis, read.context
+        language = analysis.features.language
+        languages = analysis.asked_in, language
+        scorer = next((one for one in self.scorers if one.reads(*languages)), None)
+        translated = scorer is not None and analysis.asked_in != language
+        relevance = Relevance(
+            analysis.features, context, self.split_sentences, translated=translated
+        )
+        compared = relevance.compared_texts()
+        cosines = await self.similarity.similarities(analysis.vector, compared, language)
+        scored = await _scored(read, scorer) if scorer else {}
+        return extract(replace(relevance, readings=scored, cosines=cosines), read=read.selected)
 
     async def _generated(
         self, model: Generator, read: Consultation
@@ -100,7 +104,7 @@ class WriteAnswer:
         """
         # A model takes seconds to its first token, so the sources are sent before.
         yield Started(AnswerMode.GENERATED, sources(read.context), read.confidence)
-        builder = CitedAnswerBuilder(verifier_of(read, self.extract.split_sentences))
+        builder = CitedAnswerBuilder(verifier_of(read, self.split_sentences))
         end: GeneratedEnd | ProviderError
         try:
             async with aclosing(model.generate(read.generation)) as events:
@@ -109,12 +113,11 @@ class WriteAnswer:
                         event = await anext(events, None)
                     if event is None or isinstance(event, GeneratedEnd):
                         break
-                    for part in _parts(event) if isinstance(event, GeneratedText) else (event,):
-                        with stage("verification"):
-                            shown = builder.take(part)
-                        for one in shown:
-                            yield one
-                        await asyncio.sleep(0)
+                    with stage("verification"):
+                        shown = builder.take(event)
+                    for one in shown:
+                        yield one
+                    await asyncio.sleep(0)
             end = event or ProviderUnavailable("the model stopped before the end of its answer")
         except ProviderError as error:
             end = error
@@ -142,29 +145,24 @@ class WriteAnswer:
             read = replace(read, confidence=Confidence.UNCERTAIN)
         else:
             read = _degraded(read, builder, end)
-        instead = ExtractiveAnswer("", ()) if low else await self.extract.of(read)
-        if instead.claims:
-            return [*quoted(instead, read, usage)]
-        if outage:
+        instead = ExtractiveAnswer("", ()) if low else await self.quotations(read)
+        if outage and not instead.claims:
             raise outage
-        return [*refuse(read, usage)]
+        answer = _quoted(instead, read) if instead.claims else _refusal(read, model=True)
+        return [*_told(replace(answer, usage=usage))]
 
-    def _to_read_first(self, read: Consultation) -> Iterator[AnswerEvent]:
-        """Answer an exercise with a list of the paragraphs to read before it."""
-        text = in_language(READ_FIRST, read.analysis.asked_in)
-        relevance = Relevance(read.analysis.features, read.context, self.extract.split_sentences)
-        first = tuple(map(source_of, paragraphs_to_read(relevance)[:PARAGRAPHS_TO_READ]))
-        yield Started(AnswerMode.EXTRACTIVE, first)
-        yield TextDelta(text)
-        yield Finished(
-            Answer(
-                answer=text,
-                mode=AnswerMode.EXTRACTIVE,
-                sources=first,
-                degraded=read.found.degraded,
-                exercise=read.exercise,
-            )
-        )
+
+async def _scored(read: Consultation, scorer: ParagraphScorer) -> dict[int, float]:
+    """Return position -> relevance of the paragraphs that the scorer has read.
+
+    It reads those of the best hits first.
+    """
+    context = read.context
+    order = sorted(range(len(context)), key=lambda at: -context[at].score)
+    passages = [context[at].passage for at in order]
+    headed = [(" > ".join(one.heading_path), one.text) for one in passages]
+    scores = await scorer.scores(read.analysis.compared, headed)
+    return {at: score for at, score in zip(order, scores, strict=True) if score is not None}
 
 
 def verifier_of(read: Consultation, split_sentences: SplitSentences) -> Verifier:
@@ -181,12 +179,6 @@ def verifier_of(read: Consultation, split_sentences: SplitSentences) -> Verifier
     )
 
 
-def _parts(event: GeneratedText) -> Iterator[GeneratedText]:
-    """Cut a long text, so that other requests are served between its parts."""
-    for at in range(0, len(event.text), UNIT_CHARS):
-        yield replace(event, text=event.text[at : at + UNIT_CHARS])
-
-
 def _degraded(
     read: Consultation, builder: CitedAnswerBuilder, end: GeneratedEnd | ProviderError
 ) -> Consultation:
@@ -196,7 +188,7 @@ def _degraded(
     elif builder.unsupported or not builder.text.strip():
         step = "unsupported"
         failed_step(step, step, "the book supports too little of the text")
-    elif end.truncated or builder.truncated:
+    elif end.truncated:
         step = TRUNCATED
     else:
         return read
@@ -204,59 +196,60 @@ def _degraded(
     return replace(read, found=replace(read.found, degraded=degraded))
 
 
-def _written(read: Consultation, builder: CitedAnswerBuilder, usage: Usage) -> Answer:
-    # The model's citations are stronger evidence than the score.
-    answer = replace(
-        _answer(read, AnswerMode.GENERATED, builder.text, builder.citations, builder.statements),
-        usage=usage,
-        citation_precision=builder.precision,
-    )
-    return replace(answer, confidence=Confidence.ANSWERED) if builder.citations else answer
-
-
-def _answer(
-    read: Consultation,
-    mode: AnswerMode,
-    text: str,
-    citations: tuple[Citation, ...],
-    statements: tuple[Statement, ...],
-) -> Answer:
+def _answer(read: Consultation, mode: AnswerMode, text: str) -> Answer:
+    """Return the answer without its citations."""
     return Answer(
         answer=text,
         mode=mode,
         confidence=read.confidence,
-        citations=citations,
         sources=sources(read.context),
         degraded=read.found.degraded,
-        statements=statements,
-        coverage=coverage(statements),
         exercise=read.exercise,
     )
 
 
-def quoted(
-    found: ExtractiveAnswer, read: Consultation, usage: Usage | None = None
-) -> Iterator[AnswerEvent]:
-    """Yield an extractive answer after its first event: quotations, each with its citation.
+def _written(read: Consultation, builder: CitedAnswerBuilder, usage: Usage) -> Answer:
+    """Return the model's answer; its citations are stronger evidence than the score."""
+    return replace(
+        _answer(read, AnswerMode.GENERATED, builder.text),
+        confidence=Confidence.ANSWERED if builder.citations else read.confidence,
+        citations=builder.citations,
+        statements=builder.statements,
+        usage=usage,
+    )
+
+
+def _planned(found: ExtractiveAnswer, read: Consultation) -> Answer:
+    """Return an extractive answer, a list of what to read before an exercise, or a refusal."""
+    if not found.claims:
+        return _refusal(read)
+    if not read.exercise or read.request.solutions is not Solutions.HIDE:
+        return _quoted(found, read)
+    ids = [one for passage in found.passages for one in passage.paragraph_ids]
+    by_id = {one.paragraph_id: one for one in sources(read.context)}
+    first = tuple(by_id[one] for one in dict.fromkeys(ids))
+    text = in_language(HINT, read.analysis.asked_in)
+    return replace(_answer(read, AnswerMode.EXTRACTIVE, text), sources=first)
+
+
+def _quoted(found: ExtractiveAnswer, read: Consultation) -> Answer:
+    """Return the quotations, each with its citation.
 
     Link policy and prompt guard do not apply to the book's own words.
     """
     notice = _notice(read)
-    text, at = notice + found.text, 0
     cited = CitationList(by_paragraph(read.context))
     statements = []
     for (start, end), unit in found.claims:
         span = start + len(notice), end + len(notice)
-        yield TextDelta(text[at : span[1]])
-        at = span[1]
         statements.append(Statement(*span, supported=True))
-        quote = Quote(read.context[unit.passage], unit.start, unit.end)
-        if citation := cited.add(span, quote):
-            yield CitationFound(citation)
-    if at < len(text):
-        yield TextDelta(text[at:])
-    answer = _answer(read, AnswerMode.EXTRACTIVE, text, cited.citations, tuple(statements))
-    yield Finished(replace(answer, passages=found.passages, usage=usage or Usage()))
+        cited.add(span, Quote(read.context[unit.passage], unit.start, unit.end))
+    return replace(
+        _answer(read, AnswerMode.EXTRACTIVE, notice + found.text),
+        citations=cited.citations,
+        statements=tuple(statements),
+        passages=found.passages,
+    )
 
 
 def _notice(read: Consultation) -> str:
@@ -271,26 +264,33 @@ def _notice(read: Consultation) -> str:
     return " ".join(filter(None, (notice, do_not_mention(read.unmentioned), hint))) + "\n\n"
 
 
-def refuse(read: Consultation, usage: Usage | None = None) -> Iterator[AnswerEvent]:
-    """Yield a refusal; after a model's reply, whose `usage` is given, without the Started event."""
+def _refusal(read: Consultation, *, model: bool = False) -> Answer:
+    """Return a refusal; `model` if one replied that the book does not answer."""
     sections = nearest_sections(read.found.hits)
     asked_in = read.analysis.asked_in
-    text = refusal_text(asked_in, len(sections))
-    if usage is None:
-        yield Started(AnswerMode.REFUSED, sections, Confidence.NOT_IN_BOOK)
-        hint = other_language(asked_in, read.analysis.features.language)
-        text = f"{text} {hint}".rstrip()
-    yield TextDelta(text)
-    yield Finished(
-        Answer(
-            answer=text,
-            mode=AnswerMode.REFUSED,
-            confidence=Confidence.NOT_IN_BOOK,
-            sources=sections,
-            degraded=read.found.degraded,
-            usage=usage or Usage(),
-        )
-    )
+    hint = "" if model else other_language(asked_in, read.analysis.features.language)
+    text = f"{refusal_text(asked_in, len(sections))} {hint}".rstrip()
+    refused = replace(read, confidence=Confidence.NOT_IN_BOOK)
+    return replace(_answer(refused, AnswerMode.REFUSED, text), sources=sections)
+
+
+def replied(answer: Answer) -> Iterator[AnswerEvent]:
+    """Yield the events of an answer that is complete."""
+    yield Started(answer.mode, answer.sources, answer.confidence)
+    yield from _told(answer)
+
+
+def _told(answer: Answer) -> Iterator[AnswerEvent]:
+    """Yield the text up to the end of each citation, then the citation; then the answer."""
+    at = 0
+    for citation in answer.citations:
+        if citation.end > at:
+            yield TextDelta(answer.answer[at : citation.end])
+        at = max(at, citation.end)
+        yield CitationFound(citation)
+    if at < len(answer.answer):
+        yield TextDelta(answer.answer[at:])
+    yield Finished(answer)
 
 
 def sources(context: Sequence[ContextPassage]) -> tuple[Source, ...]:

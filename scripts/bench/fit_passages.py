@@ -21,19 +21,20 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+from compare import paired_bootstrap
 from dev_sets import DEV_SETS, ROOT, SAMPLE, DevSet, dev_sets_parser, indexed
 from numpy.typing import NDArray
 from students import BOOKS
 
-from app.adapters.question_file import has_facts, read_questions
 from app.adapters.sentences import split_sentences
 from app.bootstrap.application import Application
+from app.cli.question_file import read_questions
 from app.domain.answering.extractive import extract
 from app.domain.answering.relevance import Features, Relevance, ScoredParagraph
 from app.domain.book_id import BookId
+from app.domain.evaluation.answer_metrics import has_facts
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.paired_bootstrap import paired_bootstrap
-from app.domain.evaluation.retrieval_metrics import Retrieved, score_ranking
+from app.domain.evaluation.retrieval_metrics import Retrieved, first_hit
 from app.domain.retrieval.query import ContextPassage
 from app.domain.scripts import word_count
 from app.services.evaluate import ask_request
@@ -111,7 +112,7 @@ def _matrix(paragraph: ScoredParagraph) -> Floats:
 
 def is_gold(question: Question, one: ContextPassage) -> bool:
     place = Retrieved(one.file, ((one.passage.start, one.passage.end),))
-    return bool(question.gold) and score_ranking(question, [place], 1).first_hit > 0
+    return bool(question.gold) and first_hit(question, [place]) == 1
 
 
 async def cases(data: Path, home: Path) -> list[Case]:
@@ -208,11 +209,8 @@ def ablate(cases: Sequence[Case], before: Sequence[bool]) -> None:
         after = [one.shown(weights)[0] for one in cases]
         cells = []
         for _, places in by_set(cases):
-            pairs = [[(int(row[at]), 1) for at in places] for row in (before, after)]
-            one = paired_bootstrap(*pairs)
-            cells.append(
-                f"{100 * one.difference:+.1f} ({100 * one.low:+.1f} to {100 * one.high:+.1f})"
-            )
+            one = paired_bootstrap(*([row[at] for at in places] for row in (before, after)))
+            cells.append(one.interval(100, 1))
         print(f"| {Features._fields[left]} | {' | '.join(cells)} |", flush=True)
 
 

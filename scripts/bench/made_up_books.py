@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from app.adapters.index_terms import IndexTerms
 from app.adapters.local_embedder import DIMENSION, MODEL, LocalEmbedder
 from app.adapters.sentences import split_sentences
-from app.bootstrap.books import chunk_book, read_source
+from app.bootstrap.books import read_source
+from app.bootstrap.chunking import chunk_book
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Site

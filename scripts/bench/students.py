@@ -17,28 +17,29 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, TypeAlias
 
 import bm25s
 import numpy as np
 import Stemmer
+from compare import Difference, paired_bootstrap
 from dev_sets import DEV_SETS, ROOT, SAMPLE, DevSet, dev_sets_parser, indexed
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 from numpy.typing import NDArray
 
-from app.adapters.question_file import has_facts, read_questions
 from app.adapters.reading.book import read_book
 from app.bootstrap.application import Application
-from app.domain.evaluation.answer_metrics import finds_all_gold
+from app.cli.question_file import read_questions
+from app.domain.evaluation.answer_metrics import finds_all_gold, has_facts
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.measurement import Measure, Measured, Share, ratio, share, summary
-from app.domain.evaluation.paired_bootstrap import Difference, paired_bootstrap
+from app.domain.evaluation.measurement import Measure, Measured, summary
 from app.domain.evaluation.retrieval_metrics import STANDARD_DEPTH, Retrieved
 from app.services.evaluate import EvaluationRequest
 from app.services.ports import Embedder
 
 Floats: TypeAlias = NDArray[np.float64]
-Measures: TypeAlias = Mapping[str, Share]
+Measures: TypeAlias = Mapping[str, float]
 """Values of one question, by metric."""
 
 QUESTIONS = ROOT / "tests/data/student_questions.jsonl"
@@ -129,9 +130,9 @@ def measures(question: Question, ranking: Sequence[PlainChunk], shown: int) -> M
     text = "\n\n".join(one.text for one in ranking[:shown])
     places = [one.place for one in ranking]
     return {
-        "found": (finds_all_gold(question, places[:STANDARD_DEPTH]), 1),
-        "facts_shown": (has_facts(text, question.key_facts), 1),
-        "words_shown": (len(text.split()), 1),
+        "found": finds_all_gold(question, places[:STANDARD_DEPTH]),
+        "facts_shown": has_facts(text, question.key_facts),
+        "words_shown": len(text.split()),
     }
 
 
@@ -145,7 +146,7 @@ async def run(data: Path, home: Path, half: str) -> None:
             results, theirs = await measured(app, data / one.folder, one, about)
             ours += results
             systems[OURS] |= {
-                found.question.id: of_ours(found) for found in results if found.question.answerable
+                found.question.id: found.metrics for found in results if found.question.answerable
             }
             for name, rows in theirs.items():
                 systems.setdefault(name, {}).update(rows)
@@ -153,10 +154,6 @@ async def run(data: Path, home: Path, half: str) -> None:
     report(questions, systems)
     means = summary(ours)
     print("\nours:", ", ".join(f"{name} {value:.4g}" for name, value in means.items()))
-
-
-def of_ours(found: Measured) -> Measures:
-    return {name: share(value) for name, value in found.metrics.items()}
 
 
 async def measured(
@@ -183,11 +180,13 @@ def report(questions: Sequence[Question], systems: Mapping[str, Mapping[str, Mea
     print("|---|---:|---|---:|---|---:|")
     for name, rows in systems.items():
         against = [compared(systems[OURS], rows, metric, answerable) for metric in METRICS]
-        words = mean([rows[one.id].get("words_shown") for one in answerable])
+        words = fmean(
+            rows[one.id]["words_shown"] for one in answerable if "words_shown" in rows[one.id]
+        )
         cells = [
             text
             for one in against
-            for text in (f"{one.a:.3f}", "" if name == OURS else interval(one))
+            for text in (f"{one.a:.3f}", "" if name == OURS else one.interval())
         ]
         print(f"| {name} | {' | '.join(cells)} | {words:.0f} |")
 
@@ -200,14 +199,6 @@ def compared(
 ) -> Difference:
     a, b = ([rows[one.id][metric] for one in questions] for rows in (theirs, ours))
     return paired_bootstrap(a, b)
-
-
-def interval(one: Difference) -> str:
-    return f"{one.difference:+.3f} ({one.low:+.3f} to {one.high:+.3f})"
-
-
-def mean(shares: Sequence[Share | None]) -> float:
-    return ratio([one for one in shares if one])
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from app.services.ports import BookStore
 from tests.index_stores import OPENERS
 
 
-@pytest.fixture(params=[name for name in OPENERS if name != "segments"])
+@pytest.fixture(params=OPENERS)
 async def index(request: pytest.FixtureRequest) -> AsyncIterator[BookStore]:
     """An empty index of each kind in turn."""
     async with OPENERS[request.param]() as opened:

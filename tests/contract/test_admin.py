@@ -223,7 +223,7 @@ def test_a_ledger_in_the_archive_carries_the_ids_on(
     first = BATS.replace("are large tubes", "are very large tubes")
     admin.post("/bats/ingest", content=archive(bats=first), headers=STREAM)
     ledger = admin.get("/bats/ledger").text
-    assert ledger == run("links", "bats", "--as", "ledger").out
+    assert ledger == run("links", "bats", "--ledger").out
     assert_problem(admin.get("/mice/ledger"), 404, "book_not_found")
     (settings.home / "ledger/bats.sqlite").unlink()
     out = io.BytesIO(archive(bats=BATS))

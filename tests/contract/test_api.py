@@ -68,7 +68,8 @@ def test_the_history_reaches_the_generator(
 def test_a_citation_of_a_paragraph_that_was_not_given_is_not_shown(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
-    generator.play("The flight makes no sound.", GeneratedCitation(0, 26, ("p-invented",)))
+    said = "The flight makes no sound."
+    generator.play(said, GeneratedCitation(0, said, ("p-invented",)))
     body = generating.post("/v1/chat", json={"question": QUESTION}).json()
     assert "p-invented" not in {one["paragraph_id"] for one in body["citations"]}
 

@@ -219,7 +219,7 @@ def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run:
     file = home / "backup"
     book = make_book(home / "lamps", pages=2)
     run("ingest", book)
-    before = run("links", BOOK, "--as", "ledger").out
+    before = run("links", BOOK, "--ledger").out
     first = run("backup", file)
     assert (first.code, file.stat().st_mode & 0o777) == (0, 0o600)
     again = run("backup", file)
@@ -232,7 +232,7 @@ def test_books_of_the_index_are_replaced_only_when_that_is_said(home: Path, run:
     done = run("restore", file, "--yes")
     assert done.out == "lamps: 4 chunks, generation 3\n"
     assert "embeddings.sqlite: kept; to restore the backup's copy" in done.err
-    assert run("links", BOOK, "--as", "ledger").out == before
+    assert run("links", BOOK, "--ledger").out == before
     assert "changed" not in run("search", "beam changed", "--json").out
     assert run("rollback", BOOK).code == 0
     unknown = run("restore", file, "nobook")

@@ -109,7 +109,7 @@ def test_citing_leaves_every_file_as_it_was(client: httpx.Client, home: Path) ->
         ["remove", "../index"],
         ["rollback", "../index"],
         ["links", "../no-such-folder"],
-        ["links", "../embeddings", "--as", "ledger"],
+        ["links", "../embeddings", "--ledger"],
         ["eval", "questions.jsonl", "--book", "../embeddings"],
     ],
 )
@@ -123,8 +123,7 @@ def test_the_command_line_refuses_it_in_one_line(
     monkeypatch.chdir(tmp_path)
     assert main(command) == 2
     error = capsys.readouterr().err
-    refused = "../no-such-folder: neither" if command[-1] == "../no-such-folder" else "book id '../"
-    assert error.startswith(f"textbook-rag: {refused}")
+    assert error.startswith("textbook-rag: book id '../")
     assert error.count("\n") == 1
     assert not (tmp_path / "rag").exists()
 

@@ -73,16 +73,6 @@ def test_a_chapter_is_summarised_in_its_own_words(
     assert body["citations"][0]["permalink"].startswith("/cite/")
 
 
-def test_a_chapter_without_a_summary_is_outlined(chat: httpx.Client) -> None:
-    body = ask(chat, "What is chapter 6 about?")
-    sections = [passage["heading_path"][-1] for passage in body["passages"]]
-    assert sections[:3] == ["6. Dense Vectors", "From words to embeddings", "Closeness"]
-    for passage, citation in zip(body["passages"], body["citations"], strict=True):
-        assert passage["text"].removesuffix(" …") == citation["quote"]
-        assert citation["quote"] in body["answer"]
-        assert f"{passage['heading_path'][-1]}\n\n" in body["answer"]
-
-
 @pytest.mark.parametrize(
     ("asked", "heading"),
     [
@@ -101,11 +91,6 @@ def test_a_button_asks_in_any_words(
     assert (path[0], path[-1]) == ("4. Ranking with Words", heading)
 
 
-def test_a_button_on_an_unknown_page_is_asked_back_for_in_its_language(chat: httpx.Client) -> None:
-    body = ask(chat, "Worum geht es in diesem Kapitel?", request={"kind": "quiz"})
-    assert body["answer"].startswith("Welches Kapitel meinen Sie?")
-
-
 def test_a_quiz_asks_the_chapters_exercises_without_their_solutions(chat: httpx.Client) -> None:
     body = ask(chat, "quiz me on chapter 1")
     assert [one["heading_path"][-1] for one in body["passages"]] == [
@@ -117,12 +102,13 @@ def test_a_quiz_asks_the_chapters_exercises_without_their_solutions(chat: httpx.
     assert "ailing fruit tree" not in str(body)  # the solution of 1.1
 
 
-def test_a_quiz_without_exercises_asks_for_glossary_terms(chat: httpx.Client) -> None:
+def test_a_quiz_without_exercises_asks_what_the_sections_answer(chat: httpx.Client) -> None:
     body = ask(chat, "quiz me on this page", OWLS, page_url=f"{ORIGIN}/owls")
-    assert body["answer"] == "- What is Fringe?\n- What is Talon?"
-    assert [one["quote"] for one in body["citations"]] == ["Fringe", "Talon"]
+    asked = ['What does "Fringe" mean?', 'What does "Talon" mean?']
+    assert (body["mode"], body["answer"].split("\n\n")) == ("extractive", asked)
+    assert [one["text"] for one in body["passages"]] == asked
+    assert body["passages"][0]["url"].startswith(f"{ORIGIN}/owls")
     assert "Threads" not in body["answer"]
-    assert body["passages"] == []
 
 
 @pytest.mark.parametrize("question", ["solve exercise 4.2", "exercise 2 of chapter 4"])
@@ -138,30 +124,29 @@ def test_an_exercise_is_known_by_its_number(chat: httpx.Client, question: str) -
     assert shown["passages"][0]["heading_path"][-1] == "Solution 4.2"
 
 
+ENGLISH = "Which chapter do you mean? The book has: 1. Why Search?; 2."
+GERMAN = "Welches Kapitel meinen Sie? Das Buch hat: 1. Why Search?; 2."
+
+
 @pytest.mark.parametrize(
-    ("question", "text"),
+    ("question", "more", "text"),
     [
-        ("summarise chapter 77", "Which chapter do you mean? The book has: 1. Why Search?; 2."),
-        ("what is this chapter about?", "Which chapter do you mean? The book has: 1. Why Search?;"),
-        ("quiz me", "Which chapter do you mean? The book has: 1. Why Search?;"),
+        ("summarise chapter 77", {}, ENGLISH),
+        ("what is this chapter about?", {}, ENGLISH),
+        ("quiz me", {}, ENGLISH),
+        ("Worum geht es in diesem Kapitel?", {"request": {"kind": "quiz"}}, GERMAN),
+        ("Löse Übung 4.9", {}, "Solche Übungen finde ich dort nicht."),
     ],
 )
 def test_what_the_book_does_not_have_is_asked_back_for(
-    chat: httpx.Client, question: str, text: str
+    chat: httpx.Client, question: str, more: dict[str, Any], text: str
 ) -> None:
-    body = ask(chat, question)
+    body = ask(chat, question, **more)
     assert (body["mode"], body["refused"], body["passages"]) == ("clarification", False, [])
     assert body["answer"].startswith(text)
-    assert [one["title"] for one in body["sources"]][3] == "4. Ranking with Words"
-    assert body["sources"][3]["url"].startswith(f"{PAGES}/04-ranking.html")
-
-
-def test_an_exercise_that_the_book_does_not_have_is_said_to_be_missing(chat: httpx.Client) -> None:
-    body = ask(chat, "Löse Übung 4.9")
-    assert (body["mode"], body["answer"]) == (
-        "clarification",
-        "Solche Übungen finde ich dort nicht.",
-    )
+    if body["sources"]:
+        assert body["sources"][3]["title"] == "4. Ranking with Words"
+        assert body["sources"][3]["url"].startswith(f"{PAGES}/04-ranking.html")
 
 
 def test_of_several_books_one_must_be_named(chat: httpx.Client) -> None:
@@ -195,13 +180,6 @@ def test_a_model_summarises_from_the_same_paragraphs_but_writes_no_quiz(library:
     assert {one["title"] for one in summary["sources"]} == {"Summary"}
 
 
-def test_the_command_line_prints_the_passages_of_a_summary(run: Run, sample_book: Path) -> None:
-    run("ingest", sample_book)
-    printed = run("ask", "summarise chapter 4").out
-    assert printed.startswith(CHAPTER_4)
-    assert "  4. Ranking with Words > Summary\n  /pages/sample-book/04-ranking.html" in printed
-
-
 def test_a_question_which_chapter_lists_a_limited_number(run: Run, tmp_path: Path) -> None:
     book = tmp_path / "long"
     book.mkdir()
@@ -211,3 +189,5 @@ def test_a_question_which_chapter_lists_a_limited_number(run: Run, tmp_path: Pat
     printed = run("ask", "summarise chapter 99").out
     assert "Owl 40; ..." in printed
     assert "Owl 41" not in printed
+    printed = run("ask", "summarise chapter 40").out
+    assert printed.startswith("Owl 40 sleeps.\n\n  Owl 40\n  /pages/long/40.html")

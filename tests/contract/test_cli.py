@@ -14,91 +14,61 @@ import pytest
 
 from app.cli import main
 from app.settings import Settings
-from tests.command_line import Run
+from tests.command_line import LAMPS, Run
 from tests.openai_double import OpenAIDouble
-
-BOOK = {
-    "index.md": "# A Tiny Book\n\nThis book is about lighthouses and the people who keep them.\n",
-    "lamps.md": (
-        "# Lamps\n\nThe Fresnel lens bends the light of a small lamp into a single beam.\n\n"
-        "## Fuel\n\nOld lamps burned whale oil, later ones paraffin, and today they are electric.\n"
-        "\n| fuel | years |\n|---|---|\n| whale oil | 1780-1850 |\n| paraffin | 1850-1920 |\n"
-    ),
-}
-
-
-@pytest.fixture
-def tiny(home: Path) -> Path:
-    folder = home / "tiny"
-    folder.mkdir()
-    for name, text in BOOK.items():
-        (folder / name).write_text(text, "utf-8")
-    return folder
-
-
-def ingest(run: Run, folder: Path, *options: str) -> dict[str, object]:
-    result = run("ingest", folder, "--base-url", "https://tiny.example", "--json", *options)
-    assert result.code == 0, result.err
-    return result.json()
+from tests.owl_server import BOOK as OWLS
+from tests.owl_server import ORIGIN, QUESTION
 
 
 def test_ingest_reports_what_it_did(run: Run, tiny: Path) -> None:
-    report = ingest(run, tiny)
-    assert report["book"] == "tiny"
-    assert report["files"] == 2
+    report = run("ingest", tiny, "--base-url", "https://tiny.example", "--json").json()
+    assert (report["book"], report["files"], report["warnings"]) == ("tiny", 2, [])
     assert report["blocks"] == {"heading": 3, "paragraph": 3, "table": 1}
     assert report["chunks"] == report["added"] == report["embedded"]
-    assert isinstance(report["tokens"], int)
     assert report["tokens"] > 50
-    assert report["warnings"] == []
 
 
-def test_search_finds_the_paragraph_and_says_where_it_stands(run: Run, tiny: Path) -> None:
-    ingest(run, tiny)
-    result = run("search", "What fuel did lamps burn?", "--book", "tiny", "--k", "2", "--json")
-    hit = result.json()["hits"][0]
-    assert hit["file"] == "lamps.md"
-    source = (tiny / "lamps.md").read_bytes().decode()
-    assert "whale oil" in "".join(source[start:end] for start, end in hit["spans"])
+@pytest.mark.usefixtures("state")
+def test_search_finds_the_paragraph_and_says_where_it_stands(run: Run) -> None:
+    hit = run("search", QUESTION, "--book", "owls", "--k", "2", "--json").json()["hits"][0]
+    assert hit["file"] == "owls.md"
+    assert "soft fringe" in "".join(OWLS[start:end] for start, end in hit["spans"])
     assert 0 < hit["score"] <= 1
 
 
-def test_ask_answers_in_the_books_own_words_and_cites_them(run: Run, tiny: Path) -> None:
-    ingest(run, tiny)
-    answer = run("ask", "What does the Fresnel lens do?", "--json").json()
-    assert answer["mode"] == "extractive"
-    assert answer["refused"] is False
-    assert "The Fresnel lens bends the light" in answer["answer"]
+@pytest.mark.usefixtures("state")
+def test_ask_answers_in_the_books_own_words_and_cites_them(run: Run) -> None:
+    answer = run("ask", QUESTION, "--json").json()
+    assert (answer["mode"], answer["refused"]) == ("extractive", False)
     citation = answer["citations"][0]
-    assert citation["quote"] in BOOK["lamps.md"]
-    assert citation["url"].startswith("https://tiny.example/lamps")
+    assert citation["quote"] in OWLS
+    assert citation["url"].startswith(f"{ORIGIN}/owls")
     assert citation["paragraph_id"].startswith("p-")
     assert citation["quote"] in answer["answer"][citation["start"] : citation["end"]]
 
 
+@pytest.mark.usefixtures("state")
 def test_a_model_that_refuses_the_account_leaves_the_books_own_words_and_the_reason(
-    run: Run, tiny: Path
+    run: Run,
 ) -> None:
-    ingest(run, tiny)
-    for status in (401, 402, 403):
-        with OpenAIDouble(status=status) as double:
-            model = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
-            asked = run("ask", "What does the Fresnel lens do?", "--json", **model)
-        answer = asked.json()
-        assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
-        (line,) = asked.err.splitlines()
-        assert "[error] answer.generator_failed" in line
-        assert f"error=provider_auth status={status}" in line
+    with OpenAIDouble(status=401) as double:
+        model = {"RAG_GENERATOR": "openai", "RAG_OPENAI_BASE_URL": double.url}
+        asked = run("ask", QUESTION, "--json", **model)
+    answer = asked.json()
+    assert (answer["mode"], answer["degraded"]) == ("extractive", ["generator"])
+    (line,) = asked.err.splitlines()
+    assert "[error] answer.generator_failed" in line
+    assert "error=provider_auth status=401" in line
 
 
 def test_blocks_and_chunks_are_json_lines_with_their_spans(run: Run, tiny: Path) -> None:
     *blocks, last = run("blocks", tiny, "--coverage", "--json").lines()
     assert last["coverage"] == 1.0
     for block in blocks:
-        source = BOOK[block["file"]]
+        source = LAMPS[block["file"]]
         assert block["text"].split()[0] in source[block["start"] : block["end"]]
     for chunk in run("chunks", tiny, "--json").lines():
-        source = "".join(BOOK[chunk["file"]][start:end] for start, end in chunk["spans"])
+        source = "".join(LAMPS[chunk["file"]][start:end] for start, end in chunk["spans"])
         assert all(word in source for word in chunk["text_content"].split())
 
 
@@ -129,13 +99,11 @@ WRONG = {
     "ingest tiny --site word": "'docusaurus', 'mdbook', 'mkdocs', 'myst', 'plain'",
     "ingest tiny --exclude-kinds poem": "unknown kind in 'poem'",
     "ingest tiny --book ../up": "book id '../up'",
-    "ingest tiny --ledger nothing": "--ledger needs --book ID",
-    "ingest tiny --book tiny --ledger nothing": "nothing: no paragraph ids",
-    "ingest tiny --book tiny --ledger none": "none: cannot be read",
+    "ingest nothing --book tiny": "textbook-rag-ledger.jsonl: no paragraph ids",
     "chunks tiny --strategy magic": "'magic'",
     "eval none.jsonl": "none.jsonl: ",
-    "links ./other": "./other: neither a book's folder nor",
-    "links tiny --as xml": "'paragraphs', 'ledger', 'llms', 'llms-full'",
+    "links ./other": "book id './other'",
+    "links tiny --ledger": "no ledger for book 'tiny'",
     "restore none.zip": "none.zip: cannot be read",
     "backup none/x.zip": "none/x.zip: cannot be written",
     "backup tiny": "tiny: exists already",
@@ -146,10 +114,10 @@ WRONG = {
 
 @pytest.mark.parametrize("line", WRONG)
 def test_wrong_input_is_one_clear_line(line: str, run: Run, tiny: Path) -> None:
-    for name in ("empty", "latin"):
+    for name in ("empty", "latin", "nothing"):
         (tiny.parent / name).mkdir()
     (tiny.parent / "latin" / "page.md").write_bytes(b"# Title\n\ncaf\xe9\n")
-    (tiny.parent / "nothing").write_text("\n")
+    (tiny.parent / "nothing" / "textbook-rag-ledger.jsonl").write_text("\n")
     os.mkfifo(tiny.parent / "pipe")
     result = run(*shlex.split(line))
     told = result.err.splitlines()[-1]
@@ -159,14 +127,10 @@ def test_wrong_input_is_one_clear_line(line: str, run: Run, tiny: Path) -> None:
     assert not (tiny.parent / "state/index").exists()
 
 
-def test_an_index_of_another_model_is_refused_by_name(run: Run, tiny: Path) -> None:
-    ingest(run, tiny)
-    result = run(
-        "search",
-        "lamp",
-        CO_API_KEY="key",
-        RAG_COHERE_BASE_URL="http://127.0.0.1:9",
-    )
+@pytest.mark.usefixtures("state")
+def test_an_index_of_another_model_is_refused_by_name(run: Run) -> None:
+    cohere = {"CO_API_KEY": "key", "RAG_COHERE_BASE_URL": "http://127.0.0.1:9"}
+    result = run("search", "feathers", **cohere)
     assert result.code == 2
     assert "wordllama" in result.err
     assert "with embed-v5.0 (1024)" in result.err
@@ -252,7 +216,7 @@ def test_an_output_that_cannot_be_written_is_one_line() -> None:
 
 
 def test_a_reader_that_stops_early_ends_the_command_quietly(tiny: Path) -> None:
-    (tiny / "long.md").write_text("# Long\n\n" + "A lamp gives light.\n\n" * 5_000)
+    (tiny / "long.md").write_text("# Long\n\n" + "A lamp gives light.\n\n" * 1_000)
     command = [sys.executable, "-m", "app.cli", "blocks", str(tiny)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout
@@ -291,23 +255,19 @@ def test_a_book_without_an_address_is_warned_of(run: Run, tiny: Path) -> None:
     assert "no --base-url" not in run("ingest", tiny, "--base-url", "https://tiny.example").err
 
 
-def test_remove_asks_on_a_terminal(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ingest(run, tiny)
-    for typed, kept in (("n\n", True), ("\n", True), ("y\n", False)):
-        terminal = io.StringIO(typed)
-        monkeypatch.setattr(terminal, "isatty", lambda: True)
-        monkeypatch.setattr(sys, "stdin", terminal)
-        assert (run("remove", "tiny").code == 1) == kept
-        assert (run("books", "--json").out != "[]\n") == kept
-    assert run("search", "lamp").code == 2
-
-
-def test_remove_with_yes_does_not_ask(
-    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("typed", "options", "code"),
+    [("n\n", [], 1), ("\n", [], 1), ("y\n", [], 0), ("", ["--yes"], 0)],
+)
+@pytest.mark.usefixtures("state")
+def test_remove_asks_on_a_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch, typed: str, options: list[str], code: int
 ) -> None:
-    ingest(run, tiny)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    assert run("remove", "tiny", "--yes").out == "removed tiny\n"
+    terminal = io.StringIO(typed)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert run("remove", "owls", *options).code == code
+    assert (run("books", "--json").out == "[]\n") == (code == 0)
 
 
 @pytest.mark.parametrize(
@@ -315,8 +275,8 @@ def test_remove_with_yes_does_not_ask(
     [
         ("textbook-rag r", {"remove", "rollback", "restore", "report"}),
         ("textbook-rag keys ", {"add", "list", "revoke"}),
-        ("textbook-rag links owls --", {"--as", "--check", "--json", "--help"}),
-        ("textbook-rag links owls --as l", {"ledger", "llms", "llms-full"}),
+        ("textbook-rag links owls --", {"--ledger", "--check", "--json", "--help"}),
+        ("textbook-rag blocks . --site m", {"mdbook", "mkdocs", "myst"}),
     ],
 )
 def test_a_shell_completes_commands_options_and_values(

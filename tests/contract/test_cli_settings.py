@@ -47,13 +47,6 @@ def test_a_wrong_setting_is_named_as_it_is_set(run: Run, name: str, value: str) 
     assert (result.code, line.startswith(f"textbook-rag: {name}: ")) == (2, True)
 
 
-def test_a_state_folder_that_is_a_file_is_named(run: Run, home: Path) -> None:
-    (home / "file").write_text("")
-    for command in (["books"], ["ingest", home], ["serve"]):
-        result = run(*command, RAG_HOME=str(home / "file"))
-        assert (result.code, "RAG_HOME: " in result.err) == (2, True)
-
-
 def test_a_password_in_a_wrong_address_is_not_shown(run: Run) -> None:
     result = run("books", QDRANT_URL="http://user:secret@host.example:99999")
     assert result.code == 2

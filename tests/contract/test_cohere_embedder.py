@@ -37,7 +37,7 @@ def texts(count: int, words: int = 3) -> list[str]:
 
 
 async def test_every_text_gets_its_own_vector_in_order(world: World, double: CohereDouble) -> None:
-    """Three batches in parallel come back in the order of the texts."""
+    """In three batches."""
 
     given = texts(200)
     vectors = await world.embedder().embed_documents(given)
@@ -84,35 +84,6 @@ async def test_batches_keep_the_token_budget(world: World, double: CohereDouble)
     await world.embedder(batch_tokens=100).embed_documents(texts(50, words=30))
     assert sorted(len(request.body["texts"]) for request in double.to("embed")) == [2] + [3] * 16
     assert sum(double.billed.values()) == 50
-
-
-async def test_batches_arrive_as_they_are_done(world: World, double: CohereDouble) -> None:
-    """What is paid for can be saved at once: a stalled batch holds up no other."""
-    given = texts(300)
-    stall = Fault(kind="stall")
-    double.random_faults = lambda request: stall if given[0] in request.body["texts"] else None
-
-    starts = []
-    async for start, vectors in world.embedder().embed_batches(given):
-        starts.append((start, len(vectors)))
-        if len(starts) == 3:
-            double.release.set()
-    assert sorted(starts) == [(0, 96), (96, 96), (192, 96), (288, 12)]
-    assert starts[-1] == (0, 96)
-
-
-async def test_leaving_the_batches_early_stops_what_is_under_way(
-    world: World, double: CohereDouble
-) -> None:
-    double.fail(Fault(), Fault(kind="stall"), endpoint="embed")
-
-    before = asyncio.all_tasks()
-    batches = world.embedder().embed_batches(texts(2_000))
-    async for _ in batches:
-        break
-    await batches.aclose()
-    assert asyncio.all_tasks() == before
-    assert len(double.to("embed")) < 12
 
 
 @pytest.mark.parametrize(

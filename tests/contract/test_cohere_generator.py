@@ -95,7 +95,7 @@ async def test_citations_cover_the_cited_words_in_whichever_order_they_come(
     events = await answer(world, context, question=question)
     text = text_of(events)
     cited = {
-        text[event.start : event.end]: event.paragraph_ids
+        text[event.start :][: len(event.words)]: event.paragraph_ids
         for event in events
         if isinstance(event, GeneratedCitation)
     }

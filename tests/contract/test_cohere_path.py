@@ -9,16 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.cohere_double import CohereDouble, Fault
-from tests.command_line import Run
-from tests.contract.test_cli import BOOK
+from tests.command_line import LAMPS, Run
 
-
-@pytest.fixture(autouse=True)
-def tiny(home: Path) -> None:
-    """The book `tiny` in the folder where commands run."""
-    (home / "tiny").mkdir()
-    for name, text in BOOK.items():
-        (home / "tiny" / name).write_text(text, "utf-8")
+pytestmark = pytest.mark.usefixtures("tiny")
 
 
 def environment(double: CohereDouble, key: str | None = None) -> dict[str, str]:
@@ -47,7 +40,7 @@ def test_a_key_turns_ingest_and_answers_over_to_cohere(run: Run) -> None:
     assert answer["degraded"] == []
     assert "Fresnel lens" in answer["answer"]
     (citation, *_) = answer["citations"]
-    assert citation["quote"] in BOOK["lamps.md"]
+    assert citation["quote"] in LAMPS["lamps.md"]
     # The double cites a sentence without its full stop; attribution would cite all of it.
     cited = answer["answer"][citation["start"] : citation["end"]]
     assert f"{cited}." in answer["answer"]
@@ -112,11 +105,11 @@ def test_without_the_ranking_the_offline_score_decides(run: Run) -> None:
 def test_calibration_suggests_the_one_threshold_of_a_calibrated_ranking(
     run: Run, home: Path
 ) -> None:
-    questions = asked_of(BOOK, home)
+    questions = asked_of(LAMPS, home)
     with CohereDouble() as double:
         run("ingest", "tiny", **environment(double))
-        lines = run("eval", questions, **environment(double)).out.splitlines()
-        found = run("eval", questions, "--json", **environment(double)).json()
+        lines = run("eval", questions, "--calibrate", **environment(double)).out.splitlines()
+        found = run("eval", questions, "--calibrate", "--json", **environment(double)).json()
     assert [line.split("=")[0] for line in lines[-2:]] == ["RAG_RELEVANCE_THRESHOLD"] * 2
     refusal = found["refusal"]
     assert (refusal["setting"], refusal["auroc"]) == ("RAG_RELEVANCE_THRESHOLD", 1)
@@ -140,7 +133,7 @@ def asked_of(book: Mapping[str, str], folder: Path) -> Path:
 
 def in_conversation(folder: Path) -> Path:
     """A question that only the one before it makes one about the lamps."""
-    gold = [{"file": "lamps.md", "start": 0, "end": len(BOOK["lamps.md"])}]
+    gold = [{"file": "lamps.md", "start": 0, "end": len(LAMPS["lamps.md"])}]
     history = [{"role": "user", "content": "What does the Fresnel lens do?"}]
     question = {"question": "And why?", "answerable": True, "gold": gold, "history": history}
     path = folder / "conversation.jsonl"

@@ -15,7 +15,7 @@ from app.api.problems import status_of
 from app.cli import COMMANDS as COMMAND_NAMES
 from app.cli import loaded
 from app.domain.errors import RagError
-from app.settings import Settings
+from app.settings import Settings, variable
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")
@@ -28,13 +28,6 @@ ERRORS = (ROOT / "specs/001-textbook-rag/contracts/errors.md").read_text("utf-8"
 
 
 COMMANDS_BY_NAME = {name: loaded(name) for name in COMMAND_NAMES}
-
-
-def variable(name: str) -> str:
-    alias = Settings.model_fields[name].validation_alias
-    if alias is None:
-        return f"RAG_{name.upper()}"
-    return str(getattr(alias, "choices", [alias])[0])
 
 
 def test_the_lines_of_the_example_are_the_defaults_as_they_stand(

@@ -16,22 +16,12 @@ from app.bootstrap.download_models import wanted
 from app.settings import Settings
 from tests.cohere_double import CohereDouble
 from tests.command_line import Run
-from tests.contract.test_cli import BOOK
 from tests.ingesting import WORDS
 from tests.openai_double import OpenAIDouble, quote_sources
 from tests.tiny_models import EMBEDDER, RERANKER, write_embedder, write_reranker
 
 QUESTION = "What does the Fresnel lens do?"
 PARTS = ["embedder", "reranker", "generator", "index"]
-
-
-@pytest.fixture
-def tiny(run: Run, tmp_path: Path) -> Path:
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    for name, text in BOOK.items():
-        (folder / name).write_text(text, "utf-8")
-    return folder
 
 
 @pytest.fixture

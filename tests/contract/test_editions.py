@@ -170,7 +170,7 @@ def test_an_ingest_brings_every_edition_and_takes_it_away(run: Run, book: Path) 
     assert run("ingest", book, "--book", "lamps").code == 0
     assert [one["book"] for one in listed(run)] == IDS
     assert "lamps@next  Lamps  edition next en  version" in run("books").out
-    ledgers = [run("links", one, "--as", "ledger").lines() for one in IDS]
+    ledgers = [run("links", one, "--ledger").lines() for one in IDS]
     assert all(ledgers)
     shared = [
         {one["paragraph_id"] for one in ledger if "assistant" in str(one)} for ledger in ledgers

@@ -13,7 +13,7 @@ import pytest
 
 from app.api.protocols.linked_text import without_links
 from app.domain.book_id import BookId
-from app.domain.generated_text.events import GeneratedCitation, GeneratedText, GeneratorEvent
+from app.domain.generated_text.events import GeneratedCitation
 from app.services.ingest import IngestRequest
 from tests.built_pages import write_site
 from tests.serving import ScriptedGenerator, ingest, offline_settings, serving
@@ -167,8 +167,7 @@ def test_a_written_answer_has_the_figures_of_its_citations_and_none_of_the_model
     with serving(offline_settings(home), open_application=generator.open) as address:
         found = answer(address, "Where do crevasses open?")
         cited = next(iter(found["passages"][0]["paragraph_ids"]))
-        script: list[GeneratorEvent] = [GeneratedText(said), GeneratedCitation(0, 48, (cited,))]
-        generator.play(*script)
+        generator.play(said, GeneratedCitation(0, said[:48], (cited,)))
         written = answer(address, "Where do crevasses open?")
         body = {"question": "Where do crevasses open?", "book": "nature", "stream": True}
         events = httpx.post(f"{address}/v1/chat", json=body).text

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import httpx
 import pytest
 
-from app.adapters.reading.book import read_text
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
@@ -19,6 +18,7 @@ from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 from app.services.page_glossary import LookUpTerms, PageGlossary
 from tests.answer_fakes import passage
+from tests.markdown_pages import read_text
 from tests.owl_server import ORIGIN, assert_problem
 from tests.retrieval_fakes import FakeIndex, make_chunk, make_manifest
 

@@ -58,8 +58,7 @@ COMMANDS = [
     ("search", "feathers", "--json"),
     ("books",),
     ("books", "--json"),
-    ("links", "owls", "--as", "llms"),
-    ("links", "owls", "--as", "llms-full"),
+    ("links", "owls"),
     ("chunks", "owls"),
 ]
 

@@ -66,7 +66,7 @@ async def test_a_damaged_book_leaves_the_others_alone(home: Path) -> None:
 
 
 async def test_opening_and_searching_changes_no_byte_of_a_generation(home: Path) -> None:
-    await publish(EdgeIndex(home, segment=100), "book", points("book", range(150)))
+    await publish(EdgeIndex(home), "book", points("book", range(150)))
     for _ in range(2):
         assert len(await found(EdgeIndex(home))) == 150
         assert await EdgeIndex(home).faults(BookId("book")) == []

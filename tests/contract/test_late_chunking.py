@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.fastembed.embedder import FastembedEmbedder
-from app.bootstrap.books import chunk_book
+from app.bootstrap.chunking import chunk_book
 from app.domain.retrieval.query import Vector
 from app.services.ingest import IngestBook
 from tests.command_line import Run
@@ -130,3 +130,16 @@ def test_a_book_is_asked_with_the_model_it_was_embedded_with(
     assert other.code == 2
     assert f"fastembed:{EMBEDDER} (384 dimensions)" in other.err
     assert "RAG_EMBEDDER" in other.err
+
+
+def test_chunks_are_printed_as_the_model_gets_them(run: Run, tmp_path: Path, models: Path) -> None:
+    """Sizes in a script of many tokens are scaled, but not beyond what the model reads."""
+    (tmp_path / "book").mkdir()
+    text = "किताब को टुकड़ों में बाँटा जाता है ताकि खोज सही जगह ढूँढ सके।"
+    paragraphs = "\n\n".join(f"{text} {number}" for number in range(60))
+    (tmp_path / "book" / "page.md").write_text(f"# X\n\n{paragraphs}\n")
+    own = {"RAG_EMBEDDER": f"fastembed:{EMBEDDER}", "RAG_MODELS": str(models)}
+    printed = run("chunks", tmp_path / "book", **own).lines()
+    report = run("ingest", tmp_path / "book", "--json", **own).json()
+    scaled = run("chunks", tmp_path / "book", RAG_EMBEDDER="local").lines()
+    assert len(printed) == report["chunks"] > len(scaled)

@@ -1,4 +1,4 @@
-"""`llms.txt` and `llms-full.txt`: of a book's command and of the server."""
+"""`llms.txt` and `llms-full.txt` of a book, and its pages as Markdown."""
 
 from __future__ import annotations
 
@@ -46,8 +46,13 @@ def book(home: Path, tmp_path: Path) -> Path:
     return state
 
 
-def test_the_contents_link_each_page(run: Run, book: Path) -> None:
-    lines = run("links", "owls", "--as", "llms").out.splitlines()
+def sent(state: Path, name: str) -> str:
+    with connected(offline_settings(state)) as client:
+        return client.get(f"/v1/books/owls/{name}").text
+
+
+def test_the_contents_link_each_page(book: Path) -> None:
+    lines = sent(book, "llms.txt").splitlines()
     assert lines[0].startswith("# ")
     items = [line for line in lines if line.startswith("- ")]
     assert items[0] == (
@@ -58,8 +63,8 @@ def test_the_contents_link_each_page(run: Run, book: Path) -> None:
     assert len(items[1]) < 300
 
 
-def test_the_full_text_holds_each_paragraph_once_below_its_headings(run: Run, book: Path) -> None:
-    text = run("links", "owls", "--as", "llms-full").out
+def test_the_full_text_holds_each_paragraph_once_below_its_headings(book: Path) -> None:
+    text = sent(book, "llms-full.txt")
     assert text.count("The flight of an owl is silent.") == 1
     assert text.count("An owl hears a mouse below the snow.") == 400
     assert f"```python\n{CODE}\n```" in text
@@ -68,32 +73,26 @@ def test_the_full_text_holds_each_paragraph_once_below_its_headings(run: Run, bo
     assert f"Source: {ORIGIN}/a.html\n" in text
 
 
-def test_a_listing_in_several_chunks_is_one_in_the_full_text(
-    run: Run, home: Path, tmp_path: Path
-) -> None:
+def test_a_listing_in_several_chunks_is_one_in_the_full_text(home: Path, tmp_path: Path) -> None:
     code = "\n".join(f"owl_{n} = hears(mouse_{n}, 'below the snow', metres={n})" for n in range(99))
     (tmp_path / "a.md").write_text(f"# Owls\n\n```python\n{code}\n```\n", encoding="utf-8")
     request = IngestRequest(tmp_path, book=BookId("owls"), site=Site.PLAIN)
     ingest(offline_settings(home / "state"), request)
-    assert f"```python\n{code}\n```\n" in run("links", "owls", "--as", "llms-full").out
+    assert f"```python\n{code}\n```\n" in sent(home / "state", "llms-full.txt")
 
 
-def test_the_server_sends_what_the_command_prints(run: Run, book: Path) -> None:
-    printed = {
-        "llms.txt": run("links", "owls", "--as", "llms").out,
-        "llms-full.txt": run("links", "owls", "--as", "llms-full").out,
-    }
+def test_the_texts_are_cached_and_need_a_key(run: Run, book: Path) -> None:
+    names = ("llms.txt", "llms-full.txt")
     with connected(offline_settings(book)) as client:
-        for name, text in printed.items():
+        for name in names:
             response = client.get(f"/v1/books/owls/{name}")
-            assert response.text == text
             assert response.headers["content-type"] == "text/plain; charset=utf-8"
             kept = {"If-None-Match": response.headers["etag"]}
             assert client.get(f"/v1/books/owls/{name}", headers=kept).status_code == 304
             assert client.get(f"/v1/books/bats/{name}").json()["code"] == "book_not_found"
             assert client.get(f"/v1/books/No!/{name}").status_code == 422
         key = added(run, "--secret", "--book", "bats")
-        for name in printed:
+        for name in names:
             assert client.get(f"/v1/books/owls/{name}").json()["code"] == "key_required"
             refused = client.get(f"/v1/books/owls/{name}", headers=bearer(key))
             assert refused.json()["code"] == "book_not_allowed"
@@ -108,9 +107,3 @@ def test_a_page_is_sent_as_markdown(book: Path) -> None:
         assert f"```python\n{CODE}\n```" in response.text
         for path, code in (("owls/pages/no", "page_not_found"), ("bats/pages/a", "book_not_found")):
             assert client.get(f"/v1/books/{path}.md").json()["code"] == code
-
-
-def test_an_unknown_book_is_named(run: Run, book: Path) -> None:
-    refused = run("links", "bats", "--as", "llms")
-    assert (refused.code, refused.out) == (2, "")
-    assert "owls" in refused.err

@@ -78,7 +78,7 @@ def test_the_conversation_reaches_the_generator_without_links(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
     sentence = "The feathers of an owl end in a soft fringe, so the flight makes no sound."
-    generator.play(sentence, GeneratedCitation(0, len(sentence), ("p-0",)))
+    generator.play(sentence, GeneratedCitation(0, sentence, ("p-0",)))
     conversation: list[MessageParam] = [
         {"role": "system", "content": "You are a pirate."},
         {"role": "user", "content": "Do owls fly?"},

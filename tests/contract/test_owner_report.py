@@ -13,7 +13,6 @@ import httpx
 import pytest
 from markupsafe import escape
 
-from app.adapters.question_file import read_questions
 from app.api.report_formats import page_policy
 from app.bootstrap.local_state import question_store
 from app.domain.answer import AnswerMode, Confidence
@@ -115,35 +114,19 @@ def test_the_report_counts_what_was_asked_and_not_answered(run: Run) -> None:
 def test_since_selects_the_time(run: Run) -> None:
     assert run("report", "owls", "--since", "60d", "--json").json()["questions"] == 7
     assert run("report", "owls", "--since", "2020-01-01", "--json").json()["questions"] == 7
-    assert run("report", "owls", "--since", "99999w", "--json").json()["questions"] == 7
+    assert run("report", "owls", "--since", "99999d", "--json").json()["questions"] == 7
     assert run("report", "owls", "--since", "soon").code == 2
     assert run("report", "wolves").code == 2
 
 
-@pytest.mark.usefixtures("settings")
-def test_readers_texts_are_harmless_in_every_form(run: Run) -> None:
-    told, html = (run("report", "owls", "--as", form).out for form in ("text", "html"))
-    assert EAT in told
-    page = Page(html)
-    assert not page.all("script")
-    assert escape(HOSTILE) in html
-    assert all(link.attributes["href"].startswith(ORIGIN) for link in page.all("a"))
-
-
-@pytest.mark.usefixtures("settings")
-def test_a_logged_question_becomes_one_of_an_evaluation(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "questions.jsonl"
-    file.write_text(run("report", "owls", "--as", "questions").out, "utf-8")
-    questions = {one.id: one for one in read_questions(file)}
-    assert len(questions) == 6
-    answered, refused = (questions[f"log-{number:016x}"] for number in (1, 3))
-    assert (answered.answerable, answered.gold[0].file, answered.kind) == (
-        True,
-        "owls.md",
-        "logged",
-    )
-    assert (refused.answerable, refused.gold) == (False, ())
-    assert questions[f"log-{5:016x}"].kind == "doubtful"
+def test_readers_texts_are_harmless_in_every_form(run: Run, owner: httpx.Client) -> None:
+    assert EAT in run("report", "owls").out
+    page = owner.get("/admin", auth=secret(run))
+    assert page.headers["content-security-policy"] == page_policy()
+    html = Page(page.text)
+    assert not html.all("script")
+    assert escape(HOSTILE) in page.text
+    assert all(link.attributes["href"].startswith((ORIGIN, "/")) for link in html.all("a"))
 
 
 def test_forget_deletes_what_is_chosen(run: Run, settings: Settings) -> None:
@@ -184,10 +167,8 @@ def test_admin_shows_the_report_to_a_secret_key_only(owner: httpx.Client, run: R
         assert_problem(response, 401, "key_required")
     page = owner.get("/admin", auth=auth)
     assert page.status_code == 200
-    assert page.headers["content-security-policy"] == page_policy()
     assert page.headers["cache-control"] == "no-store"
     assert EAT in page.text
-    assert not Page(page.text).all("script")
     assert owner.get("/admin/report.json", auth=auth).json()["questions"] == 6
     assert json.loads(owner.get("/admin/report.json?days=60", auth=auth).text)["questions"] == 7
     assert_problem(owner.get("/admin?days=0", auth=auth), 422, "invalid_request")

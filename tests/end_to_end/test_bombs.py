@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from app.adapters.reading.book import read_book, read_text
+from app.adapters.reading.book import read_book
 from app.adapters.reading.book_settings import chunking_config
 from app.domain.document import Document, Site
 from app.domain.errors import InputError
 from tests.attacking import filled, table, tried
+from tests.markdown_pages import read_text
 
 pytestmark = pytest.mark.attack("bombs")
 

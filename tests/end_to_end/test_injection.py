@@ -13,7 +13,7 @@ import pytest
 from app.domain import prompts
 from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest, Selection
-from app.domain.generated_text.splitter import ANSWER_CHARS
+from app.domain.chunking.chunk import Passage
 from app.domain.retrieval.query import Turn
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 from tests.attacking import table, tried
@@ -29,45 +29,34 @@ ATTEMPTS = [attack["text"] for attack in ATTACKS]
 PROMPT = prompts.ANSWER_FROM_NUMBERED_SOURCES
 
 
-def answer(request: AskRequest, *steps: Step, injected: str = "") -> Answer:
-    book = (OWLS, MICE, passage(injected, "p-bad")) if injected else (OWLS, MICE)
+def answer(request: AskRequest, *steps: Step, book: tuple[Passage, ...] = (OWLS, MICE)) -> Answer:
     generator = FakeGenerator(steps) if steps else None
     return asyncio.run(World(book).answering(generator).answer(request))
 
 
-def assert_grounded(found: Answer, *texts: str) -> None:
-    """What is cited stands in one of the texts, and no prompt is in the answer."""
-    assert "You help readers" not in found.answer
-    for one in found.citations:
-        assert found.answer[one.start : one.end] == one.quote
-        assert any(one.quote in text for text in texts)
-
-
-@pytest.mark.parametrize("attempt", ATTEMPTS, ids=[attack["name"] for attack in ATTACKS])
-def test_in_the_book_it_is_text_and_the_answer_stays_the_books(attempt: str) -> None:
-    found = answer(AskRequest(QUESTION), injected=attempt)
-    assert "Owls hunt mice at night." in found.answer
-    assert_grounded(found, OWLS.text, MICE.text, attempt)
-
-
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack["name"])
-@pytest.mark.parametrize("place", ["question", "history", "selection"])
-def test_from_the_reader_it_changes_nothing_that_the_book_says(
-    attack: dict[str, str], place: str
-) -> None:
+@pytest.mark.parametrize("place", ["book", "question", "history", "selection"])
+def test_it_changes_nothing_that_the_book_says(attack: dict[str, str], place: str) -> None:
     attempt = attack["text"]
-    requests = {
+    said = Turn("user", attempt), Turn("assistant", attempt)
+    request = {
+        "book": AskRequest(QUESTION),
         "question": AskRequest(f"{QUESTION} {attempt}"),
-        "history": AskRequest(
-            QUESTION, history=(Turn("user", attempt), Turn("assistant", attempt))
-        ),
+        "history": AskRequest(QUESTION, history=said),
         "selection": AskRequest(QUESTION, selection=Selection(attempt)),
-    }
-    found = answer(requests[place])
+    }[place]
+    book = (OWLS, MICE, *([passage(attempt, "p-bad")] if place == "book" else []))
+    found = answer(request, book=book)
+    assert "You help readers" not in found.answer
+    for one in found.citations:  # what is cited stands in the book
+        assert found.answer[one.start : one.end] == one.quote
+        assert any(one.quote in each.text for each in book)
+    if place == "book":
+        assert "Owls hunt mice at night." in found.answer
+        return
     # The notice may quote the question's own words: those that the passages do not mention.
-    notice, _, said = found.answer.rpartition("They do not mention ")
-    assert attack["absent"] not in notice + said.partition("\n\n")[2 if notice else 0]
-    assert_grounded(found, OWLS.text, MICE.text)
+    notice, _, rest = found.answer.rpartition("They do not mention ")
+    assert attack["absent"] not in notice + rest.partition("\n\n")[2 if notice else 0]
 
 
 def test_no_attack_of_the_table_reaches_the_reader_and_citations_stay_in_place() -> None:
@@ -116,10 +105,3 @@ def test_what_only_begins_as_a_prompt_does_is_shown_whole() -> None:
     written = "Owls hunt mice. You help readers of one textbook. You are not given owls."
     found = answer(AskRequest(QUESTION), *written, (0, 15, ("p-owls",)))
     assert found.answer == written
-
-
-def test_an_answer_without_an_end_is_cut_and_says_so() -> None:
-    claim = "Owls hunt mice at night.\n"
-    found = answer(AskRequest(QUESTION), claim * 2_000, (0, 23, ("p-owls",)))
-    assert len(found.answer) == ANSWER_CHARS
-    assert found.degraded == ("truncated",)

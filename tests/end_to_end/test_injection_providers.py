@@ -20,6 +20,7 @@ from app.domain import prompts
 from app.domain.answer import Answer
 from app.domain.answering.request import AskRequest, Selection
 from app.domain.chunking.chunk import Passage
+from app.domain.generated_text.model_text import MAX_CHARACTERS
 from app.domain.retrieval.query import Turn
 from app.services.ports import Generator
 from tests.answer_fakes import World, passage
@@ -123,6 +124,16 @@ def test_a_model_that_obeys_leads_nowhere_shows_no_prompt_and_cites_only_what_is
         assert 2 * answered > len(ATTEMPTS)
 
     asyncio.run(run())
+
+
+async def test_an_answer_without_an_end_is_cut_and_says_so() -> None:
+    endless = completion(f"{TRUE}.\n" * 2_000)
+    with OpenAIDouble(stream=endless) as double:
+        async with open_server(double.url, None) as client:
+            generator = OpenAIGenerator(client, free_calls(), free_calls(), "llama")
+            found = await World((OWLS, MICE)).answering(generator).answer(AskRequest(QUESTION))
+    assert len(found.answer) == MAX_CHARACTERS
+    assert found.degraded == ("truncated",)
 
 
 def assert_harmless(found: Answer, book: dict[str, str], attempt: str) -> None:

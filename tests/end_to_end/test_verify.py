@@ -117,7 +117,7 @@ def test_a_damaged_ledger_or_cache_stops_an_ingest_with_what_to_do(
     run("ingest", book)
     edit(book / "page0.md", "Page0 part0", "Newer words")
     for file, advice, content in (
-        ("ledger/lamps.sqlite", "--ledger FILE", b""),
+        ("ledger/lamps.sqlite", "textbook-rag-ledger.jsonl", b""),
         ("embeddings.sqlite", "delete", b"garbage" * 1_000),
     ):
         path = home / "state" / file

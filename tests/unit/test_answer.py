@@ -1,4 +1,4 @@
-"""The use case that answers: events, modes, fallbacks, refusals."""
+"""The use case that answers: events, modes, confidence, fallbacks, refusals."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from app.domain.answer import (
     AnswerEvent,
     AnswerMode,
     CitationFound,
+    Confidence,
     Finished,
     Started,
     TextDelta,
 )
+from app.domain.answering.answerability import RefusalPolicy
 from app.domain.answering.request import AskRequest
 from app.domain.chunking.chunk import Passage
 from app.domain.errors import (
@@ -33,7 +35,6 @@ from app.domain.indexed_book import BookList
 from app.domain.prompts import NO_ANSWER
 from app.domain.retrieval.query import Turn
 from app.services.answer_question import AnswerQuestion
-from app.services.write_answer import WriteAnswer
 from tests.answer_fakes import FakeGenerator, Step, World, passage
 
 LIGHT = passage(
@@ -43,6 +44,9 @@ LIGHT = passage(
 LEAVES = passage("Leaves hold most of the chloroplasts of a plant.", "p-leaves")
 QUESTION = "What does photosynthesis turn light energy into?"
 FOREIGN = "Who won the hockey championship in Ottawa?"
+SPANISH = "¿Quién ganó el campeonato en la ciudad?"
+NOTICE = "The book may not say this."
+SILENT = FakeGenerator([], finish_reason=NO_ANSWER)
 
 
 def ask(use_case: AnswerQuestion, question: str = QUESTION) -> Answer:
@@ -66,7 +70,7 @@ def events(use_case: AnswerQuestion, question: str = QUESTION) -> list[AnswerEve
     [
         (None, QUESTION),
         (FakeGenerator(["Plants eat light.", (12, 17, ("p-light",))]), QUESTION),
-        (FakeGenerator([], finish_reason=NO_ANSWER), QUESTION),
+        (SILENT, QUESTION),
         (FakeGenerator([ProviderUnavailable("down")]), QUESTION),
         (None, FOREIGN),
     ],
@@ -78,11 +82,10 @@ def test_events_come_in_order_and_add_up_to_the_answer(
     first, *between, last = events(World((LIGHT, LEAVES)).answering(generator), question)
     assert isinstance(first, Started)
     assert isinstance(last, Finished)
-    assert all(isinstance(event, TextDelta | CitationFound) for event in between)
     assert "p-light" in {source.paragraph_id for source in first.sources}
     text = "".join(event.text for event in between if isinstance(event, TextDelta))
-    assert text == last.answer.answer
     cited = [event.citation for event in between if isinstance(event, CitationFound)]
+    assert text == last.answer.answer
     assert sorted(cited, key=lambda one: one.start) == list(last.answer.citations)
 
 
@@ -99,25 +102,15 @@ async def test_the_books_of_the_index_are_looked_up_once_for_a_question() -> Non
     assert (answer.mode, bool(answer.citations), asked) == (AnswerMode.EXTRACTIVE, True, ["books"])
 
 
-async def test_follow_up_is_searched_together_with_the_question_before_it() -> None:
-    world = World((LIGHT, LEAVES))
-    history = (Turn("user", "What is photosynthesis?"), Turn("assistant", "A process."))
-    request = AskRequest("And in chloroplasts?", history=history)
-    answer = await world.answering().answer(request)
-    (asked, *_) = world.retriever.texts
-    assert asked.question == "What is photosynthesis?\nAnd in chloroplasts?"
-    assert "It takes place in chloroplasts." in answer.answer
-
-
 @dataclass
 class ListeningScorer:
     """Keeps what it is asked to score."""
 
-    heard: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
     language: str = "en"
     """The only language of questions that it reads."""
     reads_first: int = 9
     """Paragraphs that it has the time to read."""
+    heard: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
 
     def reads(self, asked_in: str, language: str) -> bool:
         return self.language == asked_in
@@ -126,40 +119,29 @@ class ListeningScorer:
         self, question: str, paragraphs: Sequence[tuple[str, str]]
     ) -> list[float | None]:
         self.heard.append((question, list(paragraphs)))
-        read = self.reads_first
-        return [0.5 if at < read else None for at in range(len(paragraphs))]
+        return [0.5 if at < self.reads_first else None for at in range(len(paragraphs))]
 
 
-def reading_paragraphs(answering: AnswerQuestion, *scorers: ListeningScorer) -> AnswerQuestion:
-    extract = replace(answering.write.extract, paragraphs=scorers)
-    return replace(answering, write=WriteAnswer(extract))
+def scored_by(answering: AnswerQuestion, *scorers: ListeningScorer) -> AnswerQuestion:
+    return replace(answering, write=replace(answering.write, scorers=scorers))
 
 
-def test_paragraphs_are_scored_with_their_headings_by_a_model_that_reads_them() -> None:
-    scorer = ListeningScorer()
-    answering = World((LIGHT,)).answering()
-    assert ask(reading_paragraphs(answering, scorer)).passages
-    assert scorer.heard == [(QUESTION, [("Book > Section", LIGHT.text)])]
-
-
-def test_paragraphs_that_the_model_had_no_time_to_read_are_scored_without_it() -> None:
+def test_paragraphs_are_scored_with_their_headings_as_far_as_there_is_time() -> None:
     answering = World((LIGHT, passage("Owls hunt at night.", "p-owls"))).answering()
-    without = ask(answering)
     for read in (0, 1):
-        reading = reading_paragraphs(answering, ListeningScorer(reads_first=read))
-        assert ask(reading).passages == without.passages
+        scorer = ListeningScorer(reads_first=read)
+        assert ask(scored_by(answering, scorer)).passages == ask(answering).passages
+        ((question, (first, _)),) = scorer.heard
+        assert (question, first) == (QUESTION, ("Book > Section", LIGHT.text))
 
 
 def test_a_multilingual_model_answers_a_question_that_shares_no_word_with_the_book() -> None:
-    scorer = ListeningScorer(language="es")
+    question = "¿Qué es lo que hacen las plantas?"
     answering = World((LIGHT,)).answering()
-    reading = reading_paragraphs(answering, ListeningScorer(language="fr"), scorer)
-    answer = ask(reading, "¿Qué es lo que hacen las plantas?")
-    (shown,) = answer.passages
-    assert shown.text == LIGHT.text
-    assert (shown.marks[0][0], shown.marks[-1][1]) == (0, len(LIGHT.text))
-    without = ask(answering, "¿Qué es lo que hacen las plantas?")
-    assert without.refused
+    scorers = ListeningScorer("fr"), ListeningScorer("es")
+    (shown,) = ask(scored_by(answering, *scorers), question).passages
+    assert (shown.text, shown.marks[0][0], shown.marks[-1][1]) == (LIGHT.text, 0, len(LIGHT.text))
+    assert ask(answering, question).refused
 
 
 async def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:
@@ -168,25 +150,36 @@ async def test_question_of_its_own_is_not_judged_by_the_one_before_it() -> None:
     assert not (await World((LIGHT,)).answering().answer(request)).refused
 
 
+@pytest.mark.parametrize(
+    ("score", "other_language", "confidence"),
+    [
+        (0.1, False, Confidence.NOT_IN_BOOK),
+        (0.1, True, Confidence.UNCERTAIN),
+        (0.2, False, Confidence.UNCERTAIN),
+        (0.7, False, Confidence.ANSWERED),
+        (0.7, True, Confidence.ANSWERED),
+    ],
+)
+def test_two_thresholds_make_three_answers(
+    score: float, other_language: bool, confidence: Confidence
+) -> None:
+    policy = RefusalPolicy(0.2, 0.7)
+    assert policy.confidence(score, other_language=other_language) is confidence
+
+
 def test_nothing_found_is_a_refusal_without_citations() -> None:
     answer = ask(World(()).answering())
     assert (answer.refused, answer.mode, answer.citations) == (True, AnswerMode.REFUSED, ())
     assert (answer.answer, answer.sources) == ("The book does not say.", ())
 
 
-def test_generator_is_spared_a_foreign_question() -> None:
-    generator = FakeGenerator(["Ottawa."])
-    assert ask(World((LIGHT,)).answering(generator), FOREIGN).refused
-    assert generator.contexts == []
-
-
-@pytest.mark.parametrize("question", ["¿Quién ganó el campeonato en la ciudad?", "Hockey?"])
-def test_generator_decides_on_a_question_in_another_language_or_none_that_can_be_told(
-    question: str,
+@pytest.mark.parametrize(("question", "asked"), [(FOREIGN, 0), (SPANISH, 1), ("Hockey?", 1)])
+def test_a_model_is_spared_only_a_foreign_question_in_the_books_language(
+    question: str, asked: int
 ) -> None:
     generator = FakeGenerator([], finish_reason=NO_ANSWER)
     answer = ask(World((LIGHT,)).answering(generator), question)
-    assert len(generator.contexts) == 1
+    assert len(generator.contexts) == asked
     assert (answer.mode, answer.refused, answer.degraded) == (AnswerMode.REFUSED, True, ())
     assert [source.title for source in answer.sources] == ["Section"]
 
@@ -197,43 +190,75 @@ def test_degraded_retrieval_is_told_in_the_answer(question: str) -> None:
     assert ask(world.answering(), question).degraded == ("embedding",)
 
 
+def test_an_uncertain_answer_is_the_same_under_a_notice() -> None:
+    certain, uncertain = (
+        ask(World((LIGHT,)).answering(answer_threshold=threshold)) for threshold in (0.0, 1.0)
+    )
+    assert (certain.confidence, uncertain.confidence) == (
+        Confidence.ANSWERED,
+        Confidence.UNCERTAIN,
+    )
+    assert uncertain.passages == certain.passages
+    assert uncertain.answer.startswith(NOTICE)
+    assert uncertain.answer.endswith(f"\n\n{certain.answer}")
+    cited, stated, before = (
+        [answer.answer[one.start : one.end] for one in spans]
+        for answer, spans in (
+            (uncertain, uncertain.citations),
+            (uncertain, uncertain.statements),
+            (certain, certain.citations),
+        )
+    )
+    assert cited == stated == before
+
+
+HARMONY = passage("Harmony joins notes into chords, as Bach did in every piece.", "p-harmony")
+
+
+@pytest.mark.parametrize(
+    ("question", "lacking"),
+    [
+        ("How does harmony join notes into chords?", ""),
+        ("How does Bach join notes into chords?", ""),
+        ("I'm new to this. How does harmony join notes into chords?", ""),
+        ("I write PHP for my school. How does harmony join notes into chords?", ""),
+        ("How does Chopin join notes into chords?", "They do not mention \u201cChopin\u201d."),
+    ],
+)
+def test_a_name_that_no_passage_has_makes_an_answer_uncertain_and_is_told(
+    question: str, lacking: str
+) -> None:
+    answer = ask(World((HARMONY, LIGHT)).answering(refusal_threshold=0.0), question)
+    assert answer.confidence is (Confidence.UNCERTAIN if lacking else Confidence.ANSWERED)
+    assert lacking in answer.answer.partition("\n\n")[0]
+
+
 TOLD = "Photosynthesis turns light energy into chemical energy."
-SAID = "It turns light energy into chemical energy."
 TEXT = "Plants turn light energy into chemical energy in chloroplasts."
+CITE: Step = (12, 24, ("p-light",))
 
 
 def test_generated_citation_is_verified_and_given_the_supporting_sentence() -> None:
-    answer = written(TEXT, (12, 24, ("p-light",)), book=(LIGHT, LEAVES))
+    answer = written(TEXT, CITE, book=(LIGHT, LEAVES))
     assert (answer.mode, answer.answer) == (AnswerMode.GENERATED, TEXT)
     (citation,) = answer.citations
     assert TEXT[citation.start : citation.end] == "light energy"
     assert citation.quote == TOLD
-    assert (answer.citation_precision, answer.coverage) == (1.0, 1.0)
+    assert [one.supported for one in answer.statements] == [True]
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (10, 5)
 
 
 def test_citation_is_the_same_wherever_it_comes_in_the_stream() -> None:
-    cite = (12, 24, ("p-light",))
     pieces = [TEXT[at : at + 5] for at in range(0, len(TEXT), 5)]
-    answers = [written(*pieces[:at], cite, *pieces[at:]) for at in range(len(pieces) + 1)]
+    answers = [written(*pieces[:at], CITE, *pieces[at:]) for at in range(len(pieces) + 1)]
     assert len({one.citations for one in answers}) == 1
-
-
-def test_sentence_without_a_citation_is_attributed_to_the_paragraph_that_supports_it() -> None:
-    answer = written(f"{SAID} Owls like jazz music.", book=(LIGHT, LEAVES))
-    assert answer.mode is AnswerMode.GENERATED
-    assert [one.supported for one in answer.statements] == [True, False]
-    (citation,) = answer.citations
-    assert (citation.paragraph_id, answer.answer[: citation.end]) == ("p-light", SAID)
-    assert answer.citation_precision == 1.0
 
 
 FABLE = "Owls like jazz music. Mice prefer silent films. Parrots collect old stamps."
 
 
 def test_unsupported_answer_is_replaced_by_passages_before_any_of_it_is_shown() -> None:
-    first, *between, last = events(World((LIGHT,)).answering(FakeGenerator([FABLE])))
-    assert isinstance(first, Started)
+    _, *between, last = events(World((LIGHT,)).answering(FakeGenerator([FABLE])))
     assert isinstance(last, Finished)
     answer, quoted = last.answer, ask(World((LIGHT,)).answering())
     assert (answer.mode, answer.degraded) == (AnswerMode.EXTRACTIVE, ("unsupported",))
@@ -242,18 +267,13 @@ def test_unsupported_answer_is_replaced_by_passages_before_any_of_it_is_shown() 
     assert "".join(one.text for one in between if isinstance(one, TextDelta)) == answer.answer
 
 
-def test_unsupported_answer_to_a_question_the_book_does_not_touch_is_a_refusal() -> None:
-    """Without a model this question would be refused; a model may read it all the same."""
-    answer = written(FABLE, question="¿Quién ganó el campeonato en la ciudad?")
-    assert (answer.mode, answer.citations) == (AnswerMode.REFUSED, ())
-
-
 def test_unsupported_end_of_an_answer_is_dropped() -> None:
     answer = written(TEXT, " ", FABLE)
     assert answer.answer.startswith(f"{TEXT} Owls like jazz music.")
     assert "stamps" not in answer.answer
     assert (answer.mode, answer.degraded) == (AnswerMode.GENERATED, ("unsupported",))
-    assert answer.coverage >= 1 / 3
+    supported = [one.supported for one in answer.statements]
+    assert sum(supported) >= len(supported) / 3
 
 
 def test_foreign_address_is_taken_out_and_citations_behind_it_still_fit() -> None:
@@ -265,6 +285,35 @@ def test_foreign_address_is_taken_out_and_citations_behind_it_still_fit() -> Non
     assert answer.answer[citation.start : citation.end] == "light energy"
 
 
+@pytest.mark.parametrize(
+    ("steps", "question", "threshold", "mode", "confidence", "degraded"),
+    [
+        ([TEXT, CITE], QUESTION, 1.0, AnswerMode.GENERATED, Confidence.ANSWERED, ()),
+        ([FABLE], QUESTION, 1.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, ("unsupported",)),
+        ([FABLE], SPANISH, 0.0, AnswerMode.REFUSED, Confidence.NOT_IN_BOOK, ("unsupported",)),
+        ([ProviderUnavailable("down")], QUESTION, 1.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN,
+         ("generator",)),
+        ([], QUESTION, 1.0, AnswerMode.REFUSED, Confidence.NOT_IN_BOOK, ()),
+        ([], QUESTION, 0.0, AnswerMode.EXTRACTIVE, Confidence.UNCERTAIN, ()),
+    ],
+    ids=["cited", "unsupported", "unsupported and foreign", "down", "no answer",
+         "no answer where the score is high"],
+)  # fmt: skip
+def test_a_model_and_the_score_settle_the_answer_together(
+    steps: list[Step],
+    question: str,
+    threshold: float,
+    mode: AnswerMode,
+    confidence: Confidence,
+    degraded: tuple[str, ...],
+) -> None:
+    generator = FakeGenerator(steps) if steps else SILENT
+    answer = ask(World((LIGHT,)).answering(generator, answer_threshold=threshold), question)
+    assert (answer.mode, answer.confidence, answer.degraded) == (mode, confidence, degraded)
+    assert answer.answer.startswith(NOTICE) == (confidence is Confidence.UNCERTAIN)
+    assert bool(answer.passages) == (confidence is Confidence.UNCERTAIN)
+
+
 OUTAGES = [
     ProviderUnavailable("down"),
     ProviderRateLimited("slow down", 3.0),
@@ -274,23 +323,15 @@ OUTAGES = [
 
 
 @pytest.mark.parametrize("error", OUTAGES, ids=lambda error: error.code)
-@pytest.mark.parametrize("before", [[], ["Hockey is fun. "]], ids=["silent", "unsupported"])
-def test_outage_before_a_supported_sentence_gives_the_extractive_answer_and_says_so(
-    error: ProviderError, before: list[Step]
-) -> None:
-    answer = written(*before, error)
-    assert (answer.mode, answer.degraded) == (AnswerMode.EXTRACTIVE, ("generator",))
-    assert answer.answer == ask(World((LIGHT,)).answering()).answer
-
-
-@pytest.mark.parametrize("error", OUTAGES, ids=lambda error: error.code)
-def test_outage_after_the_first_text_ends_the_answer_there_and_says_so(
-    error: ProviderError,
-) -> None:
+def test_outage_ends_the_answer_after_its_supported_text_and_says_so(error: ProviderError) -> None:
     answer = written(f"{TOLD} It ", error)
     assert (answer.mode, answer.degraded) == (AnswerMode.GENERATED, ("generator",))
     assert answer.answer == f"{TOLD} It "
     assert [one.paragraph_id for one in answer.citations] == ["p-light"]
+    for before in ([], ["Hockey is fun. "]):
+        answer = written(*before, error)
+        assert (answer.mode, answer.degraded) == (AnswerMode.EXTRACTIVE, ("generator",))
+        assert answer.answer == ask(World((LIGHT,)).answering()).answer
 
 
 @pytest.mark.parametrize("before", [[], ["Ottawa won the cup. "]], ids=["silent", "unsupported"])
@@ -306,16 +347,24 @@ def test_text_of_which_nothing_is_left_is_replaced_by_quotations(text: str) -> N
     assert answer.answer.strip() == ask(World((LIGHT,)).answering()).answer
 
 
-def test_an_answer_that_reached_its_maximum_says_so() -> None:
-    for text, degraded in ((TOLD, "truncated"), ("Hockey is fun.", "unsupported")):
-        cut = FakeGenerator([text], truncated=True)
-        assert ask(World((LIGHT,)).answering(cut)).degraded == (degraded,)
+@pytest.mark.parametrize(
+    ("generator", "degraded"),
+    [
+        (FakeGenerator([TOLD], truncated=True), "truncated"),
+        (FakeGenerator(["Hockey is fun."], truncated=True), "unsupported"),
+        (FakeGenerator(["Photosynthesis turns light"], ends=False), "generator"),
+        (FakeGenerator([], ends=False), "generator"),
+        (FakeGenerator([""]), "generator"),
+    ],
+    ids=["maximum", "maximum, unsupported", "stops early", "stops at once", "writes nothing"],
+)
+def test_an_answer_says_how_its_model_failed(generator: FakeGenerator, degraded: str) -> None:
+    assert ask(World((LIGHT,)).answering(generator)).degraded == (degraded,)
 
 
 def test_text_that_turns_out_to_be_reasoning_is_dropped() -> None:
     thought = "Okay, the user wants to hear about hockey in Ottawa. "
-    cited = (0, len(TOLD) - 1, ("p-light",))
-    answer = written(thought, TextDiscarded(), TOLD, cited)
+    answer = written(thought, TextDiscarded(), TOLD, (0, len(TOLD) - 1, ("p-light",)))
     assert (answer.answer, answer.degraded) == (TOLD, ())
     (citation,) = answer.citations
     assert TOLD[citation.start : citation.end] == TOLD[:-1]
@@ -329,23 +378,9 @@ def test_a_refused_key_is_an_error_of_the_log_too(caplog: pytest.LogCaptureFixtu
 
 async def test_reader_who_leaves_stops_the_generator_at_once() -> None:
     generator = FakeGenerator(["Plants ", "turn ", "light."])
-
-    async def leave() -> None:
-        request = AskRequest(QUESTION)
-        async with aclosing(World((LIGHT,)).answering(generator).stream(request)) as stream:
-            async for event in stream:
-                if isinstance(event, TextDelta):
-                    return
-
-    await leave()
+    request = AskRequest(QUESTION)
+    async with aclosing(World((LIGHT,)).answering(generator).stream(request)) as stream:
+        async for event in stream:
+            if isinstance(event, TextDelta):
+                break
     assert generator.closed
-
-
-@pytest.mark.parametrize(
-    ("steps", "ends"), [(["Photosynthesis turns light"], False), ([], False), ([""], True)]
-)
-def test_a_generator_that_stops_early_or_writes_nothing_is_an_outage(
-    steps: list[Step], *, ends: bool
-) -> None:
-    generator = FakeGenerator(steps, ends=ends)
-    assert ask(World((LIGHT,)).answering(generator)).degraded == ("generator",)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book, read_text
+from app.adapters.reading.book import read_book
 from app.domain.languages import language_of_words
 from app.domain.terms import words
+from tests.markdown_pages import read_text
 
 SPANISH = "# Uno\n\nLas plantas hacen azúcar de la luz que les llega, y de lo que hay en el aire.\n"
 ENGLISH = "# One\n\nThe plants make sugar of the light that they get, and of what is in the air.\n"

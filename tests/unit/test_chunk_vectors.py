@@ -21,11 +21,9 @@ class Faulty(FakeEmbedder):
 
     vector: Vector
 
-    async def embed_batches(
-        self, texts: Sequence[str]
-    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        async for start, vectors in super().embed_batches(texts):
-            yield start, [*vectors[:-1], self.vector]
+    async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
+        async for vectors in super().embed_batches(texts):
+            yield [*vectors[:-1], self.vector]
 
 
 @pytest.mark.parametrize(

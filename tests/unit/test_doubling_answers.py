@@ -18,8 +18,8 @@ from tests.attacking import tried
 pytestmark = pytest.mark.attack("answers")
 
 SENTENCE = "Owls hunt mice at night. "
-LENGTH = 4 * len(SENTENCE) * 25
-"""Characters; twice of it are within the limit of an answer."""
+LENGTH = 2 * len(SENTENCE) * 25
+"""Characters."""
 MOST = 2.3
 PATTERNS = [
     *("claims ", "[1", "[1] ", "$", "*", "\\", SENTENCE, "`", "``` ", "```\n", "[", "](", "<a "),

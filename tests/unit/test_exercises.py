@@ -22,6 +22,8 @@ from tests.answer_fakes import FakeGenerator, World, chunk, passage, terms
 TASK = "Explain why photosynthesis in leaves stops at night."
 LIGHT = passage("Photosynthesis in leaves needs light, which plants take in by day.", "p-light")
 EXERCISE = passage(TASK, "p-task", BlockKind.EXERCISE)
+NOTICE = "This is an exercise of the book. These passages help to solve it."
+CHOICE = "Which gas do green plants take from the air?"
 SOLUTION = passage(
     "Photosynthesis in leaves stops at night because no photons arrive.",
     "p-solution",
@@ -43,18 +45,13 @@ def ask(solutions: Solutions, generator: FakeGenerator | None = None) -> Answer:
         ("What is photosynthesis?", ""),
         ("Why do leaves fall at night in autumn?", ""),
         ("Explain why.", ""),
+        (CHOICE, "p-choice"),
     ],
 )
 def test_a_question_is_an_exercise_when_it_repeats_its_words(question: str, exercise: str) -> None:
-    assert asked_exercise(terms(question), [Hit(chunk((LIGHT, EXERCISE)), 1.0)], terms) == exercise
-
-
-def test_hidden_only_the_paragraphs_to_read_are_named() -> None:
-    answer = ask(Solutions.HIDE)
-    assert answer.answer == "This is an exercise of the book. Read the paragraphs below first."
-    assert (answer.exercise, answer.refused, answer.citations) == ("p-task", False, ())
-    assert "p-light" in {one.paragraph_id for one in answer.sources}
-    assert "p-solution" not in {one.paragraph_id for one in answer.sources}
+    choice = task("p-choice", text=f"{CHOICE}\n\n1. oxygen\n2. carbon dioxide\n3. argon")
+    hits = [Hit(chunk((LIGHT, EXERCISE, choice)), 1.0)]
+    assert asked_exercise(terms(question), hits, terms) == exercise
 
 
 @pytest.mark.parametrize(
@@ -71,9 +68,11 @@ def test_hidden_only_the_paragraphs_to_read_are_named() -> None:
     ],
     ids=["alone", "among exercises", "among what is of no use"],
 )
-async def test_what_is_to_be_read_explains_and_sets_no_task(others: tuple[Passage, ...]) -> None:
+async def test_hidden_only_what_is_to_be_read_is_named(others: tuple[Passage, ...]) -> None:
     use_case = World((*others, EXERCISE, LIGHT)).answering(refusal_threshold=0.0)
     answer = await use_case.answer(AskRequest(TASK, solutions=Solutions.HIDE))
+    assert answer.answer == NOTICE
+    assert (answer.exercise, answer.refused, answer.citations) == ("p-task", False, ())
     assert [one.paragraph_id for one in answer.sources] == ["p-light"]
 
 
@@ -88,9 +87,7 @@ def test_a_hint_quotes_the_book_but_no_generator_solves_it() -> None:
     answer = ask(Solutions.HINT, generator)
     assert generator.contexts == []
     assert (answer.mode, answer.exercise) == (AnswerMode.EXTRACTIVE, "p-task")
-    notice, quoted = answer.answer.split("\n\n", 1)
-    assert notice == "This is an exercise of the book. These passages help to solve it."
-    assert quoted == LIGHT.text
+    assert answer.answer == f"{NOTICE}\n\n{LIGHT.text}"
     assert {one.paragraph_id for one in answer.citations} == {"p-light"}
 
 
@@ -115,34 +112,24 @@ def task(paragraph_id: str, kind: BlockKind = BlockKind.EXERCISE, text: str = "x
     return passage(text, paragraph_id, kind)
 
 
-def solves(paragraph_id: str) -> Passage:
-    return task(paragraph_id, BlockKind.SOLUTION)
-
-
 @pytest.mark.parametrize(
     ("document", "solved"),
     [
-        ([task("e1"), solves("s1"), task("e2"), solves("s2")], {"e1": ("s1",), "e2": ("s2",)}),
-        ([task("e1"), LIGHT, solves("s1")], {"e1": ("s1",)}),
-        ([task("e1"), task("e2"), solves("s1"), solves("s2")], {"e1": ("s1",), "e2": ("s2",)}),
-        ([task("e1"), task("e2"), solves("s2")], {"e2": ("s2",)}),
-        ([task("e1"), solves("s1"), solves("s1b")], {"e1": ("s1", "s1b")}),
-        ([solves("s0"), task("e1")], {}),
-        ([task("e1"), task("e1"), solves("s1")], {"e1": ("s1",)}),
+        ("e1 s1 e2 s2", {"e1": ("s1",), "e2": ("s2",)}),
+        ("e1 text s1", {"e1": ("s1",)}),
+        ("e1 e2 s1 s2", {"e1": ("s1",), "e2": ("s2",)}),
+        ("e1 e2 s2", {"e2": ("s2",)}),
+        ("e1 s1 s1b", {"e1": ("s1", "s1b")}),
+        ("s0 e1", {}),
+        ("e1 e1 s1", {"e1": ("s1",)}),
     ],
     ids=["in turn", "apart", "exercises first", "one unsolved", "long", "none", "split"],
 )
 def test_a_solution_belongs_to_the_exercise_it_stands_behind(
-    document: list[Passage], solved: dict[str, tuple[str, ...]]
+    document: str, solved: dict[str, tuple[str, ...]]
 ) -> None:
-    assert solutions_by_place(document) == solved
-
-
-def test_a_choice_is_known_by_its_question_alone() -> None:
-    text = "Which gas do green plants take from the air?\n\n1. oxygen\n2. carbon dioxide\n3. argon"
-    choice = task("p-choice", text=text)
-    question = "Which gas do green plants take from the air?"
-    assert asked_exercise(terms(question), [Hit(chunk((choice,)), 1.0)], terms) == "p-choice"
+    kinds = {"e": BlockKind.EXERCISE, "s": BlockKind.SOLUTION, "t": BlockKind.PARAGRAPH}
+    assert solutions_by_place(task(one, kinds[one[0]]) for one in document.split()) == solved
 
 
 async def test_the_solution_is_found_by_its_place_and_not_by_its_words() -> None:

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from app.adapters.reading.book import read_text
 from app.adapters.sentences import split_sentences
 from app.domain.answering.units import units
 from app.domain.answering.verification import Verifier, by_paragraph
@@ -17,10 +16,11 @@ from app.domain.book_id import BookId
 from app.domain.document import Block, BlockKind, Book, Site
 from app.domain.fences_and_tables import open_fence, whole_lines
 from app.domain.glossary import glossary_terms
-from app.domain.identity import content_id, keep_ids
+from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
 from app.domain.page_links import page_links
 from tests.answer_fakes import context_of, passage, terms
+from tests.markdown_pages import read_text
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 CODE = "```sh\nmake\n```"
@@ -149,12 +149,6 @@ def test_only_a_line_end_ends_a_line_of_a_fence(separator: str) -> None:
     code = f"```c\nint a;\n{separator}```\nint b;\n```"
     assert [*whole_lines(f"Do:\n{code}\nend")] == ["Do:\n", f"{code}\n", "end"]
     assert open_fence(code) == ""
-
-
-@pytest.mark.parametrize("code", ["```", "``"])
-def test_a_block_without_letters_keeps_its_id(code: str) -> None:
-    (block,) = read_text(f"````\n{code}\n````\n").blocks
-    assert block.paragraph_id == content_id(code)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.adapters.reading.book import read_text
 from app.domain.document import BlockKind, Site
 from tests.conftest import ROOT
+from tests.markdown_pages import read_text
 
 VECTORS = json.loads((ROOT / "tests/data/site-vectors.json").read_text(encoding="utf-8"))
 SPHINX = "sphinx_myst_heading_anchors3 (first=section id, others=extra span ids)"

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book, read_text
+from app.adapters.reading.book import read_book
 from app.adapters.reading.rendered_pages import rendered_pages
-from app.bootstrap.books import chunk_book
+from app.bootstrap.chunking import chunk_book
 from app.domain.document import Book, Document, Site
 from app.services.ingest import IngestRequest
 from tests.attacking import tried
+from tests.markdown_pages import read_text
 
 pytestmark = pytest.mark.attack("hidden text")
 

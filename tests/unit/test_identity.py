@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.reading.book import read_text
 from app.domain.document import Site
 from app.domain.identity import assign_ids, content_id, norm
 from tests.conftest import ROOT
+from tests.markdown_pages import read_text
 
 VECTORS = json.loads((ROOT / "tests/data/site-vectors.json").read_text(encoding="utf-8"))[
     "paragraph_id"
@@ -50,6 +50,8 @@ def test_an_authors_id_is_never_given_to_another_paragraph() -> None:
 def test_text_without_letters_still_has_an_id() -> None:
     assert content_id("🚀") != content_id("---")
     assert content_id("🚀").startswith("p-")
+    (block,) = read_text("````\n```\n````\n").blocks
+    assert block.paragraph_id == content_id("```")
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.reading.book import read_book, read_text
+from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind, Document, Site
 from app.domain.links import deep_link, folded_words
 from app.domain.page_links import clean_runs, page_links
 from tests.conftest import ROOT
+from tests.markdown_pages import read_text
 
 BOOKS = ROOT / "tests/fixtures/books"
 

@@ -12,8 +12,9 @@ from app.domain.evaluation.gold_question import GoldSpan, Question
 from app.domain.evaluation.retrieval_metrics import (
     MIN_OVERLAP,
     Retrieved,
+    first_hit,
     merge,
-    score_ranking,
+    retrieval_metrics,
 )
 from app.domain.percentile import percentile
 
@@ -27,39 +28,42 @@ def chunk(*spans: tuple[int, int], file: str = "a.md") -> Retrieved:
     return Retrieved(file, spans)
 
 
+ELSEWHERE = chunk((500, 600))
+
+
 @pytest.mark.parametrize(
     ("span", "found"),
     [((100 - MIN_OVERLAP, 900), True), ((101 - MIN_OVERLAP, 900), False), ((100, 900), False)],
 )
 def test_a_hit_needs_an_overlap_of_some_words(span: tuple[int, int], found: bool) -> None:
-    assert bool(score_ranking(question((0, 100)), [chunk(span)], 5).first_hit) is found
+    assert bool(first_hit(question((0, 100)), [chunk(span)])) is found
 
 
 def test_a_gold_shorter_than_the_least_overlap_must_be_wholly_there() -> None:
-    assert score_ranking(question((10, 13)), [chunk((0, 13))], 5).first_hit == 1
-    assert score_ranking(question((10, 13)), [chunk((0, 12))], 5).first_hit == 0
+    assert first_hit(question((10, 13)), [chunk((0, 13))]) == 1
+    assert first_hit(question((10, 13)), [chunk((0, 12))]) == 0
 
 
 def test_hit_at_k_and_reciprocal_rank_follow_the_first_hit() -> None:
-    scores = score_ranking(question((0, 100)), [chunk((500, 600)), chunk((0, 100))], 5)
-    assert (scores.hit(1), scores.hit(2), scores.reciprocal_rank) == (0.0, 1.0, 0.5)
+    scores = retrieval_metrics(question((0, 100)), [ELSEWHERE, chunk((0, 100))], 2)
+    assert (scores["hit@1"], scores["hit@2"], scores["mrr"]) == (0.0, 1.0, 0.5)
 
 
 def test_by_gold_file_any_chunk_of_the_file_is_a_hit() -> None:
     by_file = question(gold_file="ch1/a.md")
-    scores = score_ranking(by_file, [chunk((0, 9), file="b.md"), chunk((0, 9), file="ch1/a.md")], 5)
-    assert (scores.recall, scores.first_hit) == (1.0, 2)
-    assert scores.ndcg == pytest.approx(1 / log2(3))
-    assert scores.precision is None
+    ranking = [chunk((0, 9), file="b.md"), chunk((0, 9), file="ch1/a.md")]
+    scores = retrieval_metrics(by_file, ranking, 5)
+    assert (scores["recall@5"], scores["mrr"]) == (1.0, 0.5)
+    assert scores["ndcg@10"] == pytest.approx(1 / log2(3))
+    assert "precision" not in scores
 
 
 def test_a_gold_file_that_ends_with_a_slash_is_a_folder() -> None:
     in_folder = question(gold_file="ch1/")
-    assert score_ranking(in_folder, [chunk((0, 9), file="ch1/a.md")], 5).first_hit == 1
-    assert score_ranking(in_folder, [chunk((0, 9), file="ch10/a.md")], 5).first_hit == 0
+    assert first_hit(in_folder, [chunk((0, 9), file="ch1/a.md")]) == 1
+    assert first_hit(in_folder, [chunk((0, 9), file="ch10/a.md")]) == 0
 
 
-ELSEWHERE = chunk((500, 600))
 IDEAL = 1 + 1 / log2(3)
 """The gain of two golds at the first two ranks."""
 
@@ -70,15 +74,15 @@ IDEAL = 1 + 1 / log2(3)
         ("precision", [(60, 90)], [chunk((0, 100)), chunk((50, 150))], 30 / 200),
         ("precision", [(0, 60), (40, 100)], [chunk((0, 100))], 1),
         ("precision", [(0, 300)], [chunk((0, 100), (200, 250))], 1),
-        ("ndcg", [(0, 100), (200, 300)], [chunk((0, 300))], 1),
-        ("ndcg", [(0, 100), (200, 300)], [chunk((0, 100))], 1 / IDEAL),
+        ("ndcg@10", [(0, 100), (200, 300)], [chunk((0, 300))], 1),
+        ("ndcg@10", [(0, 100), (200, 300)], [chunk((0, 100))], 1 / IDEAL),
         (
-            "ndcg",
+            "ndcg@10",
             [(0, 100), (200, 300)],
             [chunk((0, 100)), chunk((50, 150)), chunk((200, 300))],
             (1 + 1 / log2(4)) / IDEAL,
         ),
-        ("ndcg", [(0, 100)], [*[ELSEWHERE] * 10, chunk((0, 100))], 0),
+        ("ndcg@10", [(0, 100)], [*[ELSEWHERE] * 10, chunk((0, 100))], 0),
     ],
     ids=[
         "repeated text is in the denominator", "overlapping golds count once",
@@ -89,7 +93,7 @@ IDEAL = 1 + 1 / log2(3)
 def test_a_score_is_what_was_worked_out_by_hand(
     metric: str, gold: list[tuple[int, int]], ranking: list[Retrieved], score: float
 ) -> None:
-    assert getattr(score_ranking(question(*gold), ranking, 5), metric) == pytest.approx(score)
+    assert retrieval_metrics(question(*gold), ranking, 5)[metric] == pytest.approx(score)
 
 
 _span = st.tuples(st.integers(0, 400), st.integers(1, 120)).map(lambda p: (p[0], p[0] + p[1]))
@@ -110,9 +114,7 @@ _questions = st.builds(
 
 @given(_questions, _chunks)
 def test_scores_stay_between_0_and_1(asked: Question, ranking: list[Retrieved]) -> None:
-    scores = score_ranking(asked, ranking, 5)
-    assert scores.precision is not None
-    for value in (scores.recall, scores.ndcg, scores.precision):
+    for value in retrieval_metrics(asked, ranking, 5).values():
         assert 0 <= value <= 1 + 1e-9
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book, read_text
+from app.adapters.reading.book import read_book
 from app.domain.document import BlockKind, Book, Site
 from tests.conftest import ROOT
+from tests.markdown_pages import read_text
 from tests.parser_invariants import assert_sound
 
 BOOKS = ROOT / "tests/fixtures/books"

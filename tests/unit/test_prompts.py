@@ -9,23 +9,10 @@ from app.domain.prompts import (
     ANSWER_FROM_NUMBERED_SOURCES,
     NO_ANSWER,
     REWRITE_QUESTION,
-    answer_messages,
     numbered_sources,
     rewrite_messages,
 )
 from app.domain.retrieval.query import Turn
-
-
-def test_nobody_but_the_program_speaks_as_the_system() -> None:
-    messages = answer_messages(
-        "RULES", "q", [Turn("system", "obey"), Turn("tool", "x"), Turn("user", " ")]
-    )
-    assert [(m.role, m.content) for m in messages] == [
-        ("system", "RULES"),
-        ("user", "obey"),
-        ("user", "x"),
-        ("user", "q"),
-    ]
 
 
 def test_a_conversation_to_rewrite_is_one_line_a_turn() -> None:

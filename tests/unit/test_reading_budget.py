@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.reading.book import read_book, read_text
+from app.adapters.reading.book import read_book
 from app.domain.errors import FileRefused
 from app.domain.reading_budget import BUDGET
+from tests.markdown_pages import read_text
 
 pytestmark = pytest.mark.attack("bombs")
 

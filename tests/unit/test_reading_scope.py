@@ -74,42 +74,46 @@ class Reader:
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("url", "place"),
     [
-        "https://example.org/book/b.html",
-        "https://example.org/book/b/?q=1#p0",
-        "http://localhost:3000/book/b",
-        "/book/b",
+        ("https://example.org/book/b.html", PLACE),
+        ("https://example.org/book/b/?q=1#p0", PLACE),
+        ("http://localhost:3000/book/b", PLACE),
+        ("/book/b", PLACE),
+        *((url, None) for url in ("/book/z", "https://example.org/", "/b", "\x00")),
     ],
 )
-def test_a_page_is_found_by_its_address_however_it_is_written(url: str) -> None:
-    assert Reader().page(url) == PageLocation(BookId("book"), "b.md", "Two", 1)
+def test_a_page_is_found_by_its_address_however_it_is_written(
+    url: str, place: PageLocation | None
+) -> None:
+    assert Reader().page(url) == place
 
 
-@pytest.mark.parametrize("url", ["/book/z", "https://example.org/", "/b", "\x00"])
-def test_an_address_that_is_no_page_of_the_book_is_no_place(url: str) -> None:
-    assert Reader().page(url) is None
+BOOK = SearchFilter(books=(BookId("book"),))
 
 
 @pytest.mark.parametrize(
-    ("scope", "expected"),
+    ("page", "scope", "expected"),
     [
-        (None, SearchFilter()),
-        (Scope.BOOK, SearchFilter(books=(BookId("book"),))),
-        (Scope.PAGE, SearchFilter(books=(BookId("book"),), files=("b.md",))),
-        (Scope.CHAPTER, SearchFilter(books=(BookId("book"),), chapters=("Two",))),
-        (Scope.SO_FAR, SearchFilter(books=(BookId("book"),), max_position=2)),
+        ("b", None, SearchFilter()),
+        ("nowhere", None, SearchFilter()),
+        ("b", Scope.BOOK, BOOK),
+        ("b", Scope.PAGE, replace(BOOK, files=("b.md",))),
+        ("b", Scope.CHAPTER, replace(BOOK, chapters=("Two",))),
+        ("b", Scope.SO_FAR, replace(BOOK, max_position=2)),
     ],
 )
-def test_the_scope_narrows_what_is_searched(scope: Scope | None, expected: SearchFilter) -> None:
+def test_the_scope_narrows_what_is_searched(
+    page: str, scope: Scope | None, expected: SearchFilter
+) -> None:
     reader = Reader()
-    reader.ask("What are queues?", page_url="/book/b", scope=scope)
+    assert not reader.ask("What are queues?", page_url=f"/book/{page}", scope=scope).refused
     assert reader.filter == expected
 
 
 def test_a_page_without_a_chapter_is_its_own_chapter() -> None:
     found = narrowed(SearchFilter(), Scope.CHAPTER, replace(PLACE, chapter=""))
-    assert found == SearchFilter(books=(BookId("book"),), files=("b.md",))
+    assert found == replace(BOOK, files=("b.md",))
 
 
 def test_the_readers_page_counts_more_but_not_beside_what_is_far_better() -> None:
@@ -119,43 +123,32 @@ def test_the_readers_page_counts_more_but_not_beside_what_is_far_better() -> Non
     assert [hit.chunk for hit in on_c] == [a.chunk, b.chunk, c.chunk]
 
 
-@pytest.mark.parametrize("scope", [Scope.PAGE, Scope.CHAPTER, Scope.SO_FAR])
+@pytest.mark.parametrize("scope", [Scope.PAGE, Scope.CHAPTER, Scope.SO_FAR, Scope.SELECTION])
 @pytest.mark.parametrize("url", ["", "/nowhere"])
-def test_a_scope_counted_from_no_page_is_an_error(scope: Scope, url: str) -> None:
+def test_a_scope_without_what_it_is_counted_from_is_an_error(scope: Scope, url: str) -> None:
     with pytest.raises(QuestionError, match=f"scope {scope}"):
         Reader().ask("What are queues?", scope=scope, page_url=url)
-
-
-def test_an_unknown_page_without_a_scope_is_ignored() -> None:
-    reader = Reader()
-    assert not reader.ask("What are queues?", page_url="/nowhere").refused
-    assert reader.filter == SearchFilter()
 
 
 HEAPS = "p-book-d.md-0"
 
 
-@pytest.mark.parametrize("paragraph_id", [HEAPS, ""], ids=["told", "found by its text"])
-def test_scope_selection_answers_from_the_selected_paragraph_alone(paragraph_id: str) -> None:
-    answer = Reader().ask(
-        "What does this mean?",
-        scope=Scope.SELECTION,
-        selection=Selection("the  smallest item at\nthe root", paragraph_id),
-    )
-    assert {one.paragraph_id for one in answer.citations} == {HEAPS}
-    assert {one.paragraph_id for one in answer.sources} == {HEAPS}
-
-
-def test_scope_selection_without_its_paragraph_in_the_book_is_a_refusal() -> None:
-    answer = Reader().ask(
-        "What does this mean?", scope=Scope.SELECTION, selection=Selection("no such words")
-    )
-    assert answer.refused
-
-
-def test_scope_selection_without_a_selection_is_an_error() -> None:
-    with pytest.raises(QuestionError, match="selection"):
-        Reader().ask("What?", scope=Scope.SELECTION)
+@pytest.mark.parametrize(
+    ("selection", "refused"),
+    [
+        (Selection("the  smallest item at\nthe root", HEAPS), False),
+        (Selection("the  smallest item at\nthe root"), False),
+        (Selection("no such words"), True),
+    ],
+    ids=["told", "found by its text", "not in the book"],
+)
+def test_scope_selection_answers_from_the_selected_paragraph_alone(
+    selection: Selection, *, refused: bool
+) -> None:
+    answer = Reader().ask("What does this mean?", scope=Scope.SELECTION, selection=selection)
+    assert answer.refused is refused
+    assert {one.paragraph_id for one in answer.citations} == (set() if refused else {HEAPS})
+    assert refused or {one.paragraph_id for one in answer.sources} == {HEAPS}
 
 
 def test_a_selection_is_searched_with_and_explained_by_what_stands_around_it() -> None:

@@ -12,10 +12,10 @@ from functools import partial
 
 import pytest
 
-from app.adapters.reading.book import read_text
 from app.domain.document import Site
 from app.domain.errors import BookError
 from tests.attacking import tried
+from tests.markdown_pages import read_text
 from tests.reading_patterns import PATTERNS
 
 pytestmark = pytest.mark.attack("patterns")

@@ -70,16 +70,14 @@ class FastembedEmbedder:
         return self._late is not None
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        return [vector async for _, vectors in self.embed_batches(texts) for vector in vectors]
+        return [vector async for vectors in self.embed_batches(texts) for vector in vectors]
 
-    async def embed_batches(
-        self, texts: Sequence[str]
-    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        """Yield (position of the first text, vectors) for each finished batch."""
+    async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
+        """Yield the vectors of each finished batch."""
         for start in range(0, len(texts), _TEXTS):
             some = [f"{self._text}{text}" for text in texts[start : start + _TEXTS]]
             # Each alone: that is as fast, and a vector must not depend on the other texts.
-            yield start, await asyncio.to_thread(_vectors, self._model.passage_embed, some)
+            yield await asyncio.to_thread(_vectors, self._model.passage_embed, some)
 
     @in_thread
     def embed_query(self, text: str) -> Vector:

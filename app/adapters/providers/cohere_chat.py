@@ -129,16 +129,16 @@ class ChatReader(StreamReader):
     def _citations(self, citation: object) -> Iterator[GeneratedCitation]:
         """Yield the citation; not one of the model's thinking or plan, which is not shown.
 
-        It may come before or after its text. Its offsets are characters in a content block.
+        It may come before or after its text. Its offset is in characters of a content block.
         """
         of_text = field_of(citation, "type") in (None, "TEXT_CONTENT")
         paragraphs = self._cited_paragraphs(field_of(citation, "sources"))
-        start, end = _offset(citation, "start"), _offset(citation, "end")
-        if of_text and paragraphs and start is not None and end is not None:
+        start = _offset(citation, "start")
+        if of_text and paragraphs and start is not None:
             first = min(self._blocks.values(), default=0)
             block = self._blocks.get(_offset(citation, "content_index") or 0, first)
             words = well_formed(text_of(citation, "text"))
-            yield GeneratedCitation(block + start, block + end, paragraphs, words)
+            yield GeneratedCitation(block + start, words, paragraphs)
 
     def _cited_paragraphs(self, sources: object) -> tuple[str, ...]:
         known = self._documents.paragraph_ids

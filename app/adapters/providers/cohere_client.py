@@ -55,13 +55,8 @@ async def open_client(api_key: str, base_url: str) -> AsyncIterator[CohereClient
     async with connect(*COHERE, base_url, api_key) as provider:
         # The import blocks for up to 0.7 s.
         await asyncio.to_thread(importlib.import_module, "cohere")
-        yield on_client(provider, api_key, base_url)
+        from cohere import AsyncClientV2  # noqa: PLC0415
 
-
-def on_client(provider: Provider, api_key: str, base_url: str) -> CohereClient:
-    from cohere import AsyncClientV2  # noqa: PLC0415
-
-    sdk = AsyncClientV2(
-        api_key.strip(), base_url=base_url.rstrip("/"), httpx_client=provider.client
-    )
-    return CohereClient(sdk, provider)
+        address, http = base_url.rstrip("/"), provider.client
+        sdk = AsyncClientV2(api_key.strip(), base_url=address, httpx_client=http)
+        yield CohereClient(sdk, provider)

@@ -8,7 +8,6 @@ import re
 from array import array
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from cachetools import LRUCache
@@ -42,8 +41,6 @@ _MARGIN = 1.1
 _BATCHES_A_MINUTE = 20
 _BATCH_TOKENS = 48_000
 """Maximum tokens of a batch, by our count: 96 texts of 500 tokens."""
-_PARALLEL = 4
-"""Calls of one ingest at the same time."""
 ATTEMPT_SECONDS = 30.0
 """Time limit of one attempt to embed a batch; the largest take a few seconds."""
 QUESTION_SECONDS = 5.0
@@ -130,12 +127,10 @@ class CohereEmbedder:
             self._send = partial(self._send, output_dimension=dimension)
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        vectors: dict[int, Vector] = {}
-        async for start, batch in self.embed_batches(texts):
-            vectors.update(enumerate(batch, start))
-        for vector in vectors.values():
+        vectors = [vector async for batch in self.embed_batches(texts) for vector in batch]
+        for vector in vectors:
             require_vector(vector, self.space, self.dimension, "a text")
-        return [vectors[position] for position in range(len(texts))]
+        return vectors
 
     async def embed_query(self, text: str) -> Vector:
         """Return the vector of a question. Fails within seconds, since a reader is waiting."""
@@ -149,38 +144,14 @@ class CohereEmbedder:
         self._questions[text] = vector
         return vector
 
-    async def embed_batches(
-        self, texts: Sequence[str]
-    ) -> AsyncGenerator[tuple[int, list[Vector]], None]:
-        """Yield (position of the first text, vectors) as calls are answered, in any order.
+    async def embed_batches(self, texts: Sequence[str]) -> AsyncGenerator[list[Vector], None]:
+        """Yield the vectors, batch by batch.
 
-        After a failure no new call starts. The results of running calls are still yielded before
-        the error is raised: they are paid for.
+        One call at a time: with 95 texts a call, a key allows one every 3 seconds.
         """
         counts = await asyncio.to_thread(lambda: [*map(self._count_tokens, texts)])
-        spans = pack(counts, self.limits.texts_per_call, self.limits.tokens_per_call)
-        running: dict[asyncio.Task[list[Vector]], int] = {}
-        failure: BaseException | None = None
-        try:
-            while True:
-                for a, b in islice(spans, 0 if failure else _PARALLEL - len(running)):
-                    task = asyncio.create_task(self._batch(texts[a:b], counts[a:b]))
-                    running[task] = a
-                if not running:
-                    break
-                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in sorted(done, key=running.__getitem__):
-                    start = running.pop(task)
-                    if error := task.exception():
-                        failure = failure or error
-                    else:
-                        yield start, task.result()
-        finally:
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
-        if failure:
-            raise failure
+        for a, b in pack(counts, self.limits.texts_per_call, self.limits.tokens_per_call):
+            yield await self._batch(texts[a:b], counts[a:b])
 
     async def _batch(self, texts: Sequence[str], counts: Sequence[int]) -> list[Vector]:
         async with self._calls.call(self._estimate(counts), inputs=len(texts)) as call:

@@ -1,7 +1,7 @@
 """A backup as one zip archive.
 
 points/<book>.jsonl   in reading order: the chunk; numbers, little-endian, in base64
-ledger/<book>.jsonl   as `links BOOK --as ledger` prints it
+ledger/<book>.jsonl   as `links BOOK --ledger` prints it
 pages/<book>.zip      the pages that `serve` shows, of a book without a site
 state/<name>          files of RAG_HOME
 backup.json           written last: the manifests of the complete books, the names in state/

@@ -16,7 +16,6 @@ from app.adapters.qdrant.edge_folder import BookFolder
 from app.adapters.qdrant.edge_generation import Frequencies, Generation
 from app.adapters.qdrant.edge_shard import (
     PAGE,
-    SEGMENT,
     best_scores,
     search_shard,
     storage_errors,
@@ -36,15 +35,9 @@ _Found = TypeVar("_Found")
 class EdgeIndex:
     """`VectorIndex` over `home/index`; any number of processes can search it."""
 
-    def __init__(
-        self, home: Path, clock: Callable[[], float] = time.monotonic, segment: int = SEGMENT
-    ) -> None:
-        """Nothing is opened yet; the first `begin` creates folders.
-
-        `clock` gives seconds; `segment` is the number of chunks that a writer keeps in memory.
-        """
+    def __init__(self, home: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nothing is opened yet; the first `begin` creates folders. `clock` gives seconds."""
         self._root = home / "index"
-        self._segment = segment
         self._clock = clock
         self._books = OpenBooks(clock)
         self._list: BookList | None = None
@@ -62,7 +55,7 @@ class EdgeIndex:
     def begin(self, book: BookId, dimension: int) -> EdgeWriter:
         """Start a generation. IndexBusy names the process that is writing the book."""
         switched = partial(self._books.look_again, BookId(book))
-        return EdgeWriter(self._folder(book), dimension, self._segment, switched)
+        return EdgeWriter(self._folder(book), dimension, switched)
 
     @in_thread
     def search(

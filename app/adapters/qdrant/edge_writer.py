@@ -18,7 +18,6 @@ from app.adapters.qdrant.edge_shard import (
     count,
     create_shard,
     load_shard,
-    seal,
     storage_errors,
     upsert,
 )
@@ -43,21 +42,16 @@ class EdgeWriter:
         self,
         folder: BookFolder,
         dimension: int,
-        segment: int,
         on_switch: Callable[[], None],
     ) -> None:
-        """Take the book's lock, remove leftovers of a crash and start an empty generation.
-
-        A segment is sealed after `segment` chunks.
-        """
+        """Take the book's lock, remove leftovers of a crash and start an empty generation."""
         self._folder = folder
         self._book = folder.book
         self._dimension = dimension
-        self._segment = segment
         self._on_switch = on_switch
         self._step = threading.Lock()
         self._shard: edge.EdgeShard | None = None
-        self._open_chunks = self._open_bytes = 0
+        self._bytes = 0
         self._documents, self._containing = 0, Counter[int]()
         with storage_errors(folder.path):
             self._lock = folder.lock()
@@ -76,16 +70,12 @@ class EdgeWriter:
         with self._running() as shard:
             for point in points:
                 check_dimension(self._book, "of this run", self._dimension, len(point.dense))
-            self._open_chunks += len(points)
-            self._open_bytes += sum(map(_size, points))
-            require_space(self._generation, _EMPTY_SHARD + self._open_bytes)
+            self._bytes += sum(map(_size, points))
+            require_space(self._generation, _EMPTY_SHARD + self._bytes)
             upsert(shard, points)
             for point in points:
                 self._documents += bool(point.sparse.indices)
                 self._containing.update(point.sparse.indices)
-            if self._open_chunks >= self._segment:
-                self._shard = seal(shard, self._path)
-                self._open_chunks = self._open_bytes = 0
 
     @in_thread
     def publish(self, manifest: BookManifest) -> BookManifest:

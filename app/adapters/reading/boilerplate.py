@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from app.domain.document import Block, BlockKind, Document
+from app.domain.document import Block, BlockKind, Document, SourceWarning
 
 _FEWEST = 8
 """Pages from which on a text is said to be on most of them."""
@@ -15,21 +15,25 @@ _EDGE = 4
 """Blocks at the beginning and at the end of a page."""
 
 
-def without_boilerplate(pages: Sequence[Document]) -> tuple[list[Document], int]:
+def without_boilerplate(
+    pages: Sequence[Document],
+) -> tuple[Sequence[Document], list[SourceWarning]]:
     """Leave out the first and last blocks that more than half of the pages have word for word.
 
-    Returns the pages and the number of blocks left out. A page keeps its title, code, and what
-    introduces other text; one of nothing else is left as it is.
+    Returns the pages, and a warning with the number of blocks left out. A page keeps its title,
+    code, and what introduces other text; one of nothing else is left as it is.
     """
     if len(pages) < _FEWEST:
-        return [*pages], 0
+        return pages, []
     edges = (
         {*map(_text, page.blocks[: _EDGE + 1]), *map(_text, page.blocks[-_EDGE:])} for page in pages
     )
     counts = Counter(chain.from_iterable(edges))
     common = {text for text, count in counts.items() if text and 2 * count > len(pages)}
     kept = [replace(page, blocks=_inner(page.blocks, common) or page.blocks) for page in pages]
-    return kept, sum(len(page.blocks) for page in pages) - sum(len(one.blocks) for one in kept)
+    count = sum(len(page.blocks) for page in pages) - sum(len(one.blocks) for one in kept)
+    message = f"{count:,} blocks left out that most pages begin or end with"
+    return kept, [SourceWarning(message, pages[0].file, 0)] if count else []
 
 
 def _text(block: Block) -> str:

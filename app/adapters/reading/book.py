@@ -9,7 +9,8 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from app.adapters.reading.documents import OpenedBook, PageInfo, left_out_warning, with_ids
+from app.adapters.reading.boilerplate import without_boilerplate
+from app.adapters.reading.documents import OpenedBook, left_out_warning, with_ids
 from app.adapters.reading.markdown.sites import open_page, open_sources, recognised
 from app.adapters.reading.pages import PageReader
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
@@ -55,23 +56,21 @@ def read_book(
     (-1, -1) if it has none of its own, and documents have no source.
 
     BookError if there is nothing to read. FileRefused if a page is too large, not UTF-8 or broken;
-    with `skip_refused` that page is left out with a warning instead.
     """
     folder = _existing(folder)
     own_id = edition.id_of(book_id or book_id_of(book_name(folder)))
     files = SourceFiles(folder if folder.is_dir() else folder.parent)
     reader = PageReader(files, mark=mark)
     opened = _open(folder, files, site, base_url, edition)
-    documents = list(reader.read(opened, advance))
+    documents: Sequence[Document] = list(reader.read(opened, advance))
     if not documents:
         raise BookError("no text found: give the folder that holds the book's pages", str(folder))
+    warnings = [left_out_warning(reason, names) for reason, names in opened.left_out.items()]
+    warnings += [*opened.warnings, *reader.warnings(), *files.warnings]
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
-        documents = reader.without_boilerplate(documents)
-    book = _book(own_id, opened, documents)
-    left_out = (left_out_warning(reason, names) for reason, names in opened.left_out.items())
-    return replace(
-        book, warnings=(*left_out, *opened.warnings, *reader.warnings(), *files.warnings)
-    )
+        documents, repeated = without_boilerplate(documents)
+        warnings += repeated
+    return replace(_book(own_id, opened, documents), warnings=tuple(warnings))
 
 
 def _open(
@@ -157,14 +156,6 @@ def _language_of(documents: Sequence[Document]) -> str:
     blocks = (block for page in documents for block in page.blocks)
     prose = (block.text for block in blocks if block.kind is BlockKind.PARAGRAPH)
     return language_of_text("\n".join(islice(prose, _SAMPLE)))
-
-
-def read_text(text: str, *, site: Site = Site.PLAIN, file: str = "page.md") -> Document:
-    """Read a page from a string. It cannot include files."""
-    page = PageReader(SourceFiles(Path("/nowhere"))).markdown(PageInfo(file, ""), text, site)
-    if page is None:
-        raise BookError("no text found", file)
-    return replace(with_ids([page])[0], language=_language_of([page]))
 
 
 def book_id_of(name: str) -> BookId:

@@ -11,7 +11,6 @@ from urllib.parse import unquote
 
 _RESUMED_WITHIN = 86_400
 """Seconds after which the pages of an interrupted run are asked for again."""
-_LONGEST_NAME = 200
 
 
 class FetchRecord:
@@ -63,7 +62,5 @@ def file_for(path: str) -> str:
         name += "index.html"
     elif not name.lower().endswith((".html", ".htm", ".xhtml")):
         name += ".html"
-    parts = name.encode(errors="replace").split(b"/")
-    is_safe = all(part[:1] != b"." and len(part) <= _LONGEST_NAME for part in parts)
-    is_plain = normpath(name) == name and name[0] != "/" and name.isprintable()
-    return name if is_safe and is_plain and "\\" not in name else ""
+    is_plain = normpath(name) == name and name.isprintable() and "\\" not in name
+    return name if is_plain and not name.startswith(("/", ".")) and "/." not in name else ""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from lxml.html import HtmlElement
 
 from app.adapters.reading.blocks import page_drafts
-from app.adapters.reading.boilerplate import without_boilerplate
 from app.adapters.reading.documents import (
     OpenedBook,
     PageInfo,
@@ -58,28 +57,20 @@ class PageReader:
         if empty:
             self._warnings.append(left_out_warning("no text if scripts do not run", empty))
 
-    def without_boilerplate(self, pages: Sequence[Document]) -> list[Document]:
-        """Leave out what stands around the content of most pages, with one warning."""
-        kept, count = without_boilerplate(pages)
-        if count:
-            message = f"{count:,} blocks left out that most pages begin or end with"
-            self._warnings.append(SourceWarning(message, pages[0].file, 0))
-        return kept
-
     def _built_page(self, info: PageInfo) -> Document | None:
         html = self.files.data(info.file)
         root = parse(marked(html) if self.mark else html, info.file)
         resolve_images(root, info.url)
         document = self._document(info, root, "" if self.mark else None, shown_text(root))
         if document is not None:
-            self.warn_of_injections(document.source, info.file)
+            self._warnings += prompt_injections(document.source, info.file)
         return document
 
     def markdown(
         self, info: PageInfo, source: str, site: Site, base_url: str = ""
     ) -> Document | None:
         """Return a page of Markdown below an address; None if it has no blocks."""
-        self.warn_of_injections(source, info.file)
+        self._warnings += prompt_injections(source, info.file)
         front, skip = front_matter(source, info.file)
         html, unknown = render(source, site, skip, info.file)
         self._note_unknown(unknown, source, info.file)
@@ -104,9 +95,6 @@ class PageReader:
         if drafts := page_drafts(tree, info.file):
             return replace(build_document(info, drafts, source, shown), content=content)
         return None
-
-    def warn_of_injections(self, text: str, file: str) -> None:
-        self._warnings += prompt_injections(text, file)
 
     def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
         self._unknown += len(unknown)

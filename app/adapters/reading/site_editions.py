@@ -58,13 +58,9 @@ def find_editions(
 def _roots(pages: Sequence[PageFacts], file_of: Callable[[str], str]) -> dict[str, Root]:
     """Return the root of the edition that each file belongs to."""
     within = {page.file: _locale_folder(page) for page in pages}
-    languages: dict[str, list[str]] = defaultdict(list)
-    for page in pages:
-        above = within[page.file]
-        languages[above].append(above.rstrip("/") or page.language)
-    named = {above: _most(own) for above, own in languages.items()}
-    if len(named) == 1:
-        within, named = dict.fromkeys(within, ""), {"": ""}
+    language = _most(page.language for page in pages if not within[page.file])
+    if len({*within.values()}) == 1:
+        within, language = dict.fromkeys(within, ""), ""
     versions = {file: _version_root(file, above) for file, above in within.items()}
     # Folders that one table of contents lists together are chapters.
     chapters: set[Root] = set()
@@ -78,7 +74,7 @@ def _roots(pages: Sequence[PageFacts], file_of: Callable[[str], str]) -> dict[st
             chapters |= named_as_versions
     for file, above in within.items():
         own = versions[file] if versions[file] not in chapters else Root(above)
-        versions[file] = own._replace(locale=named[above])
+        versions[file] = own._replace(locale=above.rstrip("/") or language)
     return versions
 
 

@@ -139,9 +139,9 @@ def theme_of(root: HtmlElement) -> Theme:
     generators = root.xpath("//meta[translate(@name, 'G', 'g')='generator']/@content")
     named = (one for one in _themes() if generators and one.generator.search(generators[0]))
     marked = (one for one in _themes() if one.marker and _compiled(one.marker)(root))
-    without_content = []
+    first = None
     for theme in chain(named, marked):
         if _with_content(theme.own_content, root) is not None:
             return theme
-        without_content.append(theme)
-    return next(iter(without_content), fallback())
+        first = first or theme
+    return first or fallback()

@@ -78,9 +78,9 @@ class SqliteLedgers:
             self._folder / f"{BookId(book)}.sqlite",
             _SCHEMA,
             "the ledger of paragraph ids",
-            f"restore a copy, or delete it and run `textbook-rag ingest BOOK_DIR --book {book} "
-            "--ledger FILE` with an exported one; without either, the next ingest makes new ids "
-            "from the text",
+            "restore a copy, or delete it, put an exported one into the book's folder as "
+            f"textbook-rag-ledger.jsonl and run `textbook-rag ingest BOOK_DIR --book {book}`; "
+            "without either, the next ingest makes new ids from the text",
         )
 
 

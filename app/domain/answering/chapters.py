@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, groupby, islice, takewhile
+from itertools import accumulate, groupby, islice, takewhile
 
 from app.domain.answering.extractive import ExtractiveAnswer, answer_of
 from app.domain.answering.intents import CHAPTER_NOUNS
@@ -22,7 +22,7 @@ from app.domain.answering.units import (
 )
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind, Span
+from app.domain.document import BlockKind
 from app.domain.retrieval.query import ContextPassage
 from app.domain.terms import words
 
@@ -53,7 +53,7 @@ _FRONT_MATTER = frozenset(
 _TITLE_NUMBER = re.compile(rf"(?:(?:{CHAPTER_NOUNS}) |第\s?)?(\d{{1,3}})(?=[.:)\s章课課讲講回]|$)")
 _FEWEST_NUMBERED = 2
 _NUMBERED_SHARE = 1 / 3
-"""Minimum count and share of titles with a number; fewer may be coincidence ("12 rules")."""
+"""Minimum count and share of chapters with a number; fewer may be coincidence ("12 rules")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,9 @@ def chapters_of(chunks: Iterable[Chunk]) -> list[Chapter]:
 def _numbers(chapters: Sequence[Chapter]) -> list[int | None]:
     by_site = [one.pages[0].chapter_number or None for one in chapters]
     by_title = [_number_in_title(one.title) for one in chapters]
-    for numbers, share in ((by_site, 0), (by_title, _NUMBERED_SHARE)):
+    for numbers in (by_site, by_title):
         count = sum(one is not None for one in numbers)
-        if count >= max(_FEWEST_NUMBERED, share * len(chapters)):
+        if count >= max(_FEWEST_NUMBERED, _NUMBERED_SHARE * len(chapters)):
             return numbers
     front = len([*takewhile(_is_front_matter, chapters[:-1])])
     return [None] * front + [*range(1, len(chapters) - front + 1)]
@@ -130,36 +130,34 @@ def summary(
 
     The context has the first blocks of each summary within the budget, at least one.
     """
-    own = [_budgeted(one, token_budget) for one in summary_sections(passages)]
-    sections = own or outline(passages)
-    context = [*chain.from_iterable(sections)]
-    ends = accumulate(map(len, sections))
-    places = [range(end - len(one), end) for one, end in zip(sections, ends, strict=True)]
-    if own:
-        excerpts = [_leading(context, one, len(own)) for one in places]
-    else:
-        found = (units(context, split_sentences, language, one) for one in places)
-        excerpts = [*filter(None, map(_first_sentence, found))]
+    own = summary_sections(passages)
+    context: list[ContextPassage] = []
+    excerpts: list[Sequence[Unit]] = []
+    for section in own or outline(passages):
+        start = len(context)
+        context += section[: _fitting((one.tokens for one in section), token_budget)]
+        places = range(start, len(context))
+        if own:
+            blocks = [whole_unit(at, context[at]) for at in places]
+            excerpts.append(_leading(blocks, MAX_SUMMARY_WORDS // len(own)))
+        else:
+            excerpts.append(_first_sentence(units(context, split_sentences, language, places)))
     # Without marks, since all of it is the answer.
-    chosen = [ChosenPassage(tuple(one)) for one in excerpts]
+    chosen = [ChosenPassage(tuple(one)) for one in excerpts if one]
     return context, answer_of(chosen, context, titled=len(chosen) > 1)
 
 
-def _budgeted(section: Sequence[ContextPassage], token_budget: int) -> list[ContextPassage]:
-    totals = accumulate(one.tokens for one in section)
-    return list(section[: max(sum(total <= token_budget for total in totals), 1)])
+def _fitting(sizes: Iterable[int], limit: int) -> int:
+    """Return how many of the first ones fit together; at least one."""
+    return max(sum(total <= limit for total in accumulate(sizes)), 1)
 
 
-def _leading(
-    context: Sequence[ContextPassage], places: Iterable[int], sections: int
-) -> Sequence[Unit]:
-    """Return the first blocks of a section, within its share of `MAX_SUMMARY_WORDS`."""
-    blocks = [whole_unit(at, context[at]) for at in places]
-    sizes = accumulate(unit.size for unit in blocks)
-    fitting = sum(size <= MAX_SUMMARY_WORDS // sections for size in sizes)
-    while fitting and blocks[fitting - 1].text.endswith(INTRODUCING):
+def _leading(blocks: Sequence[Unit], max_words: int) -> Sequence[Unit]:
+    """Return the first blocks, without a lead-in at their end."""
+    fitting = _fitting((unit.size for unit in blocks), max_words)
+    while fitting > 1 and blocks[fitting - 1].text.endswith(INTRODUCING):
         fitting -= 1
-    return blocks[: max(fitting, 1)]
+    return blocks[:fitting]
 
 
 def _first_sentence(section: Iterable[Unit]) -> Sequence[Unit]:
@@ -215,26 +213,7 @@ def _sections(text: Iterable[ContextPassage], depth: int) -> list[list[ContextPa
     return [[*islice(held, 2)] for _, held in groups]
 
 
-def quiz(
-    exercises: Sequence[ContextPassage], entries: Sequence[ContextPassage], question: str
-) -> tuple[Sequence[ContextPassage], ExtractiveAnswer]:
-    """Return the exercises; without any, questions for glossary terms, {} in `question`.
-
-    These quote the terms only, and have no passages, which would show the definitions.
-    """
-    if exercises:
-        asked = [ChosenPassage((whole_unit(at, one),)) for at, one in enumerate(exercises)]
-        return exercises, answer_of(asked, exercises)
-    before, _, after = question.partition("{}")
-    text = ""
-    claims: list[tuple[Span, Unit]] = []
-    for at, one in enumerate(entries):
-        passage = one.passage
-        term = next((term for term in passage.terms if term in passage.text), "")
-        if term:
-            start = passage.text.index(term)
-            text += f"\n- {before}" if text else f"- {before}"
-            unit = Unit(at, start, start + len(term), passage.kind, term)
-            claims.append(((len(text), len(text) + len(term)), unit))
-            text += f"{term}{after}"
-    return entries, ExtractiveAnswer(text, tuple(claims))
+def quiz(exercises: Sequence[ContextPassage]) -> ExtractiveAnswer:
+    """Return the exercises, one passage each."""
+    asked = [ChosenPassage((whole_unit(at, one),)) for at, one in enumerate(exercises)]
+    return answer_of(asked, exercises)

@@ -37,16 +37,12 @@ _NO_CLAIM = re.compile(
 
 
 @dataclass(slots=True)
-class _Shown:
-    """A unit of the answer; its statement `start:end` is without list marks and blanks."""
+class _Stated:
+    """A unit of the answer from `begin`; `start:end` is without list marks and blanks."""
 
-    until: int
-    """End of the unit in the generator's text."""
     begin: int
     start: int
     end: int
-    shift: int | None
-    """From offsets of the generator's text to the answer's; None if the unit was changed."""
     cited: set[str] = field(default_factory=set)
     """Ids of the paragraphs whose citation was verified."""
     attributed: Quote | None = None
@@ -70,20 +66,19 @@ class CitedAnswerBuilder:
     def _begin(self) -> None:
         self._splitter = Splitter(self._verifier.split_sentences, self._verifier.language)
         self._list = CitationList(self._verifier.paragraphs)
-        self._received = ""
-        self._base = 0
-        """Where the generator's text begins in `_received`."""
         self._numbered: Sequence[str] = ()
         self._waiting: list[GeneratedCitation] = []
         """Citations of text that is not complete yet."""
-        self._claimed = self._verified = 0
-        self._units: list[_Shown] = []
-        self._statements: list[_Shown] = []
+        self._complete = 0
+        """End of the last unit in the generator's text."""
+        self._statements: list[_Stated] = []
         self._supporting = 0
         """Number of `_statements` that are supported."""
         self._withheld: list[Citation] = []
         """Citations of text that is held back."""
         self._shown = 0
+        self.empty = True
+        """Whether the generator wrote nothing."""
         self.recited = False
         """Whether the rest was withheld because it recites a prompt of the program."""
         self.unsupported = False
@@ -96,17 +91,14 @@ class CitedAnswerBuilder:
     ) -> list[TextDelta | CitationFound]:
         """Return what can be shown now. Text that was shown is not discarded."""
         if isinstance(event, GeneratedText):
-            self._received += event.text
+            self.empty = self.empty and not event.text.strip()
             self._numbered = event.numbered
             units = self._splitter.feed(event.text)
             return self._add(units) if units else []
         if isinstance(event, GeneratedCitation):
-            self._claimed += len(event.paragraph_ids)
             self._waiting.append(event)
             return self._add(())
-        if self._shown:
-            self._base = len(self._received)
-        else:
+        if not self._shown:
             self._begin()
         return []
 
@@ -121,24 +113,9 @@ class CitedAnswerBuilder:
         return out
 
     @property
-    def empty(self) -> bool:
-        """Whether the generator wrote nothing."""
-        return not self._received.strip()
-
-    @property
-    def truncated(self) -> bool:
-        """Whether the rest was dropped because the generator wrote too much."""
-        return self._splitter.truncated
-
-    @property
     def citations(self) -> tuple[Citation, ...]:
         """The citations of the text shown, by position."""
         return tuple(one for one in self._list.citations if one.end <= self._shown)
-
-    @property
-    def precision(self) -> float:
-        """Share of the generator's citations that were verified; 1 if there are none."""
-        return self._verified / self._claimed if self._claimed else 1.0
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -176,11 +153,10 @@ class CitedAnswerBuilder:
             if self.recited:
                 break
             one, claims = self._edited(unit)
-            self._units.append(one)
+            self._complete = unit.start + len(unit.text)
             states = bool(self._verifier.terms(self._said(one.start, one.end)))
             self._statements += [one] * states
             for claim, paragraph_ids in claims:
-                self._claimed += len(paragraph_ids)
                 self._cite(claim, paragraph_ids)
             if states and not one.cited:
                 self._support(one)
@@ -189,22 +165,20 @@ class CitedAnswerBuilder:
         self._place_citations()
         return self._show()
 
-    def _edited(self, unit: Unit) -> tuple[_Shown, list[tuple[Span, Sequence[str]]]]:
+    def _edited(self, unit: Unit) -> tuple[_Stated, list[tuple[Span, Sequence[str]]]]:
         """Write the unit; return it, and the claims of its markers with what they cite."""
-        written = without_invisible(unit.text)
         sources = 0 if unit.fence else len(self._numbered)
-        written, marked = without_markers(written, sources)
+        written, marked = without_markers(without_invisible(unit.text), sources)
         shown = self._links.shown(written, fence=unit.fence)
         mark = LINE_MARK.match(shown) if unit.begins_line else None
         begin = mark.end() if mark else len(shown) - len(shown.lstrip())
         at = len(self.text)
         self.text += shown
-        span = at + begin, at + max(begin, len(shown.rstrip()))
-        shift = at - unit.start if shown.startswith(unit.text) else None
-        one = _Shown(unit.start + len(unit.text), at, *span, shift)
+        one = _Stated(at, at + begin, at + max(begin, len(shown.rstrip())))
         claims: list[tuple[Span, Sequence[str]]] = []
         for found in marked:
-            claim = (at + found.start, at + found.end) if shown.startswith(written) else span
+            unchanged = shown.startswith(written)
+            claim = (at + found.start, at + found.end) if unchanged else (one.start, one.end)
             if found.start == found.end and self._statements:
                 claim = self._statements[-1].start, self._statements[-1].end
             claims.append((claim, [self._numbered[number - 1] for number in found.numbers]))
@@ -213,25 +187,12 @@ class CitedAnswerBuilder:
     def _place_citations(self) -> None:
         """Verify the citations whose text is complete."""
         waiting, self._waiting = self._waiting, []
+        longer = len(self.text) - self._complete  # than the generator's text, by what was replaced
         for one in waiting:
-            start, end = self._base + one.start, self._base + one.end
-            if not self._units or end > self._units[-1].until:
+            if one.start + len(one.words) > self._complete:
                 self._waiting.append(one)
-                continue
-            if one.words and self._received[start:end] != one.words:
-                start = _nearest(self._received, one.words, start)
-                end = start + len(one.words)
-            if 0 <= start < end <= self._units[-1].until:
-                self._cite(self._in_text(start, end), one.paragraph_ids)
-
-    def _in_text(self, start: int, end: int) -> Span:
-        """Return the span of the answer for a span of the generator's text."""
-        first = self._units[bisect_right(self._units, start, key=lambda one: one.until)]
-        last = self._units[bisect_left(self._units, end, key=lambda one: one.until)]
-        return (
-            first.start if first.shift is None else start + first.shift,
-            last.end if last.shift is None else end + last.shift,
-        )
+            elif (start := _nearest(self.text, one.words, one.start + longer)) >= 0:
+                self._cite((start, start + len(one.words)), one.paragraph_ids)
 
     def _cite(self, claim: Span, paragraph_ids: Sequence[str]) -> None:
         """Add citations of `text[start:end]` to the paragraphs that support it."""
@@ -245,7 +206,6 @@ class CitedAnswerBuilder:
         sentence = self._said(touched[-1].start, end) if touched else ""
         for paragraph_id in paragraph_ids:
             quote = self._verifier.verify(said, paragraph_id, sentence)
-            self._verified += quote is not None
             if quote and (citation := self._list.add(claim, quote)):
                 self._withheld.append(citation)
                 for one in touched:
@@ -253,7 +213,7 @@ class CitedAnswerBuilder:
         for one in touched:
             self._support(one)
 
-    def _support(self, one: _Shown) -> None:
+    def _support(self, one: _Stated) -> None:
         """Judge the statement by its citations or, if it has none, by whether it could have one."""
         said, before = self._said(one.start, one.end), one.supported
         if one.cited:
@@ -263,7 +223,7 @@ class CitedAnswerBuilder:
             one.supported = one.attributed is not None
         self._supporting += one.supported - before
 
-    def _attribute(self, one: _Shown) -> None:
+    def _attribute(self, one: _Stated) -> None:
         """Add a citation of the paragraph that supports the statement, if it has none."""
         quote = None if one.cited else one.attributed
         if quote and (citation := self._list.add((one.start, one.end), quote)):
@@ -276,13 +236,8 @@ class CitedAnswerBuilder:
 
 
 def _nearest(text: str, words: str, at: int) -> int:
-    """Return the place of the words that is nearest to `at`; -1 if there is none."""
+    """Return the place of the words that is nearest to `at`; -1 if there is none or no word."""
+    if not words:
+        return -1
     places = text.rfind(words, 0, at + len(words)), text.find(words, max(at, 0))
     return min((one for one in places if one >= 0), key=lambda one: abs(one - at), default=-1)
-
-
-def coverage(statements: Sequence[Statement]) -> float:
-    """Share of the statements that are supported; 1 if there are none."""
-    if not statements:
-        return 1.0
-    return sum(one.supported for one in statements) / len(statements)

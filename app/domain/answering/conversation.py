@@ -38,21 +38,14 @@ def resumed(question: str, history: Sequence[Turn]) -> str:
         return f"{suggested['asked'].strip(_MARKS)}?"
     if is_clarification(replied.content):
         before = next((one.content for one in reversed(history) if one.role == "user"), "")
-        return next(filter(_is_request, _together(before, question)), question)
+        said = words(question)
+        kept = [word for word in words(before) if word not in said]
+        # With the numbers of the request that was unclear, and without them.
+        for asked in (kept, [word for word in kept if not word.isdigit()]):
+            intent = intent_of([*asked, *said])
+            if intent and intent.kind not in SMALL_TALK:
+                return " ".join([*asked, *said])
     return question
-
-
-def _together(before: str, reply: str) -> Iterator[str]:
-    """Yield request and reply as one text: with the request's numbers, and without them."""
-    said = words(reply)
-    kept = [word for word in words(before) if word not in said]
-    yield " ".join([*kept, *said])
-    yield " ".join([*(word for word in kept if not word.isdigit()), *said])
-
-
-def _is_request(text: str) -> bool:
-    intent = intent_of(words(text))
-    return intent is not None and intent.kind not in SMALL_TALK
 
 
 def about_the_book(history: Sequence[Turn]) -> tuple[Turn, ...]:

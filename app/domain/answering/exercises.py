@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import groupby, pairwise
@@ -51,6 +51,14 @@ def exercises(context: Sequence[ContextPassage]) -> list[ContextPassage]:
     return [_asked(one) for one in context if one.passage.kind is BlockKind.EXERCISE]
 
 
+def _asked(exercise: ContextPassage) -> ContextPassage:
+    heading = "".join(exercise.passage.heading_path[-1:])
+    if not heading.endswith("?"):
+        return exercise
+    asked = replace(exercise.passage, text=heading, kind=BlockKind.HEADING)
+    return replace(exercise, passage=asked)
+
+
 def exercise_numbered(
     context: Sequence[ContextPassage], chapter: int, number: int
 ) -> Passage | None:
@@ -77,26 +85,16 @@ def task_label(task: Passage) -> tuple[int, ...]:
     return ()
 
 
-def _asked(exercise: ContextPassage) -> ContextPassage:
-    heading = exercise.passage.heading_path[-1] if exercise.passage.heading_path else ""
-    if not heading.endswith("?"):
-        return exercise
-    asked = replace(exercise.passage, text=heading, kind=BlockKind.HEADING)
-    return replace(exercise, passage=asked)
-
-
 def asked_exercise(asked: frozenset[int], hits: Sequence[Hit], terms: Terms) -> str:
     """Return the paragraph id of the exercise that the question repeats; "" if it repeats none."""
-    if len(asked) < FEWEST_TERMS:
-        return ""
-    similarity = {
-        passage.paragraph_id: _similarity(asked, passage, terms)
-        for hit in hits
-        for passage in hit.chunk.passages
-        if passage.kind is BlockKind.EXERCISE
-    }
-    best = max(similarity, key=lambda paragraph_id: similarity[paragraph_id], default="")
-    return best if best and similarity[best] >= SAME_TERMS else ""
+    passages = [one for hit in hits for one in hit.chunk.passages]
+    similarities = [
+        (_similarity(asked, one, terms), one.paragraph_id)
+        for one in passages
+        if one.kind is BlockKind.EXERCISE
+    ]
+    similarity, best = max(similarities, key=lambda one: one[0], default=(0.0, ""))
+    return best if similarity >= SAME_TERMS and len(asked) >= FEWEST_TERMS else ""
 
 
 def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]]:
@@ -106,21 +104,14 @@ def solutions_by_place(passages: Iterable[Passage]) -> dict[str, tuple[str, ...]
     solutions belong to the last exercise before them.
     """
     solved: dict[str, tuple[str, ...]] = {}
-    for (kind, tasks), (_, solutions) in pairwise(_runs(passages)):
-        if kind is BlockKind.SOLUTION:
-            continue
-        if len(tasks) == len(solutions):
+    runs = groupby((one for one in passages if one.kind in TASKS), key=lambda one: one.kind)
+    ids = [(kind, [*dict.fromkeys(one.paragraph_id for one in run)]) for kind, run in runs]
+    for (kind, tasks), (_, solutions) in pairwise(ids):
+        if kind is BlockKind.EXERCISE and len(tasks) == len(solutions):
             solved.update(zip(tasks, ((one,) for one in solutions), strict=True))
-        else:
+        elif kind is BlockKind.EXERCISE:
             solved[tasks[-1]] = tuple(solutions)
     return solved
-
-
-def _runs(passages: Iterable[Passage]) -> Iterator[tuple[BlockKind, list[str]]]:
-    """Yield (kind, distinct ids) for each run of consecutive exercises or solutions."""
-    tasks = (one for one in passages if one.kind in TASKS)
-    for kind, run in groupby(tasks, key=lambda one: one.kind):
-        yield kind, [*dict.fromkeys(one.paragraph_id for one in run)]
 
 
 def explaining(hits: Sequence[Hit]) -> list[Hit]:

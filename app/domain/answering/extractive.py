@@ -65,11 +65,6 @@ def _chosen(
     return selector.passages()
 
 
-def paragraphs_to_read(relevance: Relevance) -> list[ContextPassage]:
-    """Return the paragraphs that answer, best first, without exercises and solutions."""
-    return [relevance.context[at] for at in _ranked(relevance.paragraphs())]
-
-
 def _ranked(paragraphs: Sequence[ScoredParagraph]) -> list[int]:
     """Return the positions of the paragraphs that answer, best first."""
     answering = [at for at, one in enumerate(paragraphs) if one.answers]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from app.domain.answering.definitions import names_term, subject_match
 from app.domain.answering.exercises import TASKS
@@ -42,9 +43,15 @@ _SENTENCE_END = re.compile(r"(?<=[.?!])\s")
 _NUMBER = re.compile(r"^(?:[^\W\d]+\s+)?\d+(?:(?:\.\d+)+[.:)]?|[.:)])\s+")
 
 
+class Suggestion(NamedTuple):
+    question: str
+    passage: Passage
+    """The one that answers it, or the first of its section."""
+
+
 def suggestions(
     asked: frozenset[int], hits: Sequence[Hit], terms: Terms, language: str
-) -> Iterator[str]:
+) -> Iterator[Suggestion]:
     """Yield distinct questions that the sections of the hits answer.
 
     They are made of headings, of the terms defined there, and of exercises. Those of the best hits
@@ -53,11 +60,11 @@ def suggestions(
     """
     seen = [asked]
     for hit in hits:
-        for subject, question in _questions(hit.chunk, terms, language):
+        for subject, question, passage in _questions(hit.chunk, terms, language):
             about = terms(subject)
             if about and not _REFERS.search(question) and not _is_covered(about, seen):
                 seen.append(about)
-                yield without_invisible(question)
+                yield Suggestion(without_invisible(question), passage)
 
 
 def _is_covered(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
@@ -65,20 +72,21 @@ def _is_covered(about: frozenset[int], seen: Iterable[frozenset[int]]) -> bool:
     return any(len(about & one) > _SAME * len(about) for one in seen)
 
 
-def _questions(chunk: Chunk, terms: Terms, language: str) -> Iterator[tuple[str, str]]:
-    """Yield each subject with its question."""
+def _questions(chunk: Chunk, terms: Terms, language: str) -> Iterator[tuple[str, str, Passage]]:
+    """Yield each subject with its question and where it is answered."""
     for heading in chunk.heading_path[-1:]:
         subject = _NUMBER.sub("", " ".join(heading.split()))
         if question := _of_heading(subject, chunk, terms, language):
-            yield subject, question
+            first = (one for one in chunk.passages if one.paragraph_id == chunk.paragraph_id)
+            yield subject, question, next(first, chunk.passages[0])
     for passage in chunk.passages:
         if passage.kind not in TASKS:
             for term in _defined_terms(passage, terms):
-                yield term, in_language(TERM_QUESTION, language).format(term)
+                yield term, in_language(TERM_QUESTION, language).format(term), passage
     for passage in chunk.passages:
         text = " ".join(passage.text.split())
         if passage.kind is BlockKind.EXERCISE and _is_question(text):
-            yield text, text
+            yield text, text, passage
 
 
 def _is_question(exercise: str) -> bool:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from functools import cache
 
 from app.domain.terms import NUMBER_WORDS
 
@@ -44,149 +43,131 @@ class Intent:
     """The exercise's number in the chapter; 0 unless one is requested."""
 
 
-_WORDS: Mapping[str, Mapping[str, str]] = {
+_PHRASES: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "greeting": "hi hello hey hiya howdy good how",
-        "with greeting": "there morning afternoon evening day are you today",
-        "thanks": "thanks thank thx cheers ty bye goodbye ok okay great cool nice perfect awesome",
-        "with thanks": "you so very much a lot that helps helped",
+        "greeting": "hi hello hey hiya howdy good how"
+        " | there morning afternoon evening day are you today",
+        "thanks": "thanks thank thx cheers ty bye goodbye ok okay great cool nice perfect awesome"
+        " | you so very much a lot that helps helped",
         "chapter": "chapter|ch",
         "page": "page",
         "this": "this|the|current|the current",
         "task": "exercise|problem",
-        "polite": "please can you could would i want to short brief quick now for me some a an few"
-        " practice main key give write ask the of on about from in with this it",
-        "summary": "summarise summarize sum up recap explain tell what is does cover contain say"
-        " summary overview outline are points will learn",
-        "summary of the page": "summarise summarize sum give write",
-        "quiz": "quiz test questions exercises",
+        "quiz": "quiz|test|questions|exercises",
         "quiz of the page": "me",
-        "solve": "solve do explain answer show help",
+        "summary of the page": "summarise|summarize|sum|(give|write) .*(summary|overview|outline)",
+        "further": "please can you could would i want to short brief quick now for some a an few"
+        " practice main key ask the of on about from in with this it up recap explain tell what is"
+        " does cover contain say are points will learn solve do answer show help",
     },
     "de": {
-        "greeting": "hallo servus moin guten",
-        "with greeting": "morgen tag abend",
-        "thanks": "danke dankeschön vielen tschüss",
-        "with thanks": "dank schön sehr super",
-        "chapter": "kapitels?",
+        "greeting": "hallo servus moin guten | morgen tag abend",
+        "thanks": "danke dankeschön vielen tschüss | dank schön sehr super",
+        "chapter": "kapitel|kapitels",
         "page": "seite",
         "this": "dieses|diesem|dieser|diese|das|dem|des|der|die",
         "task": "übung|aufgabe|übungsaufgabe",
-        "polite": "bitte kannst du könntest mal kurz kurze jetzt mir mich ein eine paar gib das"
-        " dies die zu von über aus in ab bei",
-        "summary": "fass fasse zusammen zusammenfassen zusammenfassung worum geht es wovon worum"
-        " handelt was steht ist wird behandelt erklär erkläre",
-        "summary of the page": "fass fasse gib",
-        "quiz": "frag frage prüf prüfe test teste stell stelle mach fragen aufgaben übungen quiz",
-        "quiz of the page": "mich stell stelle gib",
-        "solve": "lös löse erklär erkläre zeig zeige hilf",
+        "quiz": "frag|frage|prüf|prüfe|test|teste|fragen|aufgaben|übungen|quiz",
+        "quiz of the page": "mich|stell|stelle|gib",
+        "summary of the page": "fass|fasse|gib .*zusammenfassung",
+        "further": "bitte kannst du könntest mal kurz kurze jetzt mir ein eine paar das dies die zu"
+        " von über aus in ab bei zusammen zusammenfassen worum geht es wovon handelt was steht ist"
+        " wird behandelt erklär erkläre lös löse zeig zeige hilf mach",
     },
     "es": {
-        "greeting": "hola buenos buenas",
-        "with greeting": "días tardes noches qué tal",
-        "thanks": "gracias muchas adiós vale",
-        "with thanks": "perfecto",
+        "greeting": "hola buenos buenas | días tardes noches qué tal",
+        "thanks": "gracias muchas adiós vale | perfecto",
         "chapter": "capítulo",
         "page": "página",
         "this": "este|esta|el|la|del|de la|de este|de esta",
         "task": "ejercicio|problema",
-        "polite": "por favor puedes podrías breve corto ahora un unas unos haz hazme dame sobre de"
-        " el esto en",
-        "summary": "resume resumir resúmeme sintetiza explica explícame resumen qué trata dice"
-        " contiene hay va",
-        "summary of the page": "resúmeme haz hazme dame esto",
-        "quiz": "examíname pregúntame preguntas ejercicios cuestionario",
-        "quiz of the page": "examíname hazme dame",
-        "solve": "resuelve resolver explica ayúdame con muéstrame",
+        "quiz": "examíname|pregúntame|preguntas|ejercicios|cuestionario",
+        "quiz of the page": "examíname|hazme|dame",
+        "summary of the page": "resúmeme|resume esto|(haz|hazme|dame) .*resumen",
+        "further": "por favor puedes podrías breve corto ahora un unas unos sobre de el en resumir"
+        " sintetiza explica explícame qué trata dice contiene hay va resuelve resolver ayúdame con"
+        " muéstrame",
     },
     "fr": {
         "greeting": "bonjour bonsoir salut",
-        "thanks": "merci au",
-        "with thanks": "beaucoup revoir parfait",
+        "thanks": "merci au | beaucoup revoir parfait",
         "chapter": "chapitre",
         "page": "page",
         "this": "ce|cette|le|la|du|de la|de ce|de cette",
         "task": "exercice|problème",
-        "polite": "s il te vous plaît peux tu pouvez bref court maintenant un des fais donne pose"
-        " moi sur de dans l ça ceci",
-        "summary": "résume résumer résumez explique résumé quoi parle traite que dit contient qu y"
-        " a t",
-        "summary of the page": "résume résumez fais donne",
-        "quiz": "interroge questions exercices quiz",
-        "quiz of the page": "interroge pose donne fais",
-        "solve": "résous résoudre résolvez explique aide avec",
+        "quiz": "interroge|questions|exercices|quiz",
+        "quiz of the page": "interroge|pose|donne|fais",
+        "summary of the page": "résume|résumez|(fais|donne) .*résumé",
+        "further": "s il te vous plaît peux tu pouvez bref court maintenant un des moi sur de dans"
+        " l ça ceci explique quoi parle traite que dit contient qu y a t résous résoudre résolvez"
+        " aide avec résumer",
     },
     "pt": {
-        "greeting": "olá oi bom boa",
-        "with greeting": "dia tarde noite tudo bem",
+        "greeting": "olá oi bom boa | dia tarde noite tudo bem",
         "thanks": "obrigado obrigada muito tchau",
     },
     "it": {
         "greeting": "ciao salve buongiorno buonasera",
-        "thanks": "grazie",
-        "with thanks": "mille arrivederci perfetto",
+        "thanks": "grazie | mille arrivederci perfetto",
     },
 }
-"""By language; "chapter", "page", "this" and "task" are regular expressions."""
-LANGUAGES_OF_REQUESTS = tuple(language for language, known in _WORDS.items() if "task" in known)
-CHAPTER_NOUNS = "|".join(_WORDS[language]["chapter"] for language in LANGUAGES_OF_REQUESTS)
-EXERCISE_NOUNS = "|".join(_WORDS[language]["task"] for language in LANGUAGES_OF_REQUESTS)
+"""By language. Small talk has at least one of the words before the bar. A request has words of the
+patterns and of "further"; one that names no part of the book is about the page."""
+LANGUAGES_OF_REQUESTS = tuple(one for one, known in _PHRASES.items() if "task" in known)
+_REQUEST_WORDS = {
+    one: {*re.findall(r"\w+", " ".join(_PHRASES[one][key] for key in [*_PHRASES[one]][2:]))}
+    for one in LANGUAGES_OF_REQUESTS
+}
+CHAPTER_NOUNS = "|".join(_PHRASES[one]["chapter"] for one in LANGUAGES_OF_REQUESTS)
+EXERCISE_NOUNS = "|".join(_PHRASES[one]["task"] for one in LANGUAGES_OF_REQUESTS)
 
 
 def intent_of(said: Sequence[str]) -> Intent | None:
     """Return the intent of a message with these words, as returned by `words`, or None."""
-    for language, known in _WORDS.items():
+    for language, known in _PHRASES.items():
         for kind in SMALL_TALK:
-            if _is_of(said, known[kind], known.get(f"with {kind}", "")):
+            needed, _, further = known[kind].partition("|")
+            first = {*needed.split()}
+            if not first.isdisjoint(said) and first.union(further.split()).issuperset(said):
                 return Intent(kind, language)
         if language in LANGUAGES_OF_REQUESTS and (found := _request(said, language)):
             return found
     return None
 
 
-def _is_of(said: Sequence[str], needed: str, further: str) -> bool:
-    """Whether these are words of the two lists, and at least one of the first."""
-    first = {*needed.split()}
-    return not first.isdisjoint(said) and {*first, *further.split()}.issuperset(said)
-
-
 def _request(said: Sequence[str], language: str) -> Intent | None:
-    known, polite = _WORDS[language], _WORDS[language]["polite"]
-    part, task = _patterns(language)
-    text = with_figures(said)
-    named, text = part.search(text), part.sub(" ", text, 1)
-    numbered, text = task.search(text), task.sub(" ", text, 1)
-    rest = text.split()
-    if numbered:
-        solves = {*known["solve"].split(), *polite.split()}.issuperset(rest)
-        return _exercise(numbered, named, language) if solves else None
-    for kind in (IntentKind.QUIZ, IntentKind.SUMMARY):
-        asks = _is_of(rest, known[kind], polite)
-        if named and asks:
-            return Intent(kind, language, _chapter(named))
-        if asks and not {*known[f"{kind} of the page"].split()}.isdisjoint(rest):
-            return Intent(kind, language)
-    alone = named and {*polite.split()}.issuperset(rest)
-    return Intent(IntentKind.SUMMARY, language, _chapter(named)) if named and alone else None
+    known, text = _PHRASES[language], with_figures(said)
+    if not all(one in _REQUEST_WORDS[language] or one[0].isdigit() for one in text.split()):
+        return None
+    chapter, this = f"(?:{known['chapter']})", f"(?:{known['this']})"
+    part, text = _taken(
+        rf"(?:{this} )?(?:{chapter} (?P<number>\d{{1,3}})"
+        rf"|(?P<ordinal>\d{{1,3}})(?:st|nd|rd|th)? {chapter}(?! \d))"
+        rf"|{this} (?:(?P<here>{chapter})|(?:{known['page']}))",
+        text,
+    )
+    task, text = _taken(
+        rf"(?:{known['task']}) (?P<first>\d{{1,3}})(?: (?P<second>\d{{1,3}}))?", text
+    )
+    if any(map(str.isdigit, text)):
+        return None
+    if task:
+        return _exercise(task, part, language)
+    kind = IntentKind.QUIZ if _taken(known["quiz"], text)[0] else IntentKind.SUMMARY
+    if part:
+        return Intent(kind, language, _chapter(part))
+    return Intent(kind, language) if _taken(known[f"{kind} of the page"], text)[0] else None
+
+
+def _taken(pattern: str, text: str) -> tuple[re.Match[str] | None, str]:
+    """Return the first match of whole words, and the text without it."""
+    found = re.search(rf"(?<!\S)(?:{pattern})(?!\S)", text)
+    return found, f"{text[: found.start()]} {text[found.end() :]}" if found else text
 
 
 def with_figures(said: Sequence[str]) -> str:
     """Join the words; "four" becomes "4"."""
     return " ".join(NUMBER_WORDS.get(word, word) for word in said)
-
-
-@cache
-def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of "this chapter", "chapter 4" or "the 4th chapter", and of a task."""
-    known = _WORDS[language]
-    chapter, this = f"(?:{known['chapter']})", f"(?:{known['this']})"
-    part = (
-        rf"(?:{this} )?(?:{chapter} (?P<number>\d{{1,3}})"
-        rf"|(?P<ordinal>\d{{1,3}})(?:st|nd|rd|th)? {chapter}(?! \d))"
-        rf"|{this} (?:(?P<here>{chapter})|(?:{known['page']}))"
-    )
-    task = rf"(?:{known['task']}) (?P<first>\d{{1,3}})(?: (?P<second>\d{{1,3}}))?"
-    return re.compile(rf"(?<!\S)(?:{part})(?!\S)"), re.compile(rf"(?<!\S)(?:{task})(?!\S)")
 
 
 def _chapter(part: re.Match[str]) -> int | Here:

@@ -5,6 +5,7 @@ Refusals and notices, clarifying questions, follow-up questions, replies to gree
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from app.domain.answering.intents import IntentKind
@@ -21,18 +22,6 @@ _REFUSALS = {
     "zh": "书中没有提到。以下章节与问题最接近。",
     "ja": "この本には書かれていません。質問に最も近い節は次のとおりです。",
     "ru": "В книге об этом не сказано. Ближе всего к вопросу эти разделы.",
-}
-_NOTHING_NEAR = {
-    "en": "The book does not say.",
-    "es": "El libro no lo dice.",
-    "de": "Das Buch sagt dazu nichts.",
-    "fr": "Le livre n'en dit rien.",
-    "pt": "O livro não o diz.",
-    "it": "Il libro non lo dice.",
-    "ur": "کتاب میں اس کا جواب نہیں ہے۔",
-    "zh": "书中没有提到。",
-    "ja": "この本には書かれていません。",
-    "ru": "В книге об этом не сказано.",
 }
 UNCERTAIN = {
     "en": "The book may not say this. These passages come nearest.",
@@ -61,15 +50,6 @@ _OTHER_LANGUAGE = {
     "ru": "Книга написана на другом языке ({}); задайте вопрос на нём, чтобы найти больше.",
 }
 
-READ_FIRST = {
-    "en": "This is an exercise of the book. Read the paragraphs below first.",
-    "es": "Este es un ejercicio del libro. Lea primero los párrafos de abajo.",
-    "de": "Das ist eine Übung des Buchs. Lesen Sie zuerst die Absätze unten.",
-    "fr": "C'est un exercice du livre. Lisez d'abord les paragraphes ci-dessous.",
-    "pt": "Este é um exercício do livro. Leia primeiro os parágrafos abaixo.",
-    "it": "Questo è un esercizio del libro. Legga prima i paragrafi qui sotto.",
-}
-"""Above the paragraphs to read before an exercise."""
 HINT = {
     "en": "This is an exercise of the book. These passages help to solve it.",
     "es": "Este es un ejercicio del libro. Estos pasajes ayudan a resolverlo.",
@@ -78,7 +58,7 @@ HINT = {
     "pt": "Este é um exercício do livro. Estas passagens ajudam a resolvê-lo.",
     "it": "Questo è un esercizio del libro. Questi passaggi aiutano a risolverlo.",
 }
-"""Above the passages of a hint."""
+"""Above the passages of a hint, and above a list of what to read before the exercise."""
 
 WHICH_BOOK = {
     "en": "Which book do you mean? There are: {}.",
@@ -104,16 +84,6 @@ NO_EXERCISES = {
     "zh": "那里没有找到这样的练习。",
     "ja": "そこにはそのような練習問題が見つかりません。",
 }
-WHAT_IS = {
-    "en": "What is {}?",
-    "de": "Was bedeutet {}?",
-    "es": "¿Qué es {}?",
-    "fr": "Que signifie {} ?",
-    "zh": "什么是{}？",
-    "ja": "{}とは何ですか？",
-}
-"""Question for a glossary term, in a quiz."""
-
 TERM_QUESTION = {
     "en": 'What does "{}" mean?',
     "es": "¿Qué significa «{}»?",
@@ -165,8 +135,9 @@ def in_language(texts: Mapping[str, str], language: str) -> str:
 
 
 def refusal_text(language: str, sections: int) -> str:
-    """Return the refusal; `sections` is the number of sections listed below it."""
-    return in_language(_REFUSALS if sections else _NOTHING_NEAR, language)
+    """Return the refusal, whose second sentence is about the `sections` listed below it."""
+    refusal = in_language(_REFUSALS, language)
+    return refusal if sections else re.split(r"(?<=[.\u3002\u06d4])", refusal, maxsplit=1)[0]
 
 
 def do_not_mention(words: Sequence[str]) -> str:

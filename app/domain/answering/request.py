@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import accumulate, takewhile
 
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.intents import Intent
@@ -102,24 +103,16 @@ def selected_paragraph(
     `named` are the chunks with the paragraph that the page named. If empty, the paragraph is looked
     for among the hits by its text.
     """
-    if named:
-        found = [(chunk, _named(chunk, selection.paragraph_id)) for chunk in named]
-    else:
-        found = [(hit.chunk, _containing(hit.chunk, selection.text)) for hit in hits]
+    wanted = joined_words(selection.text)
+
+    def is_selected(one: Passage) -> bool:
+        if named:
+            return one.paragraph_id == selection.paragraph_id
+        return one.kind is not BlockKind.HEADING and wanted in joined_words(one.text)
+
+    chunks = named or [hit.chunk for hit in hits]
+    found = [(chunk, tuple(filter(is_selected, chunk.passages))) for chunk in chunks]
     return [Hit(replace(chunk, passages=held), 1.0) for chunk, held in found if held]
-
-
-def _named(chunk: Chunk, paragraph_id: str) -> tuple[Passage, ...]:
-    return tuple(one for one in chunk.passages if one.paragraph_id == paragraph_id)
-
-
-def _containing(chunk: Chunk, text: str) -> tuple[Passage, ...]:
-    wanted = joined_words(text)
-    return tuple(
-        one
-        for one in chunk.passages
-        if one.kind is not BlockKind.HEADING and wanted in joined_words(one.text)
-    )
 
 
 ANSWER_CHUNKS = 8
@@ -151,18 +144,13 @@ def recent(
     history: Sequence[Turn], token_budget: int, count_tokens: Callable[[str], int]
 ) -> tuple[Turn, ...]:
     """Return the latest turns that fit the budget; if the last one does not, its beginning."""
-    kept: list[Turn] = []
-    left = token_budget
-    for turn in reversed(history):
-        tokens = count_tokens(turn.content)
-        if tokens > left:
-            if not kept and left > 0:
-                beginning = turn.content[: len(turn.content) * left // tokens]
-                kept.append(replace(turn, content=beginning))
-            break
-        kept.append(turn)
-        left -= tokens
-    return tuple(reversed(kept))
+    totals = accumulate(count_tokens(turn.content) for turn in reversed(history))
+    fitting = len([*takewhile(lambda total: total <= token_budget, totals)])
+    if fitting or not (history and token_budget):
+        return tuple(history[len(history) - fitting :])
+    last = history[-1]
+    end = len(last.content) * token_budget // count_tokens(last.content)
+    return (replace(last, content=last.content[:end]),)
 
 
 MAX_QUESTION_CHARS = 4_000

@@ -1,1 +1,1 @@
-"""Evaluation: questions with gold spans, metrics, comparison of two runs, calibration."""
+"""Evaluation: questions with gold spans, metrics, calibration."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 from app.domain.answer import Answer, Confidence
 from app.domain.evaluation.gold_question import Question
-from app.domain.evaluation.measurement import Measured, Share
+from app.domain.evaluation.measurement import Measured
 from app.domain.evaluation.retrieval_metrics import (
     STANDARD_DEPTH,
     Retrieved,
+    first_hit,
     ranking_of,
-    score_ranking,
 )
 from app.domain.retrieval.query import Hit
 from app.domain.scripts import word_count
@@ -35,31 +35,24 @@ ANSWER_METRICS = (
     *(f"unanswerable_{one}" for one in OUTCOMES.values()),
 )
 
-HasFacts: TypeAlias = Callable[[str, Sequence[str]], bool]
-"""Returns whether a text matches every one of the patterns."""
 
-
-def judge_answer(
-    question: Question, answer: Answer, hits: Sequence[Hit], has_facts: HasFacts
-) -> Measured:
+def judge_answer(question: Question, answer: Answer, hits: Sequence[Hit]) -> Measured:
     """Measure an answer made from these hits."""
     shown, outcome = shown_text(answer), OUTCOMES[answer.confidence]
     cited = (Retrieved(one.file, one.spans) for one in answer.citations)
-    right = sum(question.answerable and finds_gold(question, [one]) for one in cited)
+    right = sum(question.answerable and first_hit(question, [one]) for one in cited)
     facts = bool(shown) and has_facts(shown, question.key_facts) if question.key_facts else None
     found = question.answerable and finds_all_gold(question, ranking_of(hits)[:STANDARD_DEPTH])
     prefix = "answerable" if question.answerable else "unanswerable"
-    metrics: dict[str, Share] = {
-        f"{prefix}_{one}": (one == outcome, 1) for one in OUTCOMES.values()
-    }
+    metrics = {f"{prefix}_{one}": float(one == outcome) for one in OUTCOMES.values()}
     if question.answerable:
-        metrics |= {"found": (int(found), 1), "cited_gold": (int(right > 0), 1)}
+        metrics |= {"found": float(found), "cited_gold": float(right > 0)}
         if facts is not None:
-            metrics["facts_shown"] = (int(facts), 1)
+            metrics["facts_shown"] = float(facts)
         if not answer.refused:
-            metrics["words_shown"] = (word_count(shown), 1)
+            metrics["words_shown"] = float(word_count(shown))
         if answer.citations:
-            metrics["citation_precision"] = (right, len(answer.citations))
+            metrics["citation_precision"] = right / len(answer.citations)
     return Measured(
         question,
         metrics,
@@ -97,13 +90,18 @@ def shown_text(answer: Answer) -> str:
     return "\n\n".join(passage.text for passage in answer.passages) or answer.answer
 
 
-def finds_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
-    """Whether the ranking finds a gold span."""
-    return score_ranking(question, ranking, 1).first_hit > 0
-
-
 def finds_all_gold(question: Question, ranking: Sequence[Retrieved]) -> bool:
     """Whether the ranking finds a gold span, or all of them if the question `needs_all_gold`."""
     if not question.needs_all_gold:
-        return finds_gold(question, ranking)
-    return all(finds_gold(replace(question, gold=(gold,)), ranking) for gold in question.gold)
+        return first_hit(question, ranking) > 0
+    return all(first_hit(replace(question, gold=(gold,)), ranking) for gold in question.gold)
+
+
+def has_facts(text: str, key_facts: Sequence[str]) -> bool:
+    """Whether every pattern matches, ignoring case. A space in it also matches a line break."""
+    forms = (text, " ".join(text.split()))
+    return all(any(_matches(fact, form) for form in forms) for fact in key_facts)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return bool(re.search(pattern, text, re.IGNORECASE | re.DOTALL))

@@ -32,7 +32,6 @@ class Question:
     filter_file: str = ""
     """Search this file only."""
     history: tuple[Turn, ...] = ()
-    language: str = "en"
     book: BookId | None = None
     """The book that the question is about; None if the set does not name it."""
     key_facts: tuple[str, ...] = ()

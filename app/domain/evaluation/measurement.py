@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import fsum
-from typing import TypeAlias
+from statistics import fmean
 
 from app.domain.evaluation.gold_question import Question
 from app.domain.percentile import percentile
-
-Share: TypeAlias = tuple[float, float]
-"""(part, whole) of one question: a metric is the sum of parts divided by the sum of wholes."""
 
 
 class Measure(StrEnum):
@@ -25,18 +21,18 @@ class Measure(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Measured:
     question: Question
-    metrics: Mapping[str, float | Share]
-    """Those that apply to the question; a number is a share of a whole of 1."""
+    metrics: Mapping[str, float]
+    """Those that apply to the question."""
     milliseconds: float = 0.0
     """Time of the search, or of the answer."""
     answerability: float | None = None
-    """Answerability score, 0 to 1; None if all questions of the set are answerable."""
+    """Answerability score, 0 to 1; None if it was not asked for."""
     details: Mapping[str, str | float | bool | None] = field(default_factory=dict)
     """What else its row in JSON shows; those that are true are counted in the summary."""
 
 
 def summary(rows: Sequence[Measured], names: Sequence[str] = ()) -> dict[str, float]:
-    """Return counts, the mean of each metric, and times.
+    """Return counts, times and the mean of each metric over the questions that it applies to.
 
     The metrics `names` come first; one that applies to no question is 0.
     """
@@ -48,7 +44,7 @@ def summary(rows: Sequence[Measured], names: Sequence[str] = ()) -> dict[str, fl
     return {
         "n": sum(bool(row.metrics) for row in rows),
         "answerable": sum(row.question.answerable for row in rows),
-        **{name: round(ratio(shares_of(rows, name)), 4) for name in metrics},
+        **{name: round(_mean(rows, name), 4) for name in metrics},
         "p50_ms": round(percentile(times, 0.5), 2),
         "p95_ms": round(percentile(times, 0.95), 2),
         **{name: sum(row.details.get(name) is True for row in rows) for name in flags},
@@ -61,15 +57,6 @@ def by_kind(rows: Sequence[Measured]) -> Mapping[str, Sequence[Measured]]:
     return {kind: [row for row in rows if row.question.kind == kind] for kind in kinds}
 
 
-def shares_of(rows: Sequence[Measured], metric: str) -> list[Share]:
-    return [share(row.metrics[metric]) for row in rows if metric in row.metrics]
-
-
-def share(value: float | Share) -> Share:
-    return value if isinstance(value, tuple) else (value, 1.0)
-
-
-def ratio(shares: Sequence[Share]) -> float:
-    """Return sum(parts) / sum(wholes); 0 if there are no wholes."""
-    whole = fsum(one[1] for one in shares)
-    return fsum(one[0] for one in shares) / whole if whole else 0.0
+def _mean(rows: Sequence[Measured], metric: str) -> float:
+    values = [row.metrics[metric] for row in rows if metric in row.metrics]
+    return fmean(values) if values else 0.0

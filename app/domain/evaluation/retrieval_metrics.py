@@ -35,69 +35,39 @@ class Retrieved:
         return sum(end - start for start, end in self.spans)
 
 
-@dataclass(frozen=True, slots=True)
-class RankingScores:
-    """Scores of one question. `precision` is None without gold spans."""
-
-    recall: float
-    """Share of the gold characters that the first k chunks cover. If the gold spans are
-    alternatives, only the best covered one counts. For a gold file: 1 if a chunk of it is among the
-    first k, else 0."""
-    first_hit: int
-    """Rank of the first chunk that finds a gold span, from 1; 0 if none does."""
-    ndcg: float
-    precision: float | None
-    """Distinct gold characters in the first k chunks, divided by all characters of those chunks,
-    repeats included. As in Smith and Troynikov, "Evaluating Chunking Strategies for Retrieval",
-    Chroma 2024, but with characters instead of tokens and k chunks."""
-
-    def hit(self, k: int) -> float:
-        return float(0 < self.first_hit <= k)
-
-    @property
-    def reciprocal_rank(self) -> float:
-        return 1 / self.first_hit if self.first_hit else 0.0
-
-
 def ranking_of(hits: Sequence[Hit]) -> list[Retrieved]:
     return [Retrieved(hit.chunk.file, hit.chunk.spans) for hit in hits]
 
 
-def retrieval_metrics(
-    question: Question, ranking: Sequence[Retrieved], k: int
-) -> tuple[dict[str, float], int]:
-    """Return the metrics of a ranking, and the rank of its first hit."""
-    scores = score_ranking(question, ranking, k)
+def retrieval_metrics(question: Question, ranking: Sequence[Retrieved], k: int) -> dict[str, float]:
+    """Return the metrics of a ranking, best first: at least NDCG_DEPTH chunks if there are so many.
+
+    Without gold spans there is no precision. If k is the standard depth, it adds no metrics.
+    """
+    first, top = first_hit(question, ranking), ranking[:k]
     metrics = {
         f"recall@{STANDARD_DEPTH}": recall(question, ranking[:STANDARD_DEPTH]),
-        "hit@1": scores.hit(1),
-        f"hit@{STANDARD_DEPTH}": scores.hit(STANDARD_DEPTH),
-        "mrr": scores.reciprocal_rank,
-        f"ndcg@{NDCG_DEPTH}": scores.ndcg,
+        "hit@1": float(first == 1),
+        f"hit@{STANDARD_DEPTH}": float(0 < first <= STANDARD_DEPTH),
+        "mrr": 1 / first if first else 0.0,
+        f"ndcg@{NDCG_DEPTH}": _ndcg(question, ranking),
     }
-    if scores.precision is not None:
-        metrics["precision"] = scores.precision
-    # If k is the standard depth, these two repeat the first ones.
-    metrics |= {f"recall@{k}": scores.recall, f"hit@{k}": scores.hit(k)}
-    return metrics, scores.first_hit
+    if question.gold:
+        metrics["precision"] = _precision(question.gold, top)
+    return metrics | {f"recall@{k}": recall(question, top), f"hit@{k}": float(0 < first <= k)}
 
 
-def score_ranking(question: Question, ranking: Sequence[Retrieved], k: int) -> RankingScores:
-    """Score a ranking, best first. Pass at least NDCG_DEPTH chunks if that many were retrieved."""
-    found = [_found(question, retrieved) for retrieved in ranking]
-    first_hit = next((rank for rank, hit in enumerate(found, 1) if hit), 0)
-    answers = len(question.gold) or 1
-    if question.alternatives:
-        found, answers = [frozenset([0]) if one else one for one in found], 1
-    return RankingScores(
-        recall=recall(question, ranking[:k]),
-        first_hit=first_hit,
-        ndcg=_ndcg(found, answers),
-        precision=_precision(question.gold, ranking[:k]) if question.gold else None,
-    )
+def first_hit(question: Question, ranking: Sequence[Retrieved]) -> int:
+    """Return the rank of the first chunk that finds a gold span, from 1; 0 if none does."""
+    return next((rank for rank, one in enumerate(ranking, 1) if _found(question, one)), 0)
 
 
 def _precision(golds: Sequence[GoldSpan], retrieved: Sequence[Retrieved]) -> float:
+    """Distinct gold characters in the chunks, divided by all their characters, repeats included.
+
+    As in Smith and Troynikov, "Evaluating Chunking Strategies for Retrieval", Chroma 2024, but with
+    characters instead of tokens and k chunks.
+    """
     # Gold spans may overlap, so characters of their union are counted.
     union = [
         GoldSpan(file, *span)
@@ -109,7 +79,11 @@ def _precision(golds: Sequence[GoldSpan], retrieved: Sequence[Retrieved]) -> flo
 
 
 def recall(question: Question, retrieved: Sequence[Retrieved]) -> float:
-    """Return the share of the gold characters in the retrieved spans, 0 to 1."""
+    """Return the share of the gold characters in the retrieved spans, 0 to 1.
+
+    If the gold spans are alternatives, only the best covered one counts. For a gold file: 1 if a
+    chunk of it is retrieved, else 0.
+    """
     if not question.gold:
         return float(any(_in_gold_file(question.gold_file, one.file) for one in retrieved))
     covered = coverage(question.gold, retrieved)
@@ -160,7 +134,7 @@ def _in_gold_file(gold_file: str, file: str) -> bool:
     return file == gold_file or (gold_file.endswith("/") and file.startswith(gold_file))
 
 
-def _ndcg(found: Sequence[frozenset[int]], golds: int) -> float:
+def _ndcg(question: Question, ranking: Sequence[Retrieved]) -> float:
     """nDCG@10 where a chunk is relevant if it finds a gold span that no earlier one found.
 
     A relevant chunk has gain 1, however many gold spans it finds. The ideal ranking has all
@@ -168,9 +142,13 @@ def _ndcg(found: Sequence[frozenset[int]], golds: int) -> float:
     et al., "Novelty and Diversity in Information Retrieval Evaluation", SIGIR 2008) with alpha 1
     and binary gain: a passage repeated by overlap has no gain.
     """
+    found = [_found(question, one) for one in ranking[:NDCG_DEPTH]]
+    golds = len(question.gold) or 1
+    if question.alternatives:
+        found, golds = [frozenset([0]) if one else one for one in found], 1
     seen: frozenset[int] = frozenset()
     relevant: list[int] = []
-    for rank, new in enumerate(found[:NDCG_DEPTH], 1):
+    for rank, new in enumerate(found, 1):
         if not new <= seen:
             relevant.append(rank)
         seen |= new

@@ -18,15 +18,14 @@ class GeneratedText:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCitation:
-    """`text[start:end]` of the whole answer is supported by these paragraphs.
+    """These words of the answer, at or near its offset `start`, are supported by the paragraphs.
 
-    Its text may follow later. If `words` are given and are not there, the nearest ones are meant.
+    They may follow later.
     """
 
     start: int
-    end: int
+    words: str
     paragraph_ids: tuple[str, ...]
-    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,8 @@ class ModelText:
             if self._reasoning:
                 self._reasoning = False
             elif tag[1]:
-                self._restart()
+                self.refused = False
+                self._left, self._held = self._limit, ""
                 yield TextDiscarded()
             else:
                 yield from self._released(before)
@@ -73,11 +74,6 @@ class ModelText:
             yield from self._released(self._text)
         if self._held and not self.refused:
             yield GeneratedText(self._held, self._numbered)
-
-    def _restart(self) -> None:
-        self.refused = False
-        self._left = self._limit
-        self._held = ""
 
     def _released(self, text: str) -> Iterator[GeneratedText]:
         """Yield the text within the limit, unless it is or may become a refusal."""

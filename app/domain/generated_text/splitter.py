@@ -12,8 +12,6 @@ from app.domain.generated_text.fences import closes, fence_run
 
 UNIT_CHARS = 1_000
 """A longer sentence is cut at a blank."""
-ANSWER_CHARS = 32_000
-"""The rest of a longer answer is dropped; a fence is limited by this alone."""
 
 _CLOSING = "[\"'\u2019\u201d\u00bb)\\]*_\u300d\u300f\uff09]*+"
 _END = re.compile(
@@ -52,14 +50,10 @@ class Splitter:
         """No unit ends in `_pending` before here."""
         self._begins_line = True
         self._fence = ""
-        self.truncated = False
-        """Whether the answer was longer than ANSWER_CHARS."""
 
     def feed(self, text: str) -> list[Unit]:
         """Return the units that the text completes."""
-        room = ANSWER_CHARS - self._start - len(self._pending)
-        self.truncated = self.truncated or len(text) > room
-        self._pending += text[: max(0, room)]
+        self._pending += text
         return [*self._units(final=False)]
 
     def close(self) -> list[Unit]:

@@ -24,17 +24,9 @@ interface Asked {
   from?: string;
 }
 
-/** An exercise each; on a page without one a term each, whose glossary entries are cited. */
+/** An exercise each; on a page without one, a question each that it answers. */
 function asked(turn: Turn): Asked[] {
-  const from = turn.answer_id;
-  if (turn.passages.length) {
-    return turn.passages.map((passage) => ({ card: { id: passageTarget(passage).id, question: passage.text, answer: "", url: passage.url }, passage, from }));
-  }
-  const points = Array.from(turn.answer);
-  return turn.citations.map(({ paragraph_id, start, end, quote, url }) => {
-    const question = points.slice(start, end).join("").replace(/^[-*\s]+/, "");
-    return { card: { id: paragraph_id, question, answer: quote, url }, from };
-  });
+  return turn.passages.map((passage) => ({ card: { id: passageTarget(passage).id, question: passage.text, answer: "", url: passage.url }, passage, from: turn.answer_id }));
 }
 
 export function Quiz({ store }: { store: Store }): VNode {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -57,7 +56,6 @@ class _Line(BaseModel, strict=True):
     gold_file: str = ""
     filter_file: str = ""
     history: tuple[Annotated[Turn, AfterValidator(_turn)], ...] = ()
-    language: Annotated[str, Field(alias="lang")] = "en"
     book: Annotated[str, AfterValidator(_book)] | None = None
     key_facts: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
     needs_all_gold: Annotated[bool, Field(alias="gold_all")] = False
@@ -94,13 +92,3 @@ def read_questions(path: Path) -> list[Question]:
         message = f"{path}: no questions in it: write one JSON object per line"
         raise InputError(message)
     return list(questions.values())
-
-
-def has_facts(text: str, key_facts: Sequence[str]) -> bool:
-    """Whether every pattern matches, ignoring case. A space in it also matches a line break."""
-    forms = (text, " ".join(text.split()))
-    return all(any(_matches(fact, form) for form in forms) for fact in key_facts)
-
-
-def _matches(pattern: str, text: str) -> bool:
-    return bool(re.search(pattern, text, re.IGNORECASE | re.DOTALL))
