@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -77,14 +77,25 @@ def structure_of(
     ]
 
 
-def _without(blocks: Sequence[Block], exclude: Sequence[BlockKind]) -> Sequence[Block]:
-    """Leave out blocks of these kinds, and the headings of sections that have nothing else."""
-    if not exclude:
-        return blocks
-    kept = [block for block in blocks if block.kind not in exclude]
-    paths = {block.heading_path for block in kept if block.kind is not BlockKind.HEADING}
-    filled = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
-    return [one for one in kept if one.kind is not BlockKind.HEADING or one.heading_path in filled]
+def _without(blocks: Sequence[Block], exclude: Sequence[BlockKind]) -> list[Block]:
+    """Leave out blocks of these kinds, and the headings of sections that have nothing else.
+
+    A heading without anything below it stays: it may be all the text that a page has of a question.
+    """
+    body = [block for block in blocks if block.kind is not BlockKind.HEADING]
+    kept = _paths(block for block in body if block.kind not in exclude)
+    left_out = _paths(body) - kept
+    return [
+        block
+        for block in blocks
+        if block.kind not in exclude
+        and not (block.kind is BlockKind.HEADING and block.heading_path in left_out)
+    ]
+
+
+def _paths(blocks: Iterable[Block]) -> set[tuple[str, ...]]:
+    paths = {block.heading_path for block in blocks}
+    return {path[:length] for path in paths for length in range(1, len(path) + 1)}
 
 
 def _items(pieces: Sequence[Piece]) -> Iterator[_Item]:
