@@ -21,14 +21,15 @@ from typing import TypeAlias
 
 from fastapi import FastAPI
 
-from app.api import admin_pages, admin_routes, feedback, limits, metrics, problems, routes, security
+from app.api import admin_routes, feedback, limits, metrics, problems, routes, security
 from app.api.book_pages import BOOK_PAGE_ROUTES
 from app.api.description import DESCRIPTION, TAGS, extend_description
 from app.api.ingest_jobs import IngestJobs
 from app.api.limits import FairQueue, RateLimit
 from app.api.pages import HOME_ROUTES
-from app.api.protocols import mount
-from app.api.pseudonyms import Pseudonyms
+from app.api.protocols import ai_sdk, openai
+from app.api.protocols.mcp_route import MCP_ROUTES
+from app.api.protocols.openai_errors import PATHS, openai_error
 from app.api.widget import widget_routes
 from app.bootstrap.application import Application, application
 from app.bootstrap.local_state import site_keys
@@ -64,16 +65,14 @@ def create_app(
         # Starlette's slash redirects repeat the request's Host header, which a client may forge.
         redirect_slashes=False,
     )
-    problems.install(app)
+    problems.install(app, dict.fromkeys(PATHS, openai_error))
     app.state.keys = site_keys(settings)
     app.state.metrics = metrics.Metrics()
     security.install(app, settings, app.state.keys, app.state.metrics)
-    app.include_router(routes.router)
     app.include_router(routes.open_router)
-    mount.protocols(app)
-    for one in (metrics, feedback, admin_pages, admin_routes):
+    for one in (routes, openai, ai_sdk, metrics, feedback, admin_routes):
         app.include_router(one.router)
-    app.router.routes.extend([*widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
+    app.router.routes.extend([*MCP_ROUTES, *widget_routes(), *BOOK_PAGE_ROUTES, *HOME_ROUTES])
     extend_description(app)
     return app
 
@@ -86,8 +85,7 @@ async def _lifespan(
         async with open_application(settings) as rag:
             app.state.application = rag
             app.state.rate_limit = RateLimit(settings.questions_per_minute)
-            app.state.ingest_jobs = IngestJobs()
-            app.state.pseudonyms = Pseudonyms()
+            app.state.ingest_jobs = IngestJobs(settings)
             app.state.answers = FairQueue(settings.answers_at_once)
             app.state.searches = FairQueue(limits.SEARCHES_AT_ONCE)
             _log.info("serve.started", extra={"pid": os.getpid()})

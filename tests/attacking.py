@@ -7,9 +7,11 @@ each table says how many attacks were tried, came out as they must, and broke so
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -37,6 +39,28 @@ def tried(number: int = 1) -> None:
     """Count attacks within one test, which else counts as one."""
     global _tries  # noqa: PLW0603 - properties and helpers have no fixture to count with
     _tries += number
+
+
+def steps(run: Callable[[], object]) -> int:
+    """Return how many lines of the program run, each turn of a loop again."""
+    tried()
+    count = 0
+
+    def line(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        count += 1
+        return line
+
+    def begin(frame: FrameType, event: str, argument: object) -> Any:
+        return line(frame, event, argument) if "/app/" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(begin)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
 
 
 def examples(number: int) -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Route, expect
 
-from app.api.events import ChatEvents
+from app.api.events import chat_events
 from app.api.problems import ErrorEvent
 from app.domain.answer import (
     Answer,
@@ -91,7 +91,7 @@ def fulfill(page: Page, *events: AnswerEvent | ErrorEvent) -> None:
 
 
 def stream(route: Route, *events: AnswerEvent | ErrorEvent) -> None:
-    body = b"".join(frame for event in events for frame in ChatEvents().frames(event))
+    body = b"".join(frame for event in events for frame in chat_events(event))
     route.fulfill(status=200, content_type="text/event-stream", body=body)
 
 

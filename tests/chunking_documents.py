@@ -13,7 +13,7 @@ from app.adapters.sentences import split_sentences
 from app.adapters.tokens import token_counter
 from app.domain.book_id import BookId
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Block, BlockKind, Book, Document, Part, Site
+from app.domain.document import Block, BlockKind, Book, Document, Site
 
 _WORDS = {
     "en": "index term query score vector model page reader sums over each ranked list".split(),
@@ -39,7 +39,6 @@ class Made:
     kind: BlockKind
     raw: str
     text: str
-    parts: tuple[Part, ...] = ()
     level: int = 0
 
 
@@ -86,27 +85,16 @@ def _paragraph(random: Random, size: int, language: str) -> Made:
     return Made(BlockKind.PARAGRAPH, text, text)
 
 
-def _listing(kind: BlockKind, lines: Sequence[str], prefix: str = "") -> Made:
-    """Lines as parts, below each other."""
-    parts: list[Part] = []
-    at = len(prefix)
-    for line in lines:
-        parts.append(Part(kind, at, at + len(line), line.lstrip("- ")))
-        at += len(line) + 1
-    raw = prefix + "\n".join(lines)
-    return Made(kind, raw, "\n".join(part.text for part in parts), tuple(parts))
-
-
 def _list(random: Random, size: int, language: str) -> Made:
-    lines = ["- " + paragraph(random, random.randint(1, 3), language) for _ in range(size)]
-    return _listing(BlockKind.LIST, [line.replace("\n", " ") for line in lines])
+    items = [paragraph(random, random.randint(1, 3), language) for _ in range(size)]
+    text = "\n".join(item.replace("\n", " ") for item in items)
+    return Made(BlockKind.LIST, "- " + text.replace("\n", "\n- "), text)
 
 
 def _table(random: Random, size: int, language: str) -> Made:
-    cells = [f"{sentence(random, 4, language)[:-1]} | {random.randrange(99)}" for _ in range(size)]
-    header = Part(BlockKind.TABLE, 0, 12, "Term | Count", header=True)
-    made = _listing(BlockKind.TABLE, cells, "Term | Count\n--- | ---\n")
-    return replace(made, text=f"Term | Count\n{made.text}", parts=(header, *made.parts))
+    rows = [f"{sentence(random, 4, language)[:-1]} | {random.randrange(99)}" for _ in range(size)]
+    text = "\n".join(["Term | Count", *rows])
+    return Made(BlockKind.TABLE, text.replace("\n", "\n--- | ---\n", 1), text)
 
 
 def _code(random: Random, size: int, language: str) -> Made:
@@ -128,22 +116,15 @@ def _plain(kind: BlockKind, before: str = "", after: str = "") -> _Maker:
 
 def _quote(random: Random, size: int, language: str) -> Made:
     lines = [paragraph(random, 2, language).replace("\n", " ") for _ in range(size)]
-    made = _listing(BlockKind.QUOTE, ["> " + line for line in lines])
-    parts = tuple(replace(part, kind=BlockKind.PARAGRAPH) for part in made.parts)
-    return replace(made, parts=parts)
+    text = "\n".join(lines)
+    return Made(BlockKind.QUOTE, "> " + text.replace("\n", "\n> "), text)
 
 
 def _admonition(random: Random, size: int, language: str) -> Made:
     """A title, prose and code in a fence, which may be longer than a chunk."""
     prose, code = paragraph(random, 2, language), _code(random, size * 4, language).text
-    texts = {BlockKind.PARAGRAPH: prose, BlockKind.CODE: f"```python\n{code}\n```"}
-    text = "\n\n".join(["Title", *texts.values()])
-    parts = (
-        Part(kind, at, at + len(one), one)
-        for kind, one in texts.items()
-        if (at := text.index(one)) >= 0
-    )
-    return Made(BlockKind.ADMONITION, text, text, tuple(parts))
+    text = "\n\n".join(["Title", prose, f"```python\n{code}\n```"])
+    return Made(BlockKind.ADMONITION, text, text)
 
 
 _Maker = Callable[[Random, int, str], Made]
@@ -188,10 +169,6 @@ def place(
                 url=f"https://example.org/{file}",
                 paragraph_id=f"p-{file}-{number}",
                 level=block.level,
-                parts=tuple(
-                    replace(part, start=start + part.start, end=start + part.end)
-                    for part in block.parts
-                ),
             )
         )
         source += gaps[number % len(gaps)] if gaps else "\n\n"

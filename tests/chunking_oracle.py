@@ -9,8 +9,6 @@ from itertools import pairwise
 
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import PackingConfig
-from app.domain.chunking.cut_points import segments, sentence_segments
-from app.domain.chunking.pieces import PROSE_KINDS
 from app.domain.chunking.related import continues, leads_in
 from app.domain.document import Block, BlockKind, Document
 from tests.chunking_documents import tools
@@ -96,48 +94,6 @@ def check_size(given: Given) -> Iterator[str]:
             yield f"{chunk.chunk_index}: {exact} tokens, said to be {chunk.token_count}"
 
 
-def check_minimum(given: Given) -> Iterator[str]:
-    """A short chunk could not be one with its neighbour in the section."""
-    main = [one for one in given.chunks if BlockKind(one.content_type) not in APART]
-    for one, two in pairwise(main):
-        tokens = one.token_count + two.token_count - two.overlap_start + _GAP
-        short = min(one.token_count, two.token_count) < given.config.minimum
-        between = any(
-            one.chunk_index < other.chunk_index < two.chunk_index for other in given.chunks
-        )
-        kinds = {BlockKind(each.content_type) is BlockKind.EXERCISE for each in (one, two)}
-        same = one.heading_path == two.heading_path and len(kinds) == 1
-        if short and same and not between and tokens <= given.config.high:
-            yield f"{two.chunk_index}: could be one with the chunk before"
-
-
-def check_sentences(given: Given) -> Iterator[str]:
-    cuts: dict[str, set[int]] = {}
-    for chunk in given.chunks:
-        for one in chunk.passages:
-            block = given.by_id[one.paragraph_id]
-            if one.own_text == block.text:
-                continue
-            allowed = cuts.setdefault(block.paragraph_id, _cut_points(block, given))
-            if not {one.offset, one.stop} <= allowed:
-                yield f"{chunk.chunk_index}: cut inside a sentence or line"
-
-
-def _cut_points(block: Block, given: Given) -> set[int]:
-    kind = BlockKind.PARAGRAPH if block.kind in PROSE_KINDS else block.kind
-    cuts = {0, len(block.text)}
-    for limit in (given.config.maximum, given.config.maximum // 2):
-        found = segments(block.text, kind, given.document.language, limit, tools())
-        cuts |= {at for one in found for at in (one.start, one.end)}
-    if block.kind is BlockKind.LIST:  # of the last item, sentences may be repeated
-        start = 0
-        for line in block.text.splitlines(keepends=True):
-            found = sentence_segments(line, given.document.language, tools())
-            cuts |= {start + at for one in found for at in (one.start, one.end)}
-            start += len(line)
-    return cuts
-
-
 def check_overlap(given: Given) -> Iterator[str]:
     edges = [
         *(one.overlap_start for one in given.chunks[:1]),
@@ -148,7 +104,7 @@ def check_overlap(given: Given) -> Iterator[str]:
     for before, chunk in pairwise(given.chunks):
         if before.overlap_end != chunk.overlap_start:
             yield f"{chunk.chunk_index}: {before.overlap_end} tokens before, {chunk.overlap_start}"
-        if chunk.overlap_start and not _repeats(before, chunk):
+        if chunk.overlap_start and not repeated_text(before, chunk):
             yield f"{chunk.chunk_index}: does not begin with the end of the chunk before"
         if chunk.overlap_start and chunk.passages[0].kind in NEVER_REPEATED:
             yield f"{chunk.chunk_index}: repeats an exercise, a solution or a glossary entry"
@@ -160,10 +116,6 @@ def repeated_text(before: Chunk, chunk: Chunk) -> str:
     ends = (at for at in range(len(text), 0, -1) if before.text_content.endswith(text[:at]))
     count = tools().count_tokens
     return next((text[:at] for at in ends if count(text[:at]) == chunk.overlap_start), "")
-
-
-def _repeats(before: Chunk, chunk: Chunk) -> bool:
-    return bool(repeated_text(before, chunk))
 
 
 def check_headings(given: Given) -> Iterator[str]:
@@ -218,8 +170,6 @@ STRUCTURE: tuple[Callable[[Given], Iterator[str]], ...] = (
     *ANY_STRATEGY,
     check_integrity,
     check_size,
-    check_minimum,
-    check_sentences,
     check_overlap,
     check_headings,
     check_lead_ins,

@@ -15,7 +15,7 @@ from app.adapters.vectors import inner_products
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.indexed_book import BookList, BookManifest, Damage
-from app.domain.languages import STOP_WORDS
+from app.domain.languages import FUNCTION_WORDS
 from app.domain.links import page_key
 from app.domain.retrieval.query import Candidates, ScoredId, SearchFilter, SparseVector, Vector
 from app.services.analyse_question import AnalyseQuestion
@@ -213,7 +213,7 @@ async def local_embedder() -> Embedder:
 
 
 def similarity_encoder() -> SimilarityEncoder:
-    return SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
+    return SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
 
 
 def retrieving(

@@ -109,7 +109,7 @@ class Analyzer:
         name = _STEMMERS.get(language, "")
         self._stem = Stemmer.Stemmer(name, 0).stemWord if name in Stemmer.algorithms() else str
         known = LANGUAGES.get(language)
-        stop_words = known.stop_words if known else frozenset()
+        stop_words = known.words if known else frozenset()
         self._stop_words = stop_words | {_fold(word) for word in stop_words}
         self._elisions = known.elisions if known else frozenset()
         self._term = lru_cache(_CACHED_WORDS)(self._find_term)
@@ -241,7 +241,7 @@ class IndexTerms:
     `language` is an ISO 639-1 code; "pt-BR" counts as "pt".
     """
 
-    fingerprint = "terms-4"
+    fingerprint = "terms-5"
     """Changes with the terms; an index with another fingerprint is stale."""
 
     def __init__(self) -> None:

@@ -8,7 +8,6 @@ from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
 from app.domain.chunking.config import RecursiveConfig, Separators
 from app.domain.document import Span
-from app.domain.errors import InputError
 
 # Paragraph, line, sentence, word, character; as regular expressions.
 _TEXT = [r"\n\n", r"\n", r"(?<=[.!?])\s", " ", ""]
@@ -19,14 +18,10 @@ def recursive_splitter(
 ) -> Callable[[str, RecursiveConfig], list[Span]]:
     """Return `split(text, config) -> spans`, sizes measured by `count_tokens`.
 
-    Spans are ascending and together cover every non-blank character. `split` raises InputError if
-    the overlap is not smaller than the size.
+    Spans are ascending and together cover every non-blank character.
     """
 
     def split(text: str, config: RecursiveConfig) -> list[Span]:
-        if config.overlap >= config.size:
-            message = f"recursive: overlap {config.overlap} is not below the size {config.size}"
-            raise InputError(message)
         splitter = _PlacingSplitter(config, count_tokens)
         splitter.split_text(text)
         return splitter.spans

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-import time
-from collections.abc import AsyncGenerator
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +12,6 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from app.api.book_list import BookBody
-from app.api.events import MEDIA_TYPE, EventStreamResponse, frame
 from app.api.ingest_jobs import IngestJob, IngestJobs
 from app.api.keys import BEARER, AdminKey, allowed
 from app.api.problems import Refused
@@ -27,11 +23,6 @@ from app.domain.errors import InputError
 from app.domain.ledger import to_lines
 from app.domain.urls import checked_base_url
 
-_PROGRESS_SECONDS = 0.1
-"""Time between two looks at an ingest for its followers."""
-_STALE_SECONDS = 86_400
-"""Age at which an upload is deleted: no ingest can still be reading it."""
-
 router = APIRouter(
     prefix="/v1/admin/books/{book}",
     tags=["admin"],
@@ -40,37 +31,23 @@ router = APIRouter(
 )
 
 
-async def _jobs(request: Request) -> IngestJobs:
-    jobs: IngestJobs = request.app.state.ingest_jobs
-    return jobs
-
-
 async def _own_book(book: BookName, key: AdminKey) -> BookId:
     """Dependency: the book of the path. BookNotAllowed unless the key is valid for it."""
     return allowed(key, book)
 
 
 OwnBook = Annotated[BookId, Depends(_own_book)]
-Jobs = Annotated[IngestJobs, Depends(_jobs)]
-Force = Annotated[bool, Query(description="Write a generation even if nothing changed.")]
 SiteKind = Annotated[Site | None, Query(description="Detected from the folder unless given.")]
 BaseUrl = Annotated[
     str, Query(max_length=2_000, description="URL of the book's site, for the deep links.")
 ]
 _ARCHIVE = {"schema": {"type": "string", "format": "binary"}}
-_STREAMS = {
-    "description": "The state; with `Accept: text/event-stream` events `progress` and finally "
-    "`done` or `failed`, each with the state.",
-    "content": {MEDIA_TYPE: {}},
-}
 
 
 @router.post(
     "/ingest",
     status_code=202,
     summary="Bring a book up to date",
-    response_model=IngestJob,
-    responses={202: _STREAMS, 200: _STREAMS},
     openapi_extra={
         "requestBody": {
             "description": "A zip archive of the book's folder, at most 256 MiB.",
@@ -86,13 +63,10 @@ async def ingest(
     book: OwnBook,
     request: Request,
     rag: Rag,
-    jobs: Jobs,
     base_url: BaseUrl = "",
     site: SiteKind = None,
-    force: Force = False,
-) -> Response:
-    """Ingest the archive in a separate process; readers get the old
-    generation until the new one is published.
+) -> IngestJob:
+    """Ingest the archive in a separate process; until it ends, readers get the old generation.
 
     The server runs one ingest at a time (409 `index_busy`). The ingest continues if the client
     disconnects. It fails with `invalid_input` if the archive has a link, a device, a name that
@@ -105,33 +79,31 @@ async def ingest(
             "`textbook-rag ingest` with the server's RAG_HOME"
         )
         raise InputError(message)
+    jobs: IngestJobs = request.app.state.ingest_jobs
     jobs.require_free()
     options = [f"--base-url={checked_base_url(base_url)}"]
     options += [f"--site={site}"] if site else []
-    options += ["--force"] if force else []
-    scratch = await asyncio.to_thread(_scratch, rag.settings.home / "uploads")
+    jobs.uploads.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=jobs.uploads))
     try:
-        archive = await _store_body(request, scratch / "upload.zip")
-        job = jobs.start(book, archive, options, rag.settings)
+        job = jobs.start(book, await _store_body(request, scratch / "upload.zip"), options)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
-    return _reply(request, job, 202)
+    return job
 
 
-@router.get(
-    "/ingest",
-    summary="The state of a book's last ingest",
-    response_model=IngestJob,
-    responses={200: _STREAMS},
-)
-async def state(book: OwnBook, request: Request, jobs: Jobs) -> Response:
-    """Only ingests since the start of the server are known."""
+@router.get("/ingest", summary="The state of a book's last ingest")
+async def state(book: OwnBook, request: Request) -> IngestJob:
+    """How far it is, then its report or its error; only ingests since the start of the server are
+    known.
+    """
+    jobs: IngestJobs = request.app.state.ingest_jobs
     found = jobs.last(book)
     if found is None:
         detail = f"no ingest of book {book!r} was asked of this server"
         raise Refused(404, "ingest_not_found", detail)
-    return _reply(request, found, 200)
+    return found
 
 
 @router.post(
@@ -169,16 +141,6 @@ async def ledger(book: OwnBook, rag: Rag) -> Response:
     return PlainTextResponse(text, media_type="application/jsonl")
 
 
-def _scratch(uploads: Path) -> Path:
-    """Make a folder for an upload; delete folders that a killed server left over a day ago."""
-    uploads.mkdir(parents=True, exist_ok=True)
-    for left in uploads.iterdir():
-        with suppress(FileNotFoundError):
-            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)
-    return Path(tempfile.mkdtemp(dir=uploads))
-
-
 async def _store_body(request: Request, path: Path) -> Path:
     """Write the body to the file while it arrives. InputError if it is empty; ClientDisconnect."""
     with path.open("wb") as file:
@@ -188,20 +150,3 @@ async def _store_body(request: Request, path: Path) -> Path:
             message = "no archive was sent"
             raise InputError(message)
     return path
-
-
-def _reply(request: Request, job: IngestJob, status: int) -> Response:
-    if MEDIA_TYPE not in request.headers.get("accept", ""):
-        return Response(job.model_dump_json(), status, media_type="application/json")
-    return EventStreamResponse(_events(job))
-
-
-async def _events(job: IngestJob) -> AsyncGenerator[bytes, None]:
-    """Yield the state at each change; the last one when the job has ended."""
-    sent = b""
-    while job.state == "running":
-        if (now := frame("progress", job)) != sent:
-            sent = now
-            yield now
-        await asyncio.sleep(_PROGRESS_SECONDS)
-    yield frame(job.state, job)

@@ -6,9 +6,9 @@ Used by the routes of `/v1/chat` and by the other protocols.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterable
-from contextlib import AsyncExitStack
-from typing import Any, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Mapping
+from contextlib import AsyncExitStack, aclosing
+from typing import TypeVar
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
@@ -18,7 +18,6 @@ from app.api.events import EventFormat, EventStreamResponse
 from app.api.keys import books_for
 from app.api.limits import search_place
 from app.api.problems import error_event, report
-from app.api.pseudonyms import reader_of
 from app.api.requests import ChatRequest
 from app.bootstrap.application import Application
 from app.domain.answer import Answer, AnswerEvent
@@ -44,29 +43,7 @@ RESTART_SECONDS = 5.0
 T = TypeVar("T")
 
 
-async def frames_of(
-    first: AnswerEvent,
-    rest: AsyncGenerator[AnswerEvent, None],
-    event_format: EventFormat,
-    deadline: float,
-) -> AsyncGenerator[bytes, None]:
-    """Encode the events. An error becomes the last one, also that the server stops."""
-    event: AnswerEvent | None = first
-    try:
-        while event is not None:
-            yield b"".join(event_format.frames(event))
-            async with time_limit(ANSWER_SECONDS, "the answer", deadline):
-                event = await anext(rest, None)
-    except asyncio.CancelledError:
-        yield b"".join(event_format.frames(error_event(_stopped())))
-    except Exception as error:  # noqa: BLE001 - sent to the reader
-        report(error)
-        yield b"".join(event_format.frames(error_event(error)))
-
-
-def ask_request(
-    body: ChatRequest, books: Iterable[BookId], settings: Settings, reader: str = ""
-) -> AskRequest:
+def ask_request(body: ChatRequest, books: Iterable[BookId], settings: Settings) -> AskRequest:
     """Convert the body to the use case's request to these books."""
     chosen = body.selection
     return AskRequest(
@@ -78,7 +55,7 @@ def ask_request(
         selection=Selection(chosen.text, chosen.paragraph_id) if chosen else None,
         solutions=body.solutions or Solutions(settings.solutions),
         intent=_intent(body),
-        reader=reader,
+        by_reader=True,
     )
 
 
@@ -93,28 +70,33 @@ def _intent(body: ChatRequest) -> Intent | None:
     return Intent(kind, language, named if isinstance(named, int) else here)
 
 
-def answer_events(body: ChatRequest, request: Request) -> AsyncGenerator[AnswerEvent, None]:
-    """Return the events of the answer for the request's key and reader. BookNotAllowed."""
+async def answer_events(body: ChatRequest, request: Request) -> AsyncGenerator[AnswerEvent, None]:
+    """Yield the events of the answer for the request's key, within the server's limits.
+
+    BookNotAllowed; Overloaded if the search, which the first event follows, gets no place.
+    """
     rag: Application = request.app.state.application
-    ask = ask_request(body, books_for(request, body.book), rag.settings, reader_of(request))
-    return rag.answer.stream(ask)
+    ask = ask_request(body, books_for(request, body.book), rag.settings)
+    deadline = asyncio.get_running_loop().time() + ANSWER_SECONDS
+    async with aclosing(rag.answer.stream(ask)) as events:
+        async with time_limit(ANSWER_SECONDS, "the answer", deadline), search_place(request):
+            event = await anext(events, None)
+        while event is not None:
+            yield event
+            async with time_limit(ANSWER_SECONDS, "the answer", deadline):
+                event = await anext(events, None)
 
 
 async def answered(body: ChatRequest, request: Request) -> Answer:
     """Return the whole answer. Overloaded, ClientDisconnect, and the errors of the use case."""
-    return await while_connected(request, whole(body, request))
-
-
-async def whole(body: ChatRequest, request: Request) -> Answer:
-    """Return the whole answer, also if the client leaves. Errors as of `answered`."""
-    events = answer_events(body, request)
-    async with time_limit(ANSWER_SECONDS, "the answer"):
-        await first_of(events, request)
-        return await whole_answer(events)
+    return await while_connected(request, whole_answer(answer_events(body, request)))
 
 
 async def streamed(
-    body: ChatRequest, request: Request, event_format: EventFormat
+    body: ChatRequest,
+    request: Request,
+    encode: EventFormat,
+    headers: Mapping[str, str] | None = None,
 ) -> EventStreamResponse:
     """Start the answer and wait for its first event. However the response ends, the answer does.
 
@@ -125,19 +107,23 @@ async def streamed(
     events = answer_events(body, request)
     at_end: AsyncExitStack = request.state.at_end
     at_end.push_async_callback(events.aclose)
-    deadline = asyncio.get_running_loop().time() + ANSWER_SECONDS
-    first = await while_connected(request, first_of(events, request))
-    frames = frames_of(first, events, event_format, deadline)
-    return EventStreamResponse(frames, event_format.headers)
+    first = await while_connected(request, anext(events))
+    return EventStreamResponse(encoded(first, events, encode), headers)
 
 
-async def first_of(events: AsyncGenerator[AnswerEvent, None], request: Request) -> AnswerEvent:
-    """Return the answer's first event. It follows the search, which waits for its place.
-
-    Overloaded if the search gets none.
-    """
-    async with time_limit(ANSWER_SECONDS, "the answer"), search_place(request):
-        return await anext(events)
+async def encoded(
+    first: AnswerEvent, rest: AsyncGenerator[AnswerEvent, None], encode: EventFormat
+) -> AsyncGenerator[bytes, None]:
+    """Encode the events. An error becomes the last one, also that the server stops."""
+    try:
+        yield b"".join(encode(first))
+        async for event in rest:
+            yield b"".join(encode(event))
+    except asyncio.CancelledError:
+        yield b"".join(encode(error_event(_stopped())))
+    except Exception as error:  # noqa: BLE001 - sent to the reader
+        report(error)
+        yield b"".join(encode(error_event(error)))
 
 
 async def searched(query: SearchQuery, request: Request, page_url: str = "") -> RetrievalResult:
@@ -147,13 +133,13 @@ async def searched(query: SearchQuery, request: Request, page_url: str = "") -> 
         return await rag.retrieve.search(query, page_url)
 
 
-async def while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+async def while_connected(request: Request, work: Awaitable[T]) -> T:
     """Return the result of the work, which is cancelled if the client leaves or the server stops.
 
     The request's body must have been read, so that the next message is the disconnect.
     ClientDisconnect, ShuttingDown.
     """
-    task = asyncio.create_task(work)
+    task = asyncio.ensure_future(work)
     watcher = asyncio.create_task(_disconnected(request.receive))
     try:
         await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from fastapi.responses import StreamingResponse
+from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from pydantic import BaseModel
 from starlette.types import Send
 
@@ -60,7 +60,7 @@ class EventStreamResponse(StreamingResponse):
 async def _ping(send: Send) -> None:
     while True:
         await asyncio.sleep(PING_SECONDS)
-        await send({"type": "http.response.body", "body": b": ping\n\n", "more_body": True})
+        await send({"type": "http.response.body", "body": KEEPALIVE_COMMENT, "more_body": True})
 
 
 class StartEvent(Body):
@@ -81,55 +81,38 @@ class DeltaEvent(Body):
     text: str
 
 
-# Line ends of Unicode, but not of JSON or server-sent events. Some clients split lines at them.
-_LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
+EventFormat: TypeAlias = Callable[[AnswerEvent | ErrorEvent], Iterator[bytes]]
+"""Encodes an event of an answer as server-sent events in the format of a protocol."""
 
 
-class EventFormat(Protocol):
-    """Encodes the events of one answer as server-sent events in the format of a protocol."""
-
-    headers: ClassVar[Mapping[str, str]]
-    """Headers of the response."""
-
-    def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class ChatEvents:
+def chat_events(event: AnswerEvent | ErrorEvent, public_url: str = "") -> Iterator[bytes]:
     """The format of `POST /v1/chat`."""
-
-    headers: ClassVar[Mapping[str, str]] = {}
-    public_url: str = ""
-
-    def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
-        for name, data in _named(event, self.public_url):
-            yield frame(name, data)
-
-
-def _named(event: AnswerEvent | ErrorEvent, public_url: str) -> Iterator[tuple[str, BaseModel]]:
     if isinstance(event, ErrorEvent):
-        yield "error", event
+        yield frame("error", event)
     elif isinstance(event, Started):
-        yield "start", StartEvent.model_validate(event)
-        yield "sources", SourcesEvent.model_validate(event)
+        yield frame("start", StartEvent.model_validate(event))
+        yield frame("sources", SourcesEvent.model_validate(event))
     elif isinstance(event, TextDelta):
-        yield "delta", DeltaEvent.model_validate(event)
+        yield frame("delta", DeltaEvent.model_validate(event))
     elif isinstance(event, CitationFound):
         context = {"public_url": public_url}
-        yield "citation", CitationBody.model_validate(event.citation, context=context)
+        yield frame("citation", CitationBody.model_validate(event.citation, context=context))
     else:
-        yield "end", answer_body(event.answer, public_url)
+        yield frame("end", answer_body(event.answer, public_url))
 
 
 def frame(name: str, data: BaseModel) -> bytes:
-    """Encode an event: lines `event:` and `data:`, and an empty line."""
-    return f"event: {name}\n".encode() + data_frame(data.model_dump_json())
+    return data_frame(data.model_dump_json(), name)
 
 
 def json_frame(data: dict[str, Any]) -> bytes:
     return data_frame(json.dumps(data, ensure_ascii=False))
 
 
-def data_frame(text: str) -> bytes:
-    """Encode a JSON text as an event without name."""
-    return f"data: {text.translate(_LINE_ENDS)}\n\n".encode()
+# Line ends of Unicode, but not of JSON or server-sent events. Some clients split lines at them.
+_LINE_ENDS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
+
+
+def data_frame(text: str, name: str | None = None) -> bytes:
+    """Encode a JSON text as an event."""
+    return format_sse_event(data_str=text.translate(_LINE_ENDS), event=name)

@@ -36,12 +36,7 @@ class FeedbackRequest(RequestBody):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"answer_id": "1f0c9d3e5b7a2c44", "rating": "down", "reason": "too long"}],
-            "anyOf": [
-                {"required": ["rating"]},
-                {"required": ["reason"]},
-                {"required": ["citation"]},
-            ],
+            "examples": [{"answer_id": "1f0c9d3e5b7a2c44", "rating": "down", "reason": "too long"}]
         }
     )
 

@@ -48,19 +48,14 @@ class IngestJob(Body):
     """As `textbook-rag ingest --json` prints it."""
     error: ErrorEvent | None = None
 
-    def fail(self, kind: type[RagError], message: str) -> None:
-        """Set the error, with its detailed message: only the owner sees it."""
-        self.error = ErrorEvent(code=kind.code, message=message)
-
-    def end(self) -> None:
-        self.state = "failed" if self.error else "done"
-        self.ended_at = datetime.now(UTC)
-
 
 class IngestJobs:
     """Runs one ingest at a time, and keeps the last one of each book."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
+        self.uploads = settings.home.absolute() / "uploads"
+        shutil.rmtree(self.uploads, ignore_errors=True)  # what a killed server left
+        self._environment = {**os.environ, **settings.as_environment()}
         self._last: dict[BookId, IngestJob] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -70,13 +65,14 @@ class IngestJobs:
             message = "an ingest is running: a server runs one at a time"
             raise IndexBusy(message)
 
-    def start(
-        self, book: BookId, archive: Path, options: Sequence[str], settings: Settings
-    ) -> IngestJob:
+    def start(self, book: BookId, archive: Path, options: Sequence[str]) -> IngestJob:
         """Start to ingest the archive; its folder is deleted at the end. Raises IndexBusy."""
         self.require_free()
         job = self._last[book] = IngestJob(book=book, started_at=datetime.now(UTC))
-        self._task = asyncio.create_task(_run(job, archive.absolute(), options, settings))
+        arguments = ("ingest", str(archive), "--book", book, "--json", *options)
+        # The archive is unpacked in its own folder, which is deleted even if the child is killed.
+        environment = {**self._environment, "TMPDIR": str(archive.parent)}
+        self._task = asyncio.create_task(_run(job, arguments, environment))
         return job
 
     def last(self, book: BookId) -> IngestJob | None:
@@ -90,41 +86,35 @@ class IngestJobs:
             await asyncio.wait({self._task})
 
 
-async def _run(job: IngestJob, archive: Path, options: Sequence[str], settings: Settings) -> None:
-    try:
-        arguments = ("ingest", str(archive), "--book", job.book, "--json", *options)
-        # The archive is unpacked in its own folder, which is deleted even if the child is killed.
-        environment = {**settings.as_environment(), "TMPDIR": str(archive.parent)}
-        await _run_command(job, arguments, environment)
-    except asyncio.CancelledError:
-        job.fail(IndexBusy, "the server stopped before the ingest ended")
-        raise
-    except Exception:
-        job.fail(RagError, "the ingest failed unexpectedly")
-        raise
-    finally:
-        shutil.rmtree(archive.parent, ignore_errors=True)
-        job.end()
+async def _run(job: IngestJob, arguments: Sequence[str], environment: dict[str, str]) -> None:
+    """Run `ingest --json`; its output becomes the job's progress and result.
 
-
-async def _run_command(
-    job: IngestJob, arguments: Sequence[str], environment: dict[str, str]
-) -> None:
-    """Run `ingest --json` at a low priority; its output becomes the job's progress and result.
-
-    Cancellation kills the process and leaves the index unchanged.
+    Cancellation leaves the index unchanged.
     """
+    error: ErrorEvent | None = ErrorEvent(code=RagError.code, message="the ingest was broken off")
+    try:
+        error = await _ingest(job, arguments, environment)
+    finally:
+        shutil.rmtree(environment["TMPDIR"], ignore_errors=True)
+        job.error, job.ended_at = error, datetime.now(UTC)
+        job.state = "failed" if error else "done"
+
+
+async def _ingest(
+    job: IngestJob, arguments: Sequence[str], environment: dict[str, str]
+) -> ErrorEvent | None:
+    """Run the command in a process of low priority, which cancellation kills; return its error."""
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "app.cli", *arguments),
         stdout=PIPE,
         stderr=STDOUT,
         limit=_MAX_LINE,
         cwd=_ROOT,
-        env={**os.environ, **environment},
+        env=environment,
     )
     try:
         give_way(child.pid)
-        await _follow(child, job)
+        return await _followed(child, job)
     finally:
         if child.returncode is None:
             child.kill()
@@ -146,26 +136,29 @@ def give_way(pid: int) -> None:
             os.sched_setaffinity(pid, cores[len(cores) // 2 :])
 
 
-async def _follow(child: Process, job: IngestJob) -> None:
-    """Read the child's lines until it ends; those that are not JSON are logged."""
+async def _followed(child: Process, job: IngestJob) -> ErrorEvent | None:
+    """Read the child's lines until it ends; return its error. Lines without JSON are logged."""
+    error = None
     async for line in child.stdout or asyncio.StreamReader():
         sent = _object(line)
         if "phase" in sent:
             job.phase, job.done = sent["phase"], sent["done"]
             job.total, job.unit = sent["total"], sent["unit"]
         elif "error" in sent:
-            job.error = ErrorEvent(code=sent["error"], message=sent["message"])
+            # With its detailed message: only the owner sees it.
+            error = ErrorEvent(code=sent["error"], message=sent["message"])
         elif sent:
             job.report = sent
         else:
             _log.info("ingest.said", extra={"line": line.decode("utf-8", "replace").rstrip()})
     status = await child.wait()
-    if job.error is None and (status or job.report is None):
+    if error is None and (status or job.report is None):
         message = (
             f"the ingest process ended with status {status} and no result; the index is unchanged: "
             "ingest again (-9 may mean a lack of memory; see the server's log)"
         )
-        job.fail(StorageError, message)
+        return ErrorEvent(code=StorageError.code, message=message)
+    return error
 
 
 def _object(line: bytes) -> dict[str, Any]:

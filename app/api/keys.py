@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -77,24 +75,16 @@ def require_key(request: Request, keys: SiteKeys, *, open_to_all: bool) -> None:
 
 
 async def admin_key(request: Request) -> SiteKey:
-    """Dependency: the request's secret key, as bearer token or as password of HTTP Basic.
-
-    The owner needs it even on this machine. Browsers ask for the password; any user name is
-    accepted. Refused.
-    """
+    """Dependency: the request's secret key; the owner needs it even on this machine. Refused."""
     keys: SiteKeys = request.app.state.keys
     scheme, key = _sent(request)
-    if scheme == "basic":
-        scheme, key = "bearer", _password(key)
-    wanted = "Basic" if request.scope["path"].startswith("/admin") else "Bearer"
-    challenge = {"WWW-Authenticate": f'{wanted} realm="textbook-rag", charset="UTF-8"'}
     # A request without a key is asked for one, even if the keys cannot be read.
     if not key:
-        detail = "send a secret key (`textbook-rag keys add --secret`), to `/admin` as the password"
-        raise Refused(401, "key_required", detail, challenge)
+        detail = "send a key of `textbook-rag keys add --secret`: `Authorization: Bearer sk_...`"
+        raise Refused(401, "key_required", detail, _CHALLENGE)
     found = _known_key(scheme, key, keys.all())
     if found is None:
-        raise Refused(401, "key_unknown", _UNKNOWN_KEY, challenge)
+        raise Refused(401, "key_unknown", _UNKNOWN_KEY, _CHALLENGE)
     if found.kind is not KeyKind.SECRET:
         raise Refused(
             403, "secret_key_required", "a publishable key is for readers' questions only"
@@ -123,14 +113,6 @@ def _sent_by_beacon(request: Request) -> tuple[str, str]:
     return ("bearer", key) if key.startswith(f"{KeyKind.PUBLISHABLE}_") else ("", "")
 
 
-def _password(credentials: str) -> str:
-    """Return the password of HTTP Basic; "" if the credentials are invalid."""
-    try:
-        return b64decode(credentials, validate=True).decode().partition(":")[2]
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
-
-
 def _known_key(scheme: str, key: str, known: Sequence[SiteKey]) -> SiteKey | None:
     return find_key(key, known) if scheme == "bearer" and len(key) <= LONGEST_KEY else None
 
@@ -140,11 +122,6 @@ def is_local(request: Request) -> bool:
     forwarded = not _FORWARDED.isdisjoint(request.headers.keys())
     here = is_loopback(client_of(request)) and is_loopback(host_of(request.headers))
     return here and not forwarded
-
-
-def key_of(request: Request) -> SiteKey | None:
-    """Return the request's key; None if it was allowed without one."""
-    return getattr(request.state, "site_key", None)
 
 
 def allowed(key: SiteKey | None, book: BookId) -> BookId:
@@ -160,7 +137,7 @@ def books_for(request: Request, book: BookId | None) -> tuple[BookId, ...]:
 
     BookNotAllowed if the key is not valid for `book`.
     """
-    key = key_of(request)
+    key: SiteKey | None = getattr(request.state, "site_key", None)  # None: allowed without one
     if book:
         return (allowed(key, book),)
     return key.books if key else ()

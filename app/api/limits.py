@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv6Address, ip_address
 from weakref import WeakValueDictionary
 
 from fastapi import Request
@@ -28,18 +28,13 @@ def client_of(request: Request) -> str:
 @lru_cache(maxsize=4_096)
 def site(address: str) -> str:
     """Return the key of a client: an IPv4 address, or an IPv6 /48 prefix."""
-    parsed = _parsed(address)
-    if isinstance(parsed, IPv6Address):
-        return f"{int(parsed) >> (128 - SITE_BITS):x}/{SITE_BITS}"
-    return str(parsed or address)
-
-
-def _parsed(address: str) -> IPv4Address | IPv6Address | None:
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
-        return None
-    return (parsed.ipv4_mapped or parsed) if isinstance(parsed, IPv6Address) else parsed
+        return address
+    if isinstance(parsed, IPv6Address) and not parsed.ipv4_mapped:
+        return f"{int(parsed) >> (128 - SITE_BITS):x}/{SITE_BITS}"
+    return str(getattr(parsed, "ipv4_mapped", None) or parsed)
 
 
 MAX_BUCKETS = 20_000
@@ -49,8 +44,6 @@ SECONDS_TO_FILL = 60.0
 """A bucket holds the questions of a minute."""
 ANSWER = 1.0
 SEARCH = 0.5
-WHOLE_BOOK = 2.0
-"""Cost of a book's whole text, a few MB."""
 _QUESTIONS = {
     "/v1/chat": ANSWER,
     "/v1/chat/completions": ANSWER,
@@ -94,9 +87,7 @@ class RateLimit:
 
 def charge_request(request: Request) -> None:
     """Charge the request's address for its path. TooManyRequests if its questions are used up."""
-    path = request.scope["path"]
-    questions = WHOLE_BOOK if path.endswith("/llms-full.txt") else _QUESTIONS.get(path)
-    if questions:
+    if questions := _QUESTIONS.get(request.scope["path"]):
         charge_address(request, questions)
 
 
@@ -126,7 +117,6 @@ class FairQueue:
         self._free = asyncio.Semaphore(places)
         self._longest_wait = longest_wait
         self._turns = WeakValueDictionary[str, asyncio.Lock]()
-        self.held = 0
 
     @asynccontextmanager
     async def place(self, client: str) -> AsyncIterator[None]:
@@ -139,11 +129,9 @@ class FairQueue:
             except TimeoutError:
                 message = "too many questions are being answered; ask again in a moment"
                 raise Overloaded(message, RETRY_SECONDS) from None
-        self.held += 1
         try:
             yield
         finally:
-            self.held -= 1
             self._free.release()
 
 

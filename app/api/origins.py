@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from app.bootstrap.local_state import SiteKeys
 from app.domain.errors import StorageError
@@ -32,12 +32,6 @@ class SiteOrigins(CORSMiddleware):
 
     def is_allowed_origin(self, origin: str) -> bool:
         return super().is_allowed_origin(origin) or origin in self._of_keys()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self.allow_all_origins or self.allow_origins or self._of_keys():
-            await super().__call__(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
 
     def _of_keys(self) -> frozenset[str]:
         try:

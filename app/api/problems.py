@@ -12,14 +12,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeAlias
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.types import Scope
 
 from app.domain.errors import (
     AnswerNotFound,
@@ -61,6 +61,8 @@ class InvalidField(BaseModel):
 
 class Problem(BaseModel):
     """An RFC 9457 problem: `application/problem+json`."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     type: str = "about:blank"
     title: Annotated[str, Field(examples=["Not Found"])]
@@ -137,10 +139,6 @@ def title_of(status: int) -> str:
     return _TITLES.get(status) or HTTPStatus(status).phrase
 
 
-def code_of(status: int) -> str:
-    return title_of(status).lower().replace(" ", "_")
-
-
 _STORAGE_RETRY_SECONDS = 5.0
 """A lost index server may be back at once; a damaged book is opened again after seconds."""
 
@@ -169,24 +167,6 @@ def error_event(error: Exception) -> ErrorEvent:
     return ErrorEvent(code=code, message=message, retry_after=retry_after(error))
 
 
-def _problem(
-    status: int,
-    code: str,
-    detail: str,
-    errors: list[InvalidField] | None = None,
-    retry_after: float | None = None,
-) -> Problem:
-    return Problem(
-        title=title_of(status),
-        status=status,
-        detail=detail,
-        code=code,
-        request_id=current().request_id,
-        errors=errors,
-        retry_after=retry_after,
-    )
-
-
 _DETAILS = {
     "Not Found": "there is nothing at this address: see /v1/openapi.json for the API",
     "Method Not Allowed": "this address does not take the method: see the header `Allow`",
@@ -194,12 +174,12 @@ _DETAILS = {
 """Details that replace the framework's, which only repeat the title."""
 
 
-SHAPES: dict[str, Callable[[Problem], tuple[int, object]]] = {}
-"""Status and JSON of an error in another protocol, by path; the protocols add theirs."""
+Shape: TypeAlias = Callable[[Problem], tuple[int, object]]
+"""Status and JSON of an error in another protocol."""
 
 
-def error_response(error: Exception, path: str) -> Response:
-    """Return the problem of any error, or what the path's protocol has instead."""
+def error_response(error: Exception, scope: Scope) -> Response:
+    """Return the problem of any error, or what the protocol of the request's path has instead."""
     problem, record = _problem_of(error), current()
     if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not record.failure:
         record.failures.append(Failure(REQUEST, problem.code, None, problem.detail))
@@ -207,8 +187,9 @@ def error_response(error: Exception, path: str) -> Response:
     if problem.retry_after is not None:
         headers["Retry-After"] = str(math.ceil(problem.retry_after))
     # ASCII, since a field name from the request may contain a lone surrogate.
-    for prefix, shape in SHAPES.items():
-        if f"{path}/".startswith(f"{prefix}/"):
+    shapes: Mapping[str, Shape] = scope["app"].state.error_shapes
+    for prefix, shape in shapes.items():
+        if f"{scope['path']}/".startswith(f"{prefix}/"):
             status, body = shape(problem)
             return Response(json.dumps(body), status, headers, "application/json")
     text = problem.model_dump_json(exclude_none=True, ensure_ascii=True)
@@ -217,18 +198,28 @@ def error_response(error: Exception, path: str) -> Response:
 
 def _problem_of(error: Exception) -> Problem:
     """Return the problem; `report` the error if it is not a refusal."""
+    errors, wait = None, None
     if isinstance(error, RequestValidationError):
         errors = invalid_fields(error.errors())
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        status, code = 422, "invalid_request"
         detail = f"{errors[0].field}: {errors[0].message}{more}"
-        return _problem(422, "invalid_request", detail, errors)
-    if isinstance(error, HTTPException):
-        code = error.code if isinstance(error, Refused) else code_of(error.status_code)
-        detail = _DETAILS.get(str(error.detail)) or str(error.detail)
-        return _problem(error.status_code, code, detail)
-    report(error)
-    event, status = error_event(error), status_of(error).status
-    return _problem(status, event.code, event.message, retry_after=event.retry_after)
+    elif isinstance(error, HTTPException):
+        status, detail = error.status_code, _DETAILS.get(error.detail, error.detail)
+        code = getattr(error, "code", title_of(status).lower().replace(" ", "_"))
+    else:
+        report(error)
+        event, status = error_event(error), status_of(error).status
+        code, detail, wait = event.code, event.message, event.retry_after
+    return Problem(
+        title=title_of(status),
+        status=status,
+        detail=detail,
+        code=code,
+        request_id=current().request_id,
+        errors=errors,
+        retry_after=wait,
+    )
 
 
 _NO_OBJECT = frozenset({"model_attributes_type", "model_type", "dict_type"})
@@ -256,25 +247,16 @@ def _invalid_field(error: Mapping[str, Any]) -> InvalidField:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
-    if isinstance(error, RequestValidationError):
-        _name_known_fields(error, request.scope["route"])
-    return error_response(error, request.scope["path"])
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=CLIENT_CLOSED_REQUEST)
+    return error_response(error, request.scope)
 
 
-def _name_known_fields(error: RequestValidationError, route: APIRoute) -> None:
-    """Let the message of an unknown field name those that the route's parameter `body` has."""
-    known = getattr(get_type_hints(route.endpoint).get("body"), "model_fields", {})
-    for one in error.errors():
-        if one["type"] == "extra_forbidden" and len(one["loc"]) == 2:
-            one["msg"] = f"no such field; there are {', '.join(known)}"
+def install(app: FastAPI, shapes: Mapping[str, Shape]) -> None:
+    """Register the exception handler. `RecordedRequests` handles other exceptions.
 
-
-async def _on_disconnect(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=CLIENT_CLOSED_REQUEST)
-
-
-def install(app: FastAPI) -> None:
-    """Register the exception handlers. `RecordedRequests` handles other exceptions."""
-    for kind in (RagError, RequestValidationError, HTTPException):
+    `shapes` are those of other protocols, by the beginning of their paths.
+    """
+    app.state.error_shapes = shapes
+    for kind in (RagError, RequestValidationError, HTTPException, ClientDisconnect):
         app.add_exception_handler(kind, _on_error)
-    app.add_exception_handler(ClientDisconnect, _on_disconnect)

@@ -52,7 +52,7 @@ class RecordedRequests:
             except (ClientDisconnect, asyncio.CancelledError):
                 pass  # the client left, or the server stopped
             except Exception as error:
-                response = error_response(error, scope["path"])
+                response = error_response(error, scope)
                 if status != CLIENT_CLOSED_REQUEST:
                     raise
                 await response(scope, receive, send_with_id)

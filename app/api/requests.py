@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -14,7 +13,6 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic.config import JsonDict
 
 from app.domain.answering.exercises import Solutions
 from app.domain.answering.request import MAX_QUESTION_CHARS, NEEDS_PAGE, Scope
@@ -73,7 +71,13 @@ PageUrl = Annotated[
 ]
 
 
-class RequestBody(BaseModel):
+class DescribedBody(BaseModel):
+    """The docstrings below its fields are their descriptions."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class RequestBody(DescribedBody):
     # An unknown field, such as a misspelled one, is an error.
     model_config = ConfigDict(extra="forbid")
 
@@ -102,16 +106,7 @@ class PartRequest(RequestBody):
     itself."""
 
 
-def _needs(scopes: Collection[Scope], field: str, schema: JsonDict) -> JsonDict:
-    """Return the JSON Schema that requires `field`, of this schema, for these scopes."""
-    of_scope: JsonDict = {"enum": [str(scope) for scope in Scope if scope in scopes]}
-    return {
-        "if": {"properties": {"scope": of_scope}, "required": ["scope"]},
-        "then": {"properties": {field: schema}, "required": [field]},
-    }
-
-
-class ReadingContext(BaseModel):
+class ReadingContext(DescribedBody):
     """Where the reader is, and what they want of it: fields of every protocol's question."""
 
     page_url: PageUrl = ""
@@ -139,13 +134,7 @@ class ChatRequest(ReadingContext, RequestBody):
     """Answer as server-sent events, as with `Accept: text/event-stream`."""
 
     model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"question": EXAMPLE, "stream": True}],
-            "allOf": [
-                _needs([Scope.SELECTION], "selection", {"type": "object"}),
-                _needs(NEEDS_PAGE, "page_url", {"minLength": 1}),
-            ],
-        }
+        json_schema_extra={"examples": [{"question": EXAMPLE, "stream": True}]}
     )
 
     @model_validator(mode="after")

@@ -36,7 +36,7 @@ ParagraphId = Annotated[str, Field(examples=["p-8v4x1q0mhz"])]
 class Body(BaseModel):
     """A body whose texts people can look at, whatever a book, reader or model wrote."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
     @model_serializer(mode="wrap")
     def _printable(self, fields: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a type would replace the fields' schema

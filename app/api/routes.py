@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, TypeVar
+import asyncio
+from functools import partial
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from app.api.asking import answered, searched, streamed, while_connected
 from app.api.book_list import BooksBody
-from app.api.events import MEDIA_TYPE, ChatEvents
+from app.api.events import MEDIA_TYPE, chat_events
 from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import MEDIA_TYPE as PROBLEM_TYPE
@@ -19,6 +20,7 @@ from app.api.readiness import HealthBody, ReadyBody
 from app.api.requests import BookName, ChatRequest, SearchRequest
 from app.api.responses import (
     AnswerBody,
+    ExerciseBody,
     GlossaryBody,
     HitBody,
     SearchBody,
@@ -29,29 +31,18 @@ from app.api.responses import (
 from app.bootstrap.application import Application
 from app.domain.answering.request import require_length
 from app.domain.book_id import BookId
+from app.domain.characters import printable
+from app.domain.chunking.chunk import Chunk
+from app.domain.document import BlockKind
 from app.domain.edition import Edition
 from app.domain.errors import StorageError
+from app.domain.indexed_book import BookManifest
+from app.domain.page_markdown import page_markdown
+from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter, SearchQuery
-from app.domain.urls import encoded_url
-
-_STREAM_EXAMPLE = """\
-event: start
-data: {"mode": "extractive"}
-
-event: sources
-data: {"sources": [{"paragraph_id": "p-8v4x1q0mhz", "url": "...", ...}]}
-
-event: delta
-data: {"text": "A document is the unit that the system returns."}
-
-event: citation
-data: {"index": 1, "start": 0, "end": 47, "paragraph_id": "p-8v4x1q0mhz", "url": "...", ...}
-
-event: end
-data: {"answer": "A document is ...", "mode": "extractive", "citations": [...], ...}
-
-"""
-
+from app.domain.urls import encoded_path, encoded_url
+from app.services.book_scope import find_page
+from app.services.page_suggestions import page_suggestions
 
 _OF_EVERY_ROUTE = (400, 413, 429, 500)
 """Problems of requests that are refused before routing, and of unexpected errors."""
@@ -75,8 +66,6 @@ async def get_application(request: Request) -> Application:
     return application
 
 
-T = TypeVar("T")
-
 Rag = Annotated[Application, Depends(get_application)]
 PageAddress = Annotated[
     str,
@@ -85,6 +74,16 @@ PageAddress = Annotated[
         max_length=2_000,
         description="The page's URL or its path; query and fragment are ignored.",
         examples=["/pages/small-book-of-search/03-inverted-index/01-building.html"],
+    ),
+]
+PagePath = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=2_000,
+        description="Path of the page below the book's address, without `.html`; `index` for the "
+        "address itself.",
+        examples=["01-why-search"],
     ),
 ]
 
@@ -105,7 +104,7 @@ open_router = APIRouter(responses=problems(422, 503))
             "description": "The answer; as events when `stream` is true or asked for by `Accept`: "
             "`start`, `sources`, then `delta` and `citation`, then `end`; or, at any point, "
             "`error`.",
-            "content": {MEDIA_TYPE: {"example": _STREAM_EXAMPLE}},
+            "content": {MEDIA_TYPE: {}},
         },
     },
     dependencies=[Depends(answering)],
@@ -114,7 +113,7 @@ async def chat(body: ChatRequest, request: Request, rag: Rag) -> Response | Answ
     """Answer from the book. Each claim has a citation with a link to its paragraph."""
     public_url = rag.settings.public_url
     if body.stream or MEDIA_TYPE in request.headers.get("accept", ""):
-        return await streamed(body, request, ChatEvents(public_url))
+        return await streamed(body, request, partial(chat_events, public_url=public_url))
     return answer_body(await answered(body, request), public_url)
 
 
@@ -144,8 +143,9 @@ async def glossary(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> GlossaryBody:
     """The terms on the page, each with its definition and the link to it in the book."""
-    found = await _on_page(rag.glossary.on_page, page, book, request)
-    return GlossaryBody(book=found.book, terms=[TermBody.of(term) for term in found.terms])
+    manifest, chunks = await _page(page, book, request, rag)
+    terms = await rag.glossary.on_page(chunks, manifest)
+    return GlossaryBody(book=manifest.book, terms=[TermBody.of(term) for term in terms])
 
 
 @router.get("/suggestions", tags=["books"], summary="What a reader of a page can ask")
@@ -153,23 +153,39 @@ async def suggest(
     page: PageAddress, request: Request, rag: Rag, book: BookName | None = None
 ) -> SuggestionsBody:
     """Questions about the page's terms and sections, and its exercises."""
-    found = await _on_page(rag.suggestions.on_page, page, book, request)
-    return SuggestionsBody.model_validate(found)
+    manifest, chunks = await _page(page, book, request, rag)
+    lexical = rag.retrieve.analysis.lexical
+    tasks = [one for _, one in paragraphs_of(chunks) if one.kind is BlockKind.EXERCISE]
+    return SuggestionsBody(
+        book=manifest.book,
+        questions=await asyncio.to_thread(page_suggestions, chunks, lexical),
+        exercises=[ExerciseBody.model_validate(one) for one in tasks],
+    )
 
 
-async def _on_page(
-    find: Callable[[str, BookId | None], Awaitable[T | None]],
-    page: str,
-    book: BookId | None,
-    request: Request,
-) -> T:
-    """Return what is found on the page of the first book that has it. Refused if none has."""
-    for one in books_for(request, book) or (None,):
-        found = await find(page, one)
-        if found is not None:
-            return found
-    detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
-    raise Refused(404, "page_not_found", detail)
+@router.get(
+    "/books/{book}/pages/{path:path}.md",
+    tags=["books"],
+    summary="A page's text as Markdown",
+    response_class=PlainTextResponse,
+)
+async def page_as_markdown(book: BookName, path: PagePath, request: Request, rag: Rag) -> Response:
+    """Every paragraph of the page once, below its headings."""
+    found = (await rag.index.books()).get(book)
+    root = found.base_url.rstrip("/") if found else ""
+    _, chunks = await _page(f"{root}/{encoded_path(path)}.html", book, request, rag)
+    return PlainTextResponse(printable(page_markdown(chunks)), media_type="text/markdown")
+
+
+async def _page(
+    page: str, book: BookId | None, request: Request, rag: Application
+) -> tuple[BookManifest, list[Chunk]]:
+    """Return the book that has the page, and the page's chunks. Refused if none has it."""
+    found = await find_page(rag.index, page, books_for(request, book))
+    if found is None:
+        detail = f"no such page in {f'book {book!r}' if book else 'any indexed book'}: {page!r}"
+        raise Refused(404, "page_not_found", detail)
+    return found
 
 
 @open_router.get("/healthz", tags=["operation"], summary="Is the process alive?")
@@ -182,18 +198,16 @@ async def readyz(rag: Rag) -> ReadyBody:
     """Ready if the index can be read and has at least one book; damaged books are listed. Not ready
     if the keys cannot be read, unless the server is open to all.
 
-    With a `fault` of the embedder, the generator or the disk, or without the question log, the
-    server still answers.
+    With `faults` of other parts the server still answers.
     """
     await rag.index.check()
-    unreadable = await rag.unreadable_stores()
-    if "keys" in unreadable and not rag.settings.open:
-        raise StorageError(unreadable["keys"])
+    if not rag.settings.open and (fault := (await rag.unreadable_stores()).get("keys")):
+        raise StorageError(fault)
     found = await BooksBody.of(rag)
     if not found.books:
         detail = "the index holds no book yet: run `textbook-rag ingest`"
         raise Refused(503, "no_book", detail)
-    return await ReadyBody.of(rag, found, list(unreadable))
+    return await ReadyBody.of(rag, found)
 
 
 # `p-...`, or an id given by the author: any HTML id without a slash.
@@ -223,7 +237,7 @@ async def cite(
 ) -> Response:
     """Redirect to the paragraph's current URL; 410 with the nearest section if it was removed."""
     edition = Edition.named(version, locale).id_of(book) if book else None
-    target = await rag.cite.find(paragraph_id, edition)
+    target = await rag.cite.find(paragraph_id, (edition,) if edition else ())
     if target is None:
         detail = f"no indexed book has a paragraph {paragraph_id!r}"
         raise Refused(404, "paragraph_not_found", detail)

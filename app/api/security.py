@@ -7,14 +7,13 @@ disconnects. FastAPI's `max_body_size` answers with plain text, past the log.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 
 from fastapi import FastAPI, Request
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.keys import has_keys, require_key
+from app.api.keys import API_PREFIX, has_keys, require_key
 from app.api.limits import charge_request
 from app.api.metrics import Metrics
 from app.api.origins import SiteOrigins, host_of, is_loopback
@@ -39,7 +38,6 @@ _FIXED_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-_NOT_STORED = ("/v1/", "/admin")
 _WIDGET = re.compile(r"/widget[./].*")
 
 
@@ -66,7 +64,7 @@ class SecurityHeaders:
                 is_page = headers.get("content-type", "").startswith("text/html")
                 policy = self._page_policy if is_page else _API_POLICY
                 headers.setdefault("Content-Security-Policy", policy)
-                stored = not scope["path"].startswith(_NOT_STORED)
+                stored = not scope["path"].startswith(API_PREFIX)
                 # A copy of a page or of the widget may be out of date after any restart.
                 headers.setdefault("Cache-Control", "no-cache" if stored else "no-store")
                 for name, value in _FIXED_HEADERS.items():
@@ -76,25 +74,28 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
-Check = Callable[[Request], None]
-
-
 class Door:
-    """Middleware that runs checks in their order before a request's body is read, and limits it.
+    """Middleware that checks a request before its body is read, and limits the body.
 
     HEAD goes on as GET (RFC 9110, 9.3.2); the server leaves the body out.
     """
 
-    def __init__(self, app: ASGIApp, checks: Sequence[Check]) -> None:
-        """Each check raises why the request is refused."""
+    def __init__(
+        self, app: ASGIApp, keys: SiteKeys, origins: Sequence[str], *, open_to_all: bool
+    ) -> None:
         self._app = app
-        self._checks = checks
+        self._keys = keys
+        self._origins = origins
+        self._open = open_to_all
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             request = Request(scope)
-            for check in self._checks:
-                check(request)
+            check_length(request)
+            if not (self._open or has_keys(self._keys)):
+                check_origin(request, self._origins)
+            charge_request(request)
+            require_key(request, self._keys, open_to_all=self._open)
             receive = limited(request, receive)
             if scope["method"] == "HEAD":
                 scope = {**scope, "method": "GET"}
@@ -134,14 +135,12 @@ def check_length(request: Request) -> None:
         raise Refused(400, "bad_request", detail, CLOSE)
 
 
-def check_origin(request: Request, origins: Sequence[str], public: Callable[[], bool]) -> None:
-    """Refuse other names and pages than this machine's, unless the server is `public`.
+def check_origin(request: Request, origins: Sequence[str]) -> None:
+    """Refuse other names and pages than this machine's; `origins` are those of other pages.
 
     Otherwise any page that is open on the machine could ask, also by a name that it points at the
-    machine (DNS rebinding). `origins` are those of other pages that may ask.
+    machine (DNS rebinding).
     """
-    if public():
-        return
     if not is_loopback(host_of(request.headers)):
         raise Refused(400, "host_not_allowed", "the server does not serve this host")
     own = f"{request.scope['scheme']}://{request.headers.get('host', '')}".lower()
@@ -154,17 +153,7 @@ def check_origin(request: Request, origins: Sequence[str], public: Callable[[], 
 def install(app: FastAPI, settings: Settings, keys: SiteKeys, metrics: Metrics) -> None:
     """Add the middleware, innermost first."""
     origins = [*filter(None, settings.allowed_origins.split(","))]
-
-    def public() -> bool:
-        return settings.open or has_keys(keys)
-
-    checks: list[Check] = [
-        check_length,
-        partial(check_origin, origins=origins, public=public),
-        charge_request,
-        partial(require_key, keys=keys, open_to_all=settings.open),
-    ]
-    app.add_middleware(Door, checks=checks)
+    app.add_middleware(Door, keys=keys, origins=origins, open_to_all=settings.open)
     app.add_middleware(RecordedRequests, metrics=metrics)
     app.add_middleware(SiteOrigins, keys=keys, allow_origins=origins)
     app.add_middleware(SecurityHeaders, image_origins=settings.image_origins.split(","))

@@ -18,7 +18,7 @@ from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.adapters.tokens import token_counter
 from app.adapters.vectors import inner_products
 from app.bootstrap.book_pages import BookPages, book_pages
-from app.bootstrap.local_state import question_log, question_reports, site_keys
+from app.bootstrap.local_state import question_log, site_keys
 from app.bootstrap.providers import (
     LanguageModel,
     OwnEmbedder,
@@ -33,7 +33,6 @@ from app.domain.languages import FUNCTION_WORDS
 from app.services.analyse_question import AnalyseQuestion
 from app.services.answer_question import AnswerQuestion
 from app.services.answerability_scorer import AnswerabilityScorer
-from app.services.book_text import DescribeBook
 from app.services.budget import Budget
 from app.services.chapter_requests import ConsultChapters
 from app.services.consultation import ConsultBook
@@ -41,11 +40,9 @@ from app.services.feature_reranker import FeatureReranker
 from app.services.lexical import LexicalEncoder
 from app.services.page_glossary import LookUpTerms
 from app.services.page_locator import PageLocator
-from app.services.page_suggestions import SuggestForPage
-from app.services.paragraphs import CiteParagraph, ReadParagraph
+from app.services.paragraphs import CiteParagraph
 from app.services.ports import BookStore, Reranker
 from app.services.question_log import QuestionLog, Selected
-from app.services.report_questions import ReportQuestions
 from app.services.resilience import CircuitBreaker
 from app.services.retrieve import Retrieve
 from app.services.show_figures import ShowFigures
@@ -77,17 +74,13 @@ class Application:
     retrieve: Retrieve
     answer: AnswerQuestion
     glossary: LookUpTerms
-    suggestions: SuggestForPage
-    describe: DescribeBook
-    paragraphs: ReadParagraph
+    places: PageLocator
     pages: BookPages
     budget: Budget
     breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
     """Circuit breakers by the provider's role: "embedder", "reranker", "rewriter", "generator"."""
     check_model: Callable[[], Awaitable[None]] | None = None
     """Checks the connection to the model server; None if there is none."""
-    reports: ReportQuestions | None = None
-    """None if the question log is off."""
 
     @property
     def ingest(self) -> IngestBook:
@@ -123,6 +116,16 @@ class Application:
 
     def _fault(self, part: str) -> str:
         return self.breakers[part].fault if part in self.breakers else ""
+
+    async def faults(self) -> dict[str, str]:
+        """Return by part why it fails; without the names of files, which only the operator sees."""
+        found = {
+            "embedder": await self.embedder_fault(),
+            "generator": await self.model_fault(),
+            "disk": (await self.disk()).fault,
+            **dict.fromkeys(await self.unreadable_stores(), "damaged"),
+        }
+        return {part: fault for part, fault in found.items() if fault}
 
     async def disk(self) -> Disk:
         return await asyncio.to_thread(disk_of, self.settings)
@@ -168,25 +171,21 @@ async def application(settings: Settings) -> AsyncIterator[Application]:
         count_tokens = await asyncio.to_thread(token_counter)
         retrieve, answer = _answering(settings, index, embedder, reranker, model, log, count_tokens)
         ledgers = ledger_store(settings)
-        cite = CiteParagraph(index, ledgers)
         gc.set_threshold(_NEW_OBJECTS)
         yield Application(
             settings=settings,
             embedder=embedder,
             index=index,
             ledgers=ledgers,
-            cite=cite,
+            cite=CiteParagraph(index, ledgers),
             retrieve=retrieve,
             answer=answer,
             glossary=LookUpTerms(index),
-            suggestions=SuggestForPage(index, retrieve.analysis.lexical),
-            describe=DescribeBook(index),
-            paragraphs=ReadParagraph(index, cite),
+            places=answer.consult.places,
             pages=book_pages(settings),
             check_model=model.check if model else None,
             budget=providers.budget,
             breakers=providers.breakers,
-            reports=question_reports(log.store, index) if log else None,
         )
 
 

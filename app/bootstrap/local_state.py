@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TypeAlias
 
 from app.adapters.sqlite.embedding_cache import SqliteEmbeddingCache
@@ -14,8 +13,7 @@ from app.adapters.vectors import cluster, inner_products
 from app.bootstrap.providers import local_embedder
 from app.bootstrap.storage import ledger_store, open_index
 from app.domain.languages import FUNCTION_WORDS
-from app.services.ports import BookStore
-from app.services.question_log import QuestionLog, QuestionStore
+from app.services.question_log import QuestionLog
 from app.services.report_questions import ReportQuestions
 from app.services.similarity import SimilarityEncoder
 from app.services.verify import VerifyBooks
@@ -33,15 +31,6 @@ def question_store(settings: Settings) -> SqliteQuestionLog:
     return SqliteQuestionLog(settings.home / "questions.sqlite")
 
 
-def question_reports(store: QuestionStore, index: BookStore) -> ReportQuestions:
-    return ReportQuestions(
-        store=store,
-        index=index,
-        similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products),
-        cluster=cluster,
-    )
-
-
 @asynccontextmanager
 async def question_log(settings: Settings) -> AsyncIterator[QuestionLog | None]:
     """Open the question log; None if it is off. Pending entries are written at the end."""
@@ -49,21 +38,22 @@ async def question_log(settings: Settings) -> AsyncIterator[QuestionLog | None]:
         yield None
         return
     log = QuestionLog(question_store(settings), settings.question_log_days)
-    writer = asyncio.create_task(log.write())
     try:
         yield log
-        await log.written()
     finally:
-        writer.cancel()
-        with suppress(asyncio.CancelledError):
-            await writer
+        await log.written()
 
 
 @asynccontextmanager
 async def reports(settings: Settings) -> AsyncIterator[ReportQuestions]:
     """Open the question log and the index for a report."""
     async with open_index(settings) as index:
-        yield question_reports(question_store(settings), index)
+        yield ReportQuestions(
+            store=question_store(settings),
+            index=index,
+            similarity=SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products),
+            cluster=cluster,
+        )
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from typer import Option
 
+from app.api.page_templates import report_page
 from app.bootstrap.local_state import reports
 from app.cli.options import IndexedBook, Json, OneBook
 from app.cli.output import print_json, remark
@@ -39,11 +40,12 @@ async def report(
     settings: Settings,
     book: IndexedBook,
     since: Annotated[str, Option(metavar="TIME", help="30d, or a date.")] = "30d",
+    html: Annotated[bool, Option("--html", help="As a page.")] = False,
     json: Json = False,
 ) -> None:
     """Print what readers ask a book, from the question log: questions without an answer, and most.
 
-    --json and the page /admin of a server also have the paragraphs.
+    --html and --json also have the paragraphs.
     """
     async with reports(settings) as use_case:
         found = await use_case.run(book, moment(since))
@@ -51,6 +53,8 @@ async def report(
         remark("the question log is off: set RAG_QUESTION_LOG_DAYS=90 for `serve`")
     if json:
         print_json(asdict(found))
+    elif html:
+        print(report_page(found), end="")
     else:
         print("\n".join(_lines(found)))
 

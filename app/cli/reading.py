@@ -96,8 +96,7 @@ async def chunks(
 
 async def _chunk(book: Book, request: IngestRequest, settings: Settings) -> Iterable[Chunk]:
     """Chunk the book lazily; if the embedder decides where to cut, all at once with it."""
-    of_documents = (document.settings.get("rag_strategy") for document in book.documents)
-    semantic = StrategyName.SEMANTIC in {request.strategy, *of_documents}
+    semantic = request.strategy == StrategyName.SEMANTIC
     # Late chunking needs a model only to embed; a neural model limits the size of a text.
     if not semantic and not settings.embedder.startswith("fastembed"):
         return chunk_book(book, request, embeds_tokens=True)

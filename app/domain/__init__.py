@@ -1,7 +1,7 @@
 """Pure domain: standard library only, no I/O, clock, environment or framework.
 
 - a book: `document`, `book_id`, `indexed_book`, `edition`, `notebooks`, `reading_budget`,
-  `glossary`, `llms_text`
+  `glossary`, `page_markdown`
 - ids of paragraphs: `identity`, `ledger`, `ledger_matching`, `ledger_renewal`
 - links to paragraphs: `links`, `page_links`, `page_text`, `urls`
 - chunks: `chunking`; search: `retrieval`, `search_text`

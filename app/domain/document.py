@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -64,24 +64,6 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a block. A block too large for a chunk is split between its parts.
-
-    It is a list item with its nested content, a table row, or a paragraph or code block inside an
-    admonition, quote, exercise or solution. Parts are in order, disjoint and inside the block's
-    span. `text` is what a reader sees; outside tables and code blocks, code in it is fenced. `kind`
-    is LIST for an item and TABLE for a row.
-    """
-
-    kind: BlockKind
-    start: int
-    end: int
-    text: str
-    header: bool = False
-    """True for a table's header row, which every chunk of a split table repeats as context."""
-
-
-@dataclass(frozen=True, slots=True)
 class Block:
     """A unit of text, such as a paragraph: the unit of citation.
 
@@ -107,7 +89,6 @@ class Block:
     """The programming language of a code block."""
     terms: tuple[str, ...] = ()
     """Terms that the author marks as defined here; the terms of a glossary entry."""
-    parts: tuple[Part, ...] = ()
     author_id: str = ""
     """Id given by the author; used as paragraph id instead of the content hash."""
     element_id: str = ""
@@ -160,8 +141,6 @@ class Document:
     """The page as it was rendered from Markdown; "" for a built page."""
     shown: PageText | None = None
     """The whole text of a built page, furniture included; None if the page is not built."""
-    settings: dict[str, str] = field(default_factory=dict)
-    """Per-document settings from front matter (`rag_...` keys)."""
     chapter_number: int = 0
     """The number that the site shows for the chapter; 0 if none."""
     content: str = ""

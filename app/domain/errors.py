@@ -4,7 +4,6 @@ RagError                    the message is for users and never contains a secret
 ├── InputError              the caller's input is wrong            CLI exit 2, HTTP 422
 │   ├── BookError           a book's source cannot be read         names file and line
 │   │   └── FileRefused     a page over the budget, or unreadable  can be skipped instead
-│   ├── SettingError        a chunking setting is wrong            names its keys
 │   ├── QuestionError       an empty or oversized question
 │   └── UnknownStrategy     no such chunking strategy
 ├── BookNotFound            no such book in the index              CLI exit 2, HTTP 404
@@ -74,14 +73,6 @@ class FileRefused(BookError):
     """A file exceeds the reading budget, or a page is not UTF-8 or a broken notebook."""
 
     code = "file_refused"
-
-
-class SettingError(InputError):
-    """Wrong settings of a chunking strategy; `settings` are their keys, such as `rag_high`."""
-
-    def __init__(self, message: str, *settings: str) -> None:
-        super().__init__(message)
-        self.settings = settings
 
 
 class QuestionError(InputError):

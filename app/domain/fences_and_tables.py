@@ -113,22 +113,6 @@ def _closes(line: str, opening: str) -> bool:
     return bool(run) and not run.strip("`") and not opening.startswith(f"{run}`", opening.find("`"))
 
 
-def opening_again(line: str) -> str:
-    """Return the first line of a fence or table to repeat; a deep one in list items as deep.
-
-    A margin of four blanks without an item would make it a listing.
-    """
-    text = line.lstrip(" ")
-    margin = len(line) - len(text)
-    return line if margin < 4 else f"{'- ' * (margin // 2)}{' ' * (margin % 2)}{text}"
-
-
-def closing_line(text: str) -> str:
-    """Return the last line of the fence that is open at the end of the text, "" if none is."""
-    fence = _FENCE.fullmatch(open_fence(text)) if "```" in text else None
-    return fence["before"] + fence["run"] if fence else ""
-
-
 def without_fences(text: str) -> str:
     """Return the text without the first and last lines of fences, which no page shows."""
     return _FENCE_LINE.sub(r"\g<before>", text) if "```" in text else text

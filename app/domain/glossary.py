@@ -95,8 +95,8 @@ class TermFinder:
 
     _terms: Mapping[_Words, tuple[str, GlossaryTerm]] = field(repr=False)
     """Folded words -> a form of the term, and its entry."""
-    _lengths: Mapping[str, Sequence[int]] = field(repr=False)
-    """First word -> word counts of the terms that begin with it, descending."""
+    _longest: int
+    """Words of the longest term."""
 
     @classmethod
     def of(cls, terms: Iterable[GlossaryTerm]) -> TermFinder:
@@ -109,10 +109,7 @@ class TermFinder:
             *before, last = _folded(name)
             for form in other_numbers(last):
                 found.setdefault((*before, form), (name, entry))
-        lengths: dict[str, set[int]] = {}
-        for words in found:
-            lengths.setdefault(words[0], set()).add(len(words))
-        return cls(found, {first: sorted(held, reverse=True) for first, held in lengths.items()})
+        return cls(found, max(map(len, found), default=0))
 
     def find(self, passages: Iterable[Passage]) -> list[TermOnPage]:
         """Return the terms in the passages' texts in order of first occurrence.
@@ -134,7 +131,7 @@ class TermFinder:
         at = 0
         while at < len(words):
             length = 1
-            for count in self._lengths.get(folded[at], ()):
+            for count in range(self._longest, 0, -1):
                 name, entry = self._terms.get(tuple(folded[at : at + count]), ("", None))
                 stretch = words[at : at + count]
                 form = text[stretch[0].start() : stretch[-1].end()]

@@ -18,39 +18,25 @@ class Language:
 
     name: str
     """The language's name for itself."""
-    common: frozenset[str]
-    """The most frequent words, from which `guess_language` detects the language."""
-    stop_words: frozenset[str]
-    """Function words that the index leaves out, apostrophes dropped ("dont").
+    words: frozenset[str]
+    """Function words, apostrophes dropped ("dont"): the index leaves them out, and the language of
+    a text is detected by them.
 
     The lists are short: other frequent words have a low weight by their document frequency. Words
-    with a meaning in programming books (if, while, not, match, self) are not stop words.
+    with a meaning in programming books (if, while, not, match, self) are none of them.
     """
     elisions: frozenset[str]
     """Articles and prepositions before an apostrophe: the l of "l'eau"."""
 
 
-def _language(
-    name: str = "", common: str = "", stop_words: str = "", elisions: str = ""
-) -> Language:
-    return Language(
-        name,
-        frozenset(common.split()),
-        frozenset(stop_words.split()),
-        frozenset(elisions.split()),
-    )
+def _language(name: str = "", words: str = "", elisions: str = "") -> Language:
+    return Language(name, frozenset(words.split()), frozenset(elisions.split()))
 
 
 LANGUAGES = {
     "en": _language(
         name="English",
-        common="""
-            a about after all an and any are as at be been between but by can could did do does for
-            from had has have how i if in into is it its me my not of on one or should so than that
-            the their them there these they this to use was we were what when where which who whose
-            why will with without would you your
-        """,
-        stop_words="""
+        words="""
             a an the this that these those here there i me my mine we us our ours you your yours he
             him his she her hers it its they them their theirs myself yourself himself herself
             itself ourselves themselves who whom whose what which when where why how and or but nor
@@ -59,18 +45,13 @@ LANGUAGES = {
             werent have has had having havent hasnt hadnt do does did doing dont doesnt didnt can
             could may might must shall should will would cant cannot couldnt shouldnt wont wouldnt
             im ive youre youve theyre theyve weve id ill youll theyll whats thats whos hows wheres
-            theres heres also just such some any each
-            other both few more most own same too very please
+            theres heres also just such some any each other both few more most own same too very
+            please
         """,
     ),
     "es": _language(
         name="español",
-        common="""
-            a al con cuál cuándo cuántos cómo de del dónde el en entre es está hay la las lo los más
-            me para por porque puede puedo que qué quién se si sin sobre son su un una y hace hacen
-            hago diferencia pasa ocurre cuánto cuántas
-        """,
-        stop_words="""
+        words="""
             el la los las un una unos unas lo al del este esta esto estos estas ese esa eso esos
             esas aquel aquella aquello aquellos aquellas yo me mi mis mí tú tu tus te ti él ella
             ello ellos ellas le les se sí su sus nos nosotros nosotras nuestro nuestra nuestros
@@ -85,13 +66,7 @@ LANGUAGES = {
     ),
     "de": _language(
         name="Deutsch",
-        common="""
-            an auf bei das dem den der des die ein eine einen es für ich im in ist kann man mit
-            nicht oder sich sind und von warum was welche welcher wenn wer wie wird wo zu zum zur
-            macht machen mache gibt braucht unterschied bei beim viele wozu wofür dient dienen
-            passiert geschieht
-        """,
-        stop_words="""
+        words="""
             der die das den dem des ein eine einen einem einer eines dieser diese dieses diesen
             diesem jener jene jenes ich mich mir mein meine du dich dir dein deine er ihn ihm sein
             seine sie ihr ihre ihren ihrem ihrer es wir uns unser unsere euch euer man sich wer wen
@@ -101,17 +76,12 @@ LANGUAGES = {
             zu zum zur zwischen ist sind war waren bin bist sei wäre gewesen sein hat haben hatte
             hatten habe gehabt wird werden wurde wurden worden würde kann können konnte könnte muss
             müssen musste soll sollen sollte darf dürfen mag will wollen auch nur noch schon sehr da
-            hier dort dann dabei damit dazu davon
+            hier dort dann dabei damit dazu davon macht machen gibt
         """,
     ),
     "fr": _language(
         name="français",
-        common="""
-            au aux avec ce comment d dans de des du elle en entre est et il je l la le les ne on ou
-            où par pas pour pourquoi qu quand que quel quelle qui quoi se sont sur un une fait faire
-            différence font passe combien
-        """,
-        stop_words="""
+        words="""
             le la les l un une des du de d au aux ce cet cette ces cela ça ceci je j me m moi mon ma
             mes tu te t toi ton ta tes il elle on lui se s soi son sa ses nous notre nos vous votre
             vos ils elles eux leur leurs y en qui que qu quoi quel quelle quels quelles dont où
@@ -126,12 +96,7 @@ LANGUAGES = {
     ),
     "pt": _language(
         name="português",
-        common="""
-            a ao as com como da das de do dos e ela ele em entre está eu na no o onde os para pela
-            pelo por porque posso qual quando que quem se sem são um uma é faz fazem faço diferença
-            acontece quantos quantas
-        """,
-        stop_words="""
+        words="""
             o a os as um uma uns umas do da dos das no na nos nas ao à aos às pelo pela pelos pelas
             num numa este esta isto estes estas esse essa isso esses essas aquele aquela aquilo eu
             me mim meu minha meus minhas tu te ti teu tua você vocês ele ela eles elas lhe lhes se
@@ -145,22 +110,22 @@ LANGUAGES = {
     ),
     "it": _language(
         name="italiano",
-        common="""
+        words="""
             a al che chi come con cosa cui da dei del della di dove e fra gli i il in la le lo nel
             nella per perché posso può quale quali quando si sono su tra un una è fa fanno faccio
-            differenza succede quanti quante
+            quanti quante
         """,
-        elisions="l d c s un dell nell all sull dall quell",
+        elisions="l d c s un cos dell nell all sull dall quell",
     ),
     "ur": _language(
         name="اردو",
-        common="""
+        words="""
             اور اس ایک سے میں نے نہیں وہ پر کا کی کے کو کہ کیا کیوں کیسے کون کب کہاں ہیں ہے یہ
         """,
     ),
     "ru": _language(
         name="русский",
-        stop_words="""
+        words="""
             и а но или да же ли бы б не ни что чтобы как когда где куда откуда почему зачем сколько
             если то так я меня мне мной мы нас нам нами ты тебя тебе тобой вы вас вам вами он его
             ему им нем она ее ей ней оно они их ими них себя себе свой своя свое свои своего своих
@@ -174,7 +139,7 @@ LANGUAGES = {
     ),
     "ar": _language(
         name="العربية",
-        stop_words="""
+        words="""
             في من إلى الى على عن مع بين حتى منذ عند لدى خلال قبل بعد فوق تحت حول دون ضد و أو او ثم
             لكن بل أن ان إن أنّ إنّ كي لكي إذا اذا لو لأن لان حيث كما مثل هذا هذه ذلك تلك هؤلاء
             أولئك هنا هناك الذي التي الذين اللذان اللتان اللاتي أنا انا نحن أنت انت أنتم هو هي هم هن
@@ -185,7 +150,7 @@ LANGUAGES = {
     ),
     "hi": _language(
         name="हिन्दी",
-        stop_words="""
+        words="""
             का के की को में से पर ने तक और या एवं तथा लेकिन परंतु पर कि तो ही भी न नहीं यह वह ये वे
             इस उस इन उन इसका उसका इसके उसके इसकी उसकी इसे उसे इनका उनका इनके उनके मैं मुझे मेरा मेरे
             मेरी हम हमें हमारा हमारे हमारी तुम आप आपका आपके आपकी अपना अपने अपनी कौन क्या कब कहाँ
@@ -202,10 +167,7 @@ LANGUAGES = {
     ),
 }
 
-COMMON_WORDS = {code: one.common for code, one in LANGUAGES.items() if one.common}
-STOP_WORDS = {code: one.stop_words for code, one in LANGUAGES.items() if one.stop_words}
-FUNCTION_WORDS = {**COMMON_WORDS, **STOP_WORDS}
-"""The stop words of a language; its common words if it has no stop words."""
+FUNCTION_WORDS = {code: one.words for code, one in LANGUAGES.items() if one.words}
 
 _KANA = re.compile("[\u3040-\u30ff]")
 _SCRIPTS = {
@@ -231,18 +193,13 @@ MIN_DETECTION_WORDS = 5
 """Minimum number of words to detect a language: in fewer, two matches may be typing errors."""
 
 
-def guess_language(text: str, default: str = "en") -> str:
-    """Return the language with the most common words in `text`; `default` if no other has more."""
-    return language_of_words(tuple(words(text)), default)
-
-
 def language_of_words(found: Sequence[str], default: str) -> str:
-    """Same as `guess_language`, for the words of a text.
+    """Return the language with most function words of a text; `default` if no other has more.
 
-    A `default` without a list of common words, such as "nl", has more in common with other
-    languages ("in", "is"): another one needs over a third of the words then.
+    A `default` without a list of them, such as "nl", shares some with other languages ("in", "is"):
+    another one needs over a third of the words then.
     """
-    counts = {code: sum(map(common.__contains__, found)) for code, common in COMMON_WORDS.items()}
+    counts = {code: sum(map(known.__contains__, found)) for code, known in FUNCTION_WORDS.items()}
     best = max(counts, key=lambda code: counts[code])
     return best if counts[best] > counts.get(default, len(found) // 3) else default
 
@@ -251,12 +208,12 @@ def language_of_question(found: Sequence[str], book: str) -> str:
     """Return the language of a question about a book in the language `book`.
 
     It is detected from the question's words, else from its script if the book has another one. Half
-    of the letters decide; a fifth if no word is common in the book's language ("computed是什么").
+    of the letters decide; a fifth if it has no function word of the book's ("computed是什么").
     """
     detected = language_of_words(found, book)
     if detected != book:
         return detected
-    common = any(map(COMMON_WORDS.get(book, frozenset()).__contains__, found))
+    common = any(map(FUNCTION_WORDS.get(book, frozenset()).__contains__, found))
     script = _language_of_script("".join(found), 0.5 if common else 0.2)
     same = _WRITTEN_LIKE.get(script, script) == _WRITTEN_LIKE.get(book, book)
     return script if script and (not same or script == "ja") else book
@@ -287,9 +244,9 @@ def clearly_another_language(text: str, language: str) -> bool:
 
 
 def language_of_text(text: str) -> str:
-    """The language of a long text, by its common words, else by its script; Latin is "en"."""
-    guessed = guess_language(text)
-    return (guessed == "en" and _language_of_script(text, 0.5)) or guessed
+    """The language of a long text, by its function words, else by its script; Latin is "en"."""
+    detected = language_of_words(words(text), "en")
+    return (detected == "en" and _language_of_script(text, 0.5)) or detected
 
 
 def without_words(text: str, common: Collection[str]) -> str:

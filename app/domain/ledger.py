@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from app.domain.errors import InputError
 from app.domain.reading_budget import require_small_numbers
@@ -38,16 +39,8 @@ class Entry:
     order: int
     """Position in the book's reading order when it was last seen."""
     live: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """Another id of a paragraph: the hash of its edited text."""
-
-    alias: str
-    paragraph_id: str
-    score: float
-    """Similarity of the texts when it was recorded, 0 to 1."""
+    nearest: str = ""
+    """Of a tombstone: the id of the paragraph beside it when it was removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +53,17 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Entries by paragraph id; aliases by alias."""
+    """Entries by paragraph id."""
 
     entries: Mapping[str, Entry] = field(default_factory=dict)
-    aliases: Mapping[str, Alias] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other ids of paragraphs, such as the hash of an edited text -> paragraph id."""
 
     def resolve(self, paragraph_id: str) -> Entry | None:
         """Return the entry of an id or alias, a tombstone too; None if it was never known."""
         entry = self.entries.get(paragraph_id)
         if (entry is None or not entry.live) and paragraph_id in self.aliases:
-            return self.entries.get(self.aliases[paragraph_id].paragraph_id)
+            return self.entries.get(self.aliases[paragraph_id])
         return entry
 
     def locate(self, paragraph_id: str) -> Located | None:
@@ -80,19 +74,13 @@ class Ledger:
         return Located(entry, None if entry.live else self.nearest(entry))
 
     def nearest(self, gone: Entry) -> Entry | None:
-        """Return the live entry nearest to a tombstone: by page, section, then reading order."""
-        live = [entry for entry in self.entries.values() if entry.live]
-        return min(live, key=lambda entry: _distance(gone, entry), default=None)
-
-
-def _distance(gone: Entry, entry: Entry) -> tuple[bool, bool, int, int]:
-    here, there = gone.paragraph, entry.paragraph
-    return (
-        here.file != there.file,
-        here.heading_path != there.heading_path,
-        abs(gone.order - entry.order),
-        entry.order,
-    )
+        """Return the live entry beside a tombstone: its neighbour or, if gone too, that one's."""
+        entry: Entry | None = gone
+        for _ in self.entries:
+            if entry is None or entry.live:
+                break
+            entry = self.resolve(entry.nearest)
+        return entry if entry and entry.live else None
 
 
 def unused_id(base: str, taken: Collection[str], repeats: dict[str, int]) -> str:
@@ -111,14 +99,14 @@ def to_lines(ledger: Ledger) -> Iterator[str]:
     """Yield one JSON object per line, sorted by id, so that exports can be compared by `diff`."""
     for _, entry in sorted(ledger.entries.items()):
         yield json.dumps(asdict(entry), ensure_ascii=False)
-    for _, alias in sorted(ledger.aliases.items()):
-        yield json.dumps(asdict(alias), ensure_ascii=False)
+    for alias, paragraph_id in sorted(ledger.aliases.items()):
+        yield json.dumps({"alias": alias, "paragraph_id": paragraph_id}, ensure_ascii=False)
 
 
 def from_lines(lines: Iterable[str], name: str) -> Ledger:
     """Read the lines of `to_lines`. InputError, with the line's number, for any other line."""
     entries: dict[str, Entry] = {}
-    aliases: dict[str, Alias] = {}
+    aliases: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -127,12 +115,11 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
             require_small_numbers(row)
             json.dumps(row, ensure_ascii=False).encode()  # raises for half of a surrogate pair
             if "alias" in row:
-                alias = _checked_alias(Alias(**row))
-                aliases[alias.alias] = alias
+                aliases[_text(row["alias"])] = _text(row["paragraph_id"])
             else:
-                inner = row.pop("paragraph")
-                inner["heading_path"] = tuple(inner["heading_path"])
-                entry = _checked_entry(Entry(paragraph=LedgerParagraph(**inner), **row))
+                inner = row["paragraph"] | {"heading_path": tuple(row["paragraph"]["heading_path"])}
+                paragraph = LedgerParagraph(**_checked(inner, _ENTRY.paragraph))
+                entry = Entry(**_checked(row | {"paragraph": paragraph}, _ENTRY))
                 entries[entry.paragraph_id] = entry
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             message = (
@@ -143,26 +130,22 @@ def from_lines(lines: Iterable[str], name: str) -> Ledger:
     return Ledger(entries, aliases)
 
 
-def _checked_entry(entry: Entry) -> Entry:
-    """Return the entry. TypeError if a field has another type than it is declared with."""
-    one = entry.paragraph
-    texts = (entry.paragraph_id, one.content_id, one.text, one.file, one.url, one.author_id)
-    if not _are_texts((*texts, *one.heading_path)) or type(entry.live) is not bool:
-        message = "a field has another type"
-        raise TypeError(message)
-    if type(entry.order) is not int or not 0 <= entry.order <= _MAX_ORDER:
+_ENTRY = Entry("", LedgerParagraph("", "", "", (), ""), 0)
+
+
+def _checked(row: Mapping[str, Any], sample: object) -> Mapping[str, Any]:
+    """Return the fields of a line. TypeError if one has another type than in the sample."""
+    _text(*row.get("heading_path", ()))
+    for name, value in row.items():
+        if type(value) is not type(getattr(sample, name)):
+            message = f"{name} has another type"
+            raise TypeError(message)
+    if not 0 <= row.get("order", 0) <= _MAX_ORDER:
         message = f"order is not a number from 0 to {_MAX_ORDER}"
         raise TypeError(message)
-    return entry
+    return row
 
 
-def _checked_alias(alias: Alias) -> Alias:
-    """Return the alias. TypeError as in `_checked_entry`."""
-    if not _are_texts((alias.alias, alias.paragraph_id)) or type(alias.score) not in (int, float):
-        message = "a field has another type"
-        raise TypeError(message)
-    return alias
-
-
-def _are_texts(values: Iterable[object]) -> bool:
-    return all(isinstance(value, str) for value in values)
+def _text(*texts: str) -> str:
+    """Join texts. TypeError if one is of another type."""
+    return "".join(texts)

@@ -22,8 +22,6 @@ SHORT = 24
 COMMON_GRAM = 40
 """A 5-gram with more holders counts as different: to compare all of them would be quadratic."""
 
-Match: TypeAlias = tuple[Entry, float]
-"""An entry and the similarity of the texts, 0 to 1."""
 _Sides: TypeAlias = tuple[list[Entry], list[Entry]]
 _Key: TypeAlias = Callable[[Entry], Hashable]
 _text = attrgetter("paragraph.content_id")
@@ -32,7 +30,7 @@ _heading_path = attrgetter("paragraph.heading_path")
 _file = attrgetter("paragraph.file")
 
 
-def match(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> dict[int, Match]:
+def match(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> dict[int, Entry]:
     """Match paragraphs, by their positions, with entries; each entry with at most one."""
     olds = sorted(ledger.entries.values(), key=lambda e: (not e.live, e.order, e.paragraph_id))
     live = [entry for entry in olds if entry.live]
@@ -56,14 +54,14 @@ def match(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> dict[int, Ma
 class _Matching:
     def __init__(self, news: Sequence[Entry]) -> None:
         self.news = news  # entries without an id; their order is their position
-        self.chosen: dict[int, Match] = {}
+        self.chosen: dict[int, Entry] = {}
         self.used: set[str] = set()
 
-    def take(self, old: Entry, new: Entry, score: float = 1.0) -> None:
+    def take(self, old: Entry, new: Entry) -> None:
         """Match the two if both are free."""
         if old.paragraph_id not in self.used and new.order not in self.chosen:
             self.used.add(old.paragraph_id)
-            self.chosen[new.order] = (old, score)
+            self.chosen[new.order] = old
 
     def take_equal(
         self, olds: Sequence[Entry], news: Sequence[Entry], key: _Key, *, as_often: bool = False
@@ -81,7 +79,7 @@ class _Matching:
         for olds, news in ((live, self.news), (live[::-1], self.news[::-1])):
             nexts = {(one.paragraph_id, _file(other)): other for one, other in pairwise(olds)}
             for new, beside in pairwise(news):
-                former, _ = self.chosen.get(new.order, (new, 0.0))
+                former = self.chosen.get(new.order, new)
                 near = nexts.get((former.paragraph_id, _file(former)))
                 if near and _text(near) == _text(beside) and _file(new) == _file(beside):
                     self.take(near, beside)
@@ -89,13 +87,13 @@ class _Matching:
     def take_similar(self, olds: Sequence[Entry], news: Sequence[Entry], least: float) -> None:
         """Match those with at least this score, the most similar first."""
         pairs = [pair for pair in _similar(*self._free(olds, news)) if pair[0] >= least]
-        for score, old, new in sorted(pairs, key=lambda p: (-p[0], p[2].order, p[1].order)):
-            self.take(old, new, min(score, 1.0))
+        for _, old, new in sorted(pairs, key=lambda p: (-p[0], p[2].order, p[1].order)):
+            self.take(old, new)
 
     def pages(self, olds: Sequence[Entry]) -> Iterator[_Sides]:
         """Yield old and new paragraphs of pages with the most matched text or the same name."""
         shared: Counter[tuple[str, str]] = Counter()
-        for at, (old, _) in self.chosen.items():
+        for at, old in self.chosen.items():
             shared[_file(old), _file(self.news[at])] += len(old.paragraph.text)
         best = sorted(shared, key=lambda pair: (shared[pair], pair))
         to_new, to_old = dict(best), {new: old for old, new in best}

@@ -7,93 +7,66 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from app.domain.ledger import Alias, Entry, Ledger, LedgerParagraph, unused_id
-from app.domain.ledger_matching import Match, is_distinctive, match
+from app.domain.document import Span
+from app.domain.ledger import Entry, Ledger, LedgerParagraph, unused_id
+from app.domain.ledger_matching import is_distinctive, match
 
 NEAR = 8
-"""Paragraphs before and after the place of one that is gone, which may contain its text."""
+"""Paragraphs before and after the neighbour of one that is gone, which may contain its text."""
 
 
 def renew(ledger: Ledger, paragraphs: Sequence[LedgerParagraph]) -> tuple[list[str], Ledger]:
     """Assign an id to each paragraph; return the ids in order and the updated ledger."""
     matches = match(ledger, paragraphs)
-    entries = {entry.paragraph_id: entry for entry in _tombstones(ledger, paragraphs, matches)}
+    entries: dict[str, Entry] = {}
     aliases = dict(ledger.aliases)
-    ids: list[str] = []
-    ids_given: set[str] = set()
-    reserved = {p.author_id for p in paragraphs if p.author_id} | set(entries) | set(aliases)
+    reserved = {p.author_id for p in paragraphs if p.author_id} | {*ledger.entries, *aliases}
     repeats: dict[str, int] = {}
     for order, paragraph in enumerate(paragraphs):
-        matched = matches.get(order)
-        former, score = (matched[0].paragraph_id, matched[1]) if matched else ("", 1.0)
-        paragraph_id = _identify(paragraph, former, ids_given, reserved, repeats)
-        ids_given.add(paragraph_id)
+        former = matches[order].paragraph_id if order in matches else ""
+        # Of several paragraphs with one author's id, only the first gets it.
+        own = paragraph.author_id if paragraph.author_id not in entries else ""
+        paragraph_id = own or former or unused_id(paragraph.content_id, reserved, repeats)
         reserved.add(paragraph_id)
-        ids.append(paragraph_id)
         entries[paragraph_id] = Entry(paragraph_id, paragraph, order)
         # The hash of a short text that is gone does not stand for its next use.
-        known = paragraph.content_id in entries and not is_distinctive(paragraph)
-        for alias in {"" if known else paragraph.content_id, former} - {paragraph_id, ""}:
-            aliases.setdefault(alias, Alias(alias, paragraph_id, round(score, 4)))
-    for merged in _merged(ledger, entries, paragraphs, ids):
-        aliases.setdefault(merged.alias, merged)
-    kept = {name: alias for name, alias in aliases.items() if name not in ids_given}
-    return ids, Ledger(entries, kept)
+        hashed = paragraph.content_id
+        known = (hashed in entries or hashed in ledger.entries) and not is_distinctive(paragraph)
+        for alias in {"" if known else hashed, former} - {paragraph_id, ""}:
+            aliases.setdefault(alias, paragraph_id)
+    ids = list(entries)
+    for gone, place in _gone(ledger, matches, ids):
+        entries[gone.paragraph_id] = gone
+        merged = _merged(gone.paragraph, paragraphs, place) if place is not None else None
+        if merged is not None:
+            aliases.setdefault(gone.paragraph_id, ids[merged])
+    given = {*ids}
+    return ids, Ledger(entries, {name: one for name, one in aliases.items() if name not in given})
 
 
-def _tombstones(
-    ledger: Ledger, paragraphs: Sequence[LedgerParagraph], matches: Mapping[int, Match]
-) -> Iterator[Entry]:
-    """Yield all entries as gone, each moved like the paragraph that was before it.
+def _gone(
+    ledger: Ledger, matches: Mapping[int, Entry], ids: Sequence[str]
+) -> Iterator[tuple[Entry, int | None]]:
+    """Yield the tombstones; of what is newly gone also the place of its neighbour on its page.
 
-    So the nearest paragraph is found after the surroundings were moved or renamed. "Before" is in
-    the section, else on the page, else in the book. In the last case the entry keeps its page.
+    The neighbour is the paragraph before it in its section, else on its page, else in the book.
     """
-    survivors: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
-    for new, (entry, _) in sorted(matches.items(), key=lambda pair: pair[1][0].order):
-        if entry.live:
-            for group in _groups(entry.paragraph):
-                survivors[group].append((entry.order, new))
-    for entry in ledger.entries.values():
-        yield _tombstone(
-            entry, [survivors.get(one, []) for one in _groups(entry.paragraph)], paragraphs
-        )
-
-
-def _tombstone(
-    entry: Entry, survivors: Sequence[list[tuple[int, int]]], paragraphs: Sequence[LedgerParagraph]
-) -> Entry:
-    """Return the entry as gone; `survivors` are (old, new place) in its section, page and book."""
-    gone, order = entry.paragraph, entry.order
-    section, page, book = survivors
-    if places := section or page or book:
-        before, now = places[max(0, bisect_right(places, (order, len(paragraphs))) - 1)]
-        order = max(0, order + now - before)
-        if places is not book:
-            there = paragraphs[now]
-            path = there.heading_path if section else gone.heading_path
-            gone = replace(gone, file=there.file, heading_path=path)
-    return Entry(entry.paragraph_id, gone, order, live=False)
-
-
-def _merged(
-    ledger: Ledger,
-    entries: Mapping[str, Entry],
-    paragraphs: Sequence[LedgerParagraph],
-    ids: Sequence[str],
-) -> Iterator[Alias]:
-    """Yield aliases for paragraphs that are now part of another one near their place."""
+    survivors: dict[tuple[str, ...], list[Span]] = defaultdict(list)
+    for new, old in sorted(matches.items(), key=lambda pair: pair[1].order):
+        if old.live:
+            for group in _groups(old.paragraph):
+                survivors[group].append((old.order, new))
+    given = {*ids}
     for old in ledger.entries.values():
-        entry, text = entries[old.paragraph_id], old.paragraph.text
-        if not old.live or entry.live or not is_distinctive(old.paragraph):
+        if old.paragraph_id in given:
             continue
-        around = range(max(0, entry.order - NEAR), min(len(ids), entry.order + NEAR + 1))
-        for place in sorted(around, key=lambda place: abs(place - entry.order)):
-            there = paragraphs[place]
-            if there.file == entry.paragraph.file and text in there.text:
-                score = 2 * len(text) / (len(text) + len(there.text))
-                yield Alias(old.paragraph_id, ids[place], round(score, 4))
-                break
+        *here, book = (survivors.get(one, []) for one in _groups(old.paragraph))
+        places = next(filter(None, here), book)
+        if not old.live or not places:
+            yield replace(old, live=False), None
+            continue
+        _, place = places[max(0, bisect_right(places, (old.order, len(ids))) - 1)]
+        yield replace(old, live=False, nearest=ids[place]), None if places is book else place
 
 
 def _groups(paragraph: LedgerParagraph) -> tuple[tuple[str, ...], ...]:
@@ -101,14 +74,12 @@ def _groups(paragraph: LedgerParagraph) -> tuple[tuple[str, ...], ...]:
     return (paragraph.file, "", *paragraph.heading_path), (paragraph.file,), ()
 
 
-def _identify(
-    paragraph: LedgerParagraph,
-    former: str,
-    ids_given: set[str],
-    reserved: set[str],
-    repeats: dict[str, int],
-) -> str:
-    """Return the paragraph's id; of several with one author's id, only the first gets it."""
-    if paragraph.author_id and paragraph.author_id not in ids_given:
-        return paragraph.author_id
-    return former or unused_id(paragraph.content_id, reserved, repeats)
+def _merged(gone: LedgerParagraph, paragraphs: Sequence[LedgerParagraph], place: int) -> int | None:
+    """Return the place of the paragraph near this one that contains the text."""
+    if not is_distinctive(gone):
+        return None
+    around = range(max(0, place - NEAR), min(len(paragraphs), place + NEAR + 1))
+    for at in sorted(around, key=lambda one: abs(one - place)):
+        if paragraphs[at].file == paragraphs[place].file and gone.text in paragraphs[at].text:
+            return at
+    return None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from urllib.parse import urlsplit, urlunsplit
 
-from app.domain.answer import Answer, AnswerMode, Confidence
-from app.domain.personal_data import without_personal_data
+from app.domain.answer import AnswerMode, AnswerPassage, Citation, Confidence, Source
 
 MAX_REASON_CHARS = 1_000
 
@@ -32,10 +31,6 @@ class LoggedParagraph:
     paragraph_id: str
     url: str
     heading_path: tuple[str, ...]
-    score: float = 0.0
-    file: str = ""
-    """Set only for a cited paragraph, like `spans`."""
-    spans: tuple[tuple[int, int], ...] = ()
 
     @property
     def section(self) -> str:
@@ -57,13 +52,8 @@ class LoggedAnswer:
     """UTC."""
     book: str
     """"" if several books were asked and neither citations nor sources determine one."""
-    book_version: str
     question: str
     """Without personal data."""
-    page: str
-    """The reader's page, without query and fragment."""
-    reader: str
-    """Pseudonym for a day; "" if unknown."""
     mode: AnswerMode
     confidence: Confidence
     degraded: tuple[str, ...] = ()
@@ -108,32 +98,12 @@ class Feedback:
     mark: Mark | None = None
 
 
-def cited_paragraphs(answer: Answer) -> tuple[LoggedParagraph, ...]:
-    """The cited paragraphs and those of the passages shown, each once."""
+def logged_paragraphs(
+    places: Iterable[Citation | AnswerPassage | Source],
+) -> tuple[LoggedParagraph, ...]:
+    """Return each paragraph once."""
     found = {
-        one.paragraph_id: LoggedParagraph(
-            one.paragraph_id, one.url, one.heading_path, file=one.file, spans=one.spans
-        )
-        for one in answer.citations
+        one.paragraph_id: LoggedParagraph(one.paragraph_id, one.url, one.heading_path)
+        for one in places
     }
-    for passage in answer.passages:
-        place = LoggedParagraph(passage.paragraph_id, passage.url, passage.heading_path)
-        found.setdefault(passage.paragraph_id, place)
     return tuple(found.values())
-
-
-def source_paragraphs(answer: Answer) -> tuple[LoggedParagraph, ...]:
-    return tuple(
-        LoggedParagraph(one.paragraph_id, one.url, one.heading_path, one.score)
-        for one in answer.sources
-    )
-
-
-def page_address(url: str) -> str:
-    """The address without user, query and fragment, which may name a person."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    host = parts.netloc.rpartition("@")[2]
-    return without_personal_data(urlunsplit((parts.scheme, host, parts.path, "", "")))

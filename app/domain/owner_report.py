@@ -56,8 +56,6 @@ class OwnerReport:
     since: datetime
     until: datetime
     questions: int
-    readers: int
-    """Sum of the readers of each day."""
     by_confidence: Mapping[str, int]
     degraded: Mapping[str, int]
     up: int
@@ -87,7 +85,6 @@ def owner_report(
         since=since,
         until=until,
         questions=sum(map(is_question, answers)),
-        readers=len({(one.asked_at.date(), one.reader) for one in answers}),
         by_confidence=_counts(str(one.confidence) for one in answers if is_question(one)),
         degraded=_counts(part for one in answers for part in one.degraded),
         up=sum(one.rating is Rating.UP for one in answers),

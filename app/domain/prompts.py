@@ -78,6 +78,27 @@ only, on one line.\
 """
 """System prompt for rewriting a follow-up as a standalone question."""
 
+_RECITED = 40
+"""Consecutive letters of a prompt that no other text has by chance."""
+
+
+def _runs(text: str) -> frozenset[str]:
+    letters = "".join(filter(str.isalnum, text.lower()))
+    return frozenset(letters[at : at + _RECITED] for at in range(len(letters) - _RECITED + 1))
+
+
+_PROMPTS = (
+    *(ANSWER_FROM_DOCUMENTS, ANSWER_FROM_NUMBERED_SOURCES),
+    *(SHORT_ANSWER_FROM_NUMBERED_SOURCES, REWRITE_QUESTION),
+)
+_LETTERS = frozenset[str]().union(*map(_runs, _PROMPTS))
+
+
+def recites_prompt(text: str) -> bool:
+    """Whether the text has a part of a prompt; only letters and digits are compared."""
+    return not _LETTERS.isdisjoint(_runs(text))
+
+
 MAX_ANSWER_TOKENS = 1_000
 """Maximum tokens of an answer: a small model may not stop by itself."""
 MAX_QUESTION_TOKENS = 200

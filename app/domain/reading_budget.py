@@ -21,9 +21,7 @@ class ReadingBudget:
     """Maximum values for one file."""
 
     size: int = 64_000_000
-    """Bytes of a page or of an included file."""
-    included: int = 16_000_000
-    """Characters included by a page."""
+    """Bytes of a page."""
     depth: int = 100
     """Nesting of lists, list items, quotes and containers: 50 nested lists."""
     steps: int = 200_000

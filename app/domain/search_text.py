@@ -2,8 +2,7 @@
 
 In a search, the words of "can you explain osmosis to me, please" would count as words of the
 subject, and rare ones ("thx") most of all. The languages that are indexed by pairs of characters
-need this for every question: some pairs belong to such a phrase and others to the words beside it,
-so stop words cannot be left out.
+need this for every question: some pairs belong to such a phrase and others to the words beside it.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from itertools import compress
+from typing import NamedTuple
 from unicodedata import normalize
 
-from app.domain.languages import COMMON_WORDS
+from app.domain.languages import FUNCTION_WORDS
 from app.domain.retrieval.standalone import has_anaphor
 from app.domain.terms import words
 
@@ -36,179 +35,77 @@ _UNSPACED = "|".join(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrases:
-    """Regular expressions in which fillers may follow each blank."""
+class _Phrases(NamedTuple):
+    """Regular expressions of words that say nothing of the subject."""
 
     opening: str
     """At the beginning of a sentence."""
     closing: str
     """At its end."""
     filler: str
-    """Words that may stand inside a phrase, or after a word of `question_words`."""
-    question_words: str
-    """Question words, after which fillers are left out: "what exactly is"."""
-    after_comma: str
-    """Question words with which no relative clause begins."""
-    reader: str
-    """Words with which a sentence about the reader begins: "I have an exam tomorrow."."""
+    """Anywhere in it."""
 
 
 _PHRASES = {
     "en": _Phrases(
-        opening=r"""
-            (?:hey|hi|hello) there|hey|hi|hello[,.](?! world)|ok(?:ay)?|so(?: like)?|um|well[,.]
-            |sorry|please|pls|plz|(?:i have )?(?:a )?(?:quick )?question:
-            |(?:i have )?(?:a )?quick question
-            |idk|dunno
-            |(?:can|could|would) (?:you|u|someone|anyone)|do you know|does anyone know|any idea
-            |i (?:do not|don'?t|cannot|can'?t|didn'?t|never) (?:understand|understood|get|got|know)
-            |(?:i'?m|i am|i was|i) (?:confused|struggling|stuck|wonder|wondering)
-            |(?:confused|struggling|stuck) (?:about|by|with|on)|not sure|no idea|i wanna know
-            |(?:i'd like|i would like|i want|i need) to (?:know|understand|learn)
-            |(?:i need )?help(?: me)? (?:with|to understand|understand|understanding)
-            |(?:remind|tell|give|show) me
-            |explain(?: to me)?|describe|wat is|wtf is|yo|what'?s (?:up|the deal) with
-            |what (?:do i need to|should i) know about|i need info(?:rmation)? (?:on|about)
-            |where (?:does|in) (?:the|this) book(?: (?:talk|speak|say something))?(?: about)?
-            |what does (?:the|this) (?:book|chapter|text|author) (?:say|tell us) about
-            |which (?:chapter|section|page) (?:covers|explains|describes|talks about|is about)
-            |where can i (?:find|read|learn)(?: (?:more|something))?(?: about)?
-            |according to (?:the|this) (?:book|chapter|text|author)
-            |my (?:prof|professor|teacher) (?:asked|asks|says)(?: us)?:
-            |(?:is there )?(?:the|an?|any) (?:diagram|figure|picture|illustration|drawing|sketch
-            |photo) (?:of|for|showing|about)
-            |in (?:simple|plain|easy) (?:words|terms|language|english)|in short
-        """,
-        closing=r"""
-            please|pls|plz|bro|dude|thx|thanks|thank (?:you|u)|to me|for me|again|then|though
-            |at all|anyway
-            |or something|briefly|in (?:brief|short|detail)|in a nutshell|eli5|any idea
-            |any help|like (?:i'?m|i am) (?:five|5|a child|a kid|a beginner)(?: years? old)?
-            |looks? like
-            |in (?:simple|simpler|plain|easy) (?:words|terms|language|english)|in layman'?s terms
-            |in (?:your|my|other|your own|my own) words|what is it|what'?s that|what does it mean
-            |i (?:do not|don'?t) (?:get|understand)(?: it| this| that)?
-            |(?:i'?m|i am) (?:confused|lost)
-            |can you (?:explain|help)(?: it| me)?|and why (?:does it matter|is it important)
-        """,
-        filler="really|actually|exactly|basically|literally|quite|just|still|even|also|please",
-        question_words="what|how|why|where|when|who|which",
-        after_comma="what|how|why",
-        reader="i|i'.{1,2}|my|we|our",
+        """(?:hey|hi|hello)(?!,? world)(?: there)?|ok(?:ay)?|so|um|sorry|pls|idk|any idea
+        |(?:i have )?(?:a )?(?:quick )?question:|(?:can|could|would) (?:you|u|someone|anyone)
+        |do(?:es)? (?:you|anyone) know
+        |i (?:still )?(?:do not|don'?t) (?:really )?(?:get|understand|know)
+        |(?:i'?m|i am) (?:confused|struggling|stuck)(?: about| by| with| on)?
+        |(?:i want|i need|i'd like) to (?:know|understand)|(?:tell|give|show|remind) me
+        |(?:i need )?help (?:me )?(?:with|to understand|understand|understanding)
+        |explain(?: to me)?|describe|where (?:does|in) (?:the|this) book(?: talk)?(?: about)?""",
+        """thx|thanks|thank you|(?:to|for) me|again|at all|anyway|any (?:help|idea)|eli5|what is it
+        |(?:can|could) (?:you|someone|anyone) (?:explain|help)(?: it| me)?|what does it mean
+        |like (?:i'?m|i am) (?:five|5|a child|a kid|a beginner)|in (?:short|brief)
+        |in (?:simple|plain|easy|my own|your own|layman's) (?:words|terms|language)
+        |i (?:do not|don'?t) (?:get|understand)(?: it)?""",
+        "please|pls|plz|really|actually|exactly|basically|literally",
     ),
     "de": _Phrases(
-        opening=r"""
-            hallo(?!,? welt)|hi|hey|bitte|also|ok(?:ay)?|(?:ich habe )?(?:ne |eine )?kurze frage
-            |frage:|weißt du
-            |(?:kannst|könntest) du(?: mir)?|können sie(?: mir)?|kann (?:mir )?jemand
-            |ich (?:verstehe|weiß|kapiere|checke) nicht
-            |(?:ich )?(?:möchte|will) (?:wissen|verstehen)
-            |(?:sag|erklär|erkläre|zeig|gib|hilf) mir|keine ahnung
-            |(?:gibt es )?(?:das|die|eine?) (?:diagramm|abbildung|bild|zeichnung|skizze|grafik)
-            (?: (?:von|zu|zum|zur))
-        """,
-        closing=r"""
-            bitte|danke|noch ?mal|noch einmal|und warum|erklären|beschreiben|einfach erklärt
-            |in (?:einfachen|eigenen) worten|ich (?:verstehe|kapiere) (?:es|das) nicht
-            |was ist das
-        """,
-        filler="bitte|mal|noch|genau|eigentlich|denn|überhaupt|nochmal|wirklich",
-        question_words="was|wie|warum|wo|wann|wer|ist|sind",
-        after_comma="was|wie|warum",
-        reader="ich|mein.{0,2}|wir|unser.{0,2}",
+        """hallo(?!,? welt)|hi|hey|also|(?:kurze )?frage:|(?:kannst|könntest) du(?: mir)?
+        |(?:können sie|kann jemand|kann mir jemand)(?: mir)?|ich (?:verstehe|weiß|kapiere) nicht
+        |(?:sag|erklär|erkläre|zeig|gib|hilf) mir""",
+        """danke|noch ?mal|erklären|beschreiben|einfach erklärt|in (?:einfachen|eigenen) worten
+        |was ist das|ich (?:verstehe|kapiere) (?:es|das) nicht""",
+        "bitte|eigentlich|denn|überhaupt|wirklich",
     ),
     "es": _Phrases(
-        opening=r"""
-            hola(?!,? mundo)|oye|buenas|por favor|perdón|perdona|(?:tengo )?una (?:pregunta|duda):
-            |tengo una (?:pregunta|duda)
-            |(?:alguien )?(?:me )?(?:puedes|puede|podrías|podría)
-            (?: (?:explicar|explicarme|decir|decirme|ayudarme con|dar))
-            |(?:alguien |me |alguien me )(?:explicas?|sabe)|¿?sabes
-            |no (?:entiendo|comprendo|sé|me queda claro)(?: bien| nada)?(?: de)?
-            |(?:quiero|quisiera|me gustaría) (?:saber|entender)
-            |(?:ayúdame|ayuda) (?:con|a entender)|(?:dime|explícame|muéstrame|dame)
-            |[qk] (?:es|son|significa)|[xp]q
-            |(?:el|la|una?) (?:diagrama|figura|imagen|ilustración|dibujo) (?:de|del)
-            |(?:dónde|en qué capítulo)(?: se)? (?:habla|explica)(?: el libro)?(?: de)?
-        """,
-        closing=r"""
-            por favor|porfa|gracias|otra vez|de nuevo|exactamente|brevemente|en resumen|en detalle
-            |en (?:palabras|términos) (?:simples|sencillas|sencillos)|(?:y )?qué es
-            |no (?:lo )?entiendo|ayuda|me ayudas|como si tuviera (?:5|cinco) años
-        """,
-        filler="por favor|realmente|exactamente|todavía|aún",
-        question_words="qué|cómo|cuál|cuáles|por qué|para qué|es|son",
-        after_comma="qué es|qué son|cómo|por qué",
-        reader="yo|mis?|nosotros|nuestr.s?",
+        """hola(?!,? mundo)|oye|(?:tengo )?una (?:pregunta|duda):|dime|explícame|muéstrame
+        |(?:alguien )?(?:me )?(?:puedes|puede|podrías|podría) (?:explicar|decir|dar)(?:me)?
+        |(?:alguien )?me explicas?|no (?:entiendo|sé)(?: bien| nada)?(?: de)?
+        |quiero (?:saber|entender)|en qué capítulo(?: se)? habla(?: de)?|[qk] es""",
+        """gracias|otra vez|en resumen|en (?:palabras|términos) (?:simples|sencillos|sencillas)
+        |no (?:lo )?entiendo(?: nada)?|me ayudas|qué es""",
+        "por favor|porfa|realmente|exactamente",
     ),
     "fr": _Phrases(
-        opening=r"""
-            bonjour(?!,? (?:le )?monde)|salut|slt|s'il (?:te|vous) plaît|svp|stp
-            |(?:j'ai )?une (?:petite )?question:|j'ai une (?:petite )?question
-            |(?:est-ce que )?(?:tu |vous |quelqu'un |qqn )?(?:peux|peut|pouvez|pourrais|pourrait
-            |pourriez)(?:-tu|-vous)? (?:m'expliquer|expliquer|me dire|m'aider à comprendre)
-            |(?:je )?(?:ne )?(?:comprends|sais|capte) (?:pas|rien)(?: à)?
-            |(?:je n'ai |j'ai |g )(?:pas|rien) compris(?: à)?
-            |(?:j'aimerais|je veux|je voudrais) (?:savoir|comprendre)
-            |(?:dis|explique|montre|donne|dites|expliquez|montrez|donnez)-moi|aide-moi à comprendre
-            |c koi|(?:ça|que) veut dire(?: quoi)?|pk
-            |(?:le|la|une?) (?:schéma|figure|diagramme|illustration|dessin) (?:de|du|des)
-            |(?:où|dans quel chapitre)(?: est-ce que)?(?: le livre| on) (?:parle|explique)(?: de)?
-        """,
-        closing=r"""
-            s'il (?:te|vous) plaît|svp|stp|merci|encore une fois|exactement|en bref|en détail
-            |en (?:mots|termes) simples|simplement|je (?:ne )?comprends pas|c'est quoi
-            |(?:quelqu'un |qqn )?(?:peut|pouvez-vous|peux-tu) m'aider
-        """,
-        filler="exactement|vraiment|toujours|encore|donc",
-        question_words="quoi|comment|pourquoi|qu'est-ce|c'est quoi|à quoi|quel|quelle|est|sont",
-        after_comma="qu'est-ce|c'est quoi|quoi|comment|pourquoi",
-        reader="je|j'.+?|mon|ma|mes|nous|notre|nos",
+        """bonjour(?!,? (?:le )?monde)|salut|(?:j'ai )?une question:|dis-moi|explique-moi|montre-moi
+        |(?:tu |vous |quelqu'un )?(?:peux|peut|pouvez|pourrais|pourriez)
+        (?:-tu|-vous)? (?:m'expliquer|expliquer|me dire)|je (?:ne )?(?:comprends|sais) pas|c koi
+        |(?:où|dans quel chapitre)(?: est-ce qu'on)? parle(?: de)?""",
+        """merci|encore une fois|en bref|en (?:mots|termes) simples|simplement
+        |je (?:ne )?comprends pas|c'est quoi""",
+        "s'il (?:te|vous) plaît|svp|stp|exactement|vraiment",
     ),
     "it": _Phrases(
-        opening=r"""
-            ciao(?!,? mondo)|salve|ragazzi|per favore|scusa|scusate
-            |(?:ho )?una domanda:|ho una domanda
-            |(?:qualcuno )?(?:mi )?(?:puoi|potresti|può|potrebbe|potete)
-            (?: (?:spiegare|spiegarmi|dire|dirmi|aiutarmi con))
-            |(?:qualcuno |mi |qualcuno mi )(?:spieghi|spiega|sa)
-            |(?:non|nn) (?:capisco|so|ho capito|mi è chiaro)(?: bene| niente)?(?: di)?
-            |(?:vorrei|voglio) (?:sapere|capire)|(?:dimmi|spiegami|mostrami|dammi)
-            |(?:dove|in (?:quale|che) capitolo) si (?:parla|spiega)(?: di)?
-            |(?:che|cosa) vuol dire|xké
-        """,
-        closing=r"""
-            per favore|grazie|di nuovo|esattamente|in breve|in dettaglio|in parole semplici
-            |non (?:lo )?capisco|(?:che )?cos'è|aiuto|qualcuno mi aiuta
-        """,
-        filler="esattamente|davvero|ancora|per favore",
-        question_words="cosa|che cosa|cos'.|che cos'.|come|perché|è|sono",
-        after_comma="(?:che )?cos'.|cosa|che cosa|perché",
-        reader="io|(?:il )?mio|(?:la )?mia|noi|(?:il )?nostro",
+        """ciao(?!,? mondo)|salve|scusa|scusate|(?:ho )?una domanda:|dimmi|spiegami|mostrami
+        |(?:qualcuno )?(?:mi )?(?:puoi|potresti|può|potete) (?:spiegare|spiegarmi|dire|dirmi)
+        |qualcuno (?:mi )?(?:spiega|sa)|(?:non|nn) (?:capisco|so|ho capito)
+        |in (?:quale|che) capitolo si parla(?: di)?""",
+        """grazie|di nuovo|in breve|in parole semplici|non (?:lo )?capisco|qualcuno mi aiuta
+        |(?:che )?cos'è""",
+        "per favore|esattamente|davvero",
     ),
     "pt": _Phrases(
-        opening=r"""
-            olá(?!,? mundo)|oi|por favor|desculpe|(?:tenho )?uma (?:pergunta|dúvida):
-            |tenho uma (?:pergunta|dúvida)
-            |(?:você |vc |alguém )?(?:me )?(?:pode|poderia|podes) (?:me )?(?:explicar|dizer
-            |ajudar com)|(?:você|vc|alguém) sabe
-            |(?:eu )?não (?:entendo|entendi|sei|consigo entender)(?: bem| nada)?(?: de)?
-            |(?:eu )?(?:quero|queria|gostaria de) (?:saber|entender)
-            |(?:diga|explique|mostre|dê)-me
-            |(?:alguém )?(?:me )?(?:diga|explique|explica|mostre|mostra|dê)
-            |(?:o |o)?q (?:é|e|eh|são)|pq|pra que
-            |(?:onde|em que capítulo)(?: o livro| se) (?:fala|explica)(?: de)?
-        """,
-        closing=r"""
-            por favor|pfv|obrigad[oa]|de novo|outra vez|exatamente|em resumo|em detalhes
-            |(?:em|de) (?:palavras|termos|um jeito|uma forma|forma) simples|não entendi|o que é
-            |me ajuda|pra mim|e (?:pra|para) que serve
-        """,
-        filler="exatamente|realmente|ainda|por favor",
-        question_words="que|o que|como|qual|por que|para que|pra que|é|são",
-        after_comma="o que é|o que são|por que|pra que",
-        reader="eu|(?:o )?meu|(?:a )?minha|nós|(?:o )?nosso",
+        """olá(?!,? mundo)|oi|(?:tenho )?uma (?:pergunta|dúvida):|(?:me )?(?:diga|explica|mostra)
+        |(?:você |vc |alguém )?(?:me )?(?:pode|poderia) (?:me )?(?:explicar|dizer)|oq (?:é|e)
+        |(?:eu )?não (?:entendo|entendi|sei)(?: bem| nada)?(?: de)?|(?:mostre|diga|explique)-me
+        |em que capítulo(?: se)? fala(?: de)?""",
+        """obrigad[oa]|de novo|outra vez|em resumo|não entendi|me ajuda|o que é
+        |(?:em|de) (?:palavras|termos|um jeito|uma forma) simples""",
+        "por favor|pfv|exatamente|realmente",
     ),
 }
 _BREAK = "[ ,;:.!?¿¡\u2026\u2013\u2014-]"
@@ -222,7 +119,7 @@ def _with_variants(pattern: str) -> str:
     Not in words of one letter: in Portuguese "é" is "is" and "e" is "and".
     """
     plain = _ACCENTED.sub(lambda found: f"[{found[0]}{normalize('NFD', found[0])[0]}]", pattern)
-    return plain.replace("'", "['\u2019]")
+    return re.sub(r"\s*\n\s*", "", plain).replace("'", "['\u2019]")
 
 
 # Compiling the patterns of all languages takes a tenth of a second, and most books have one.
@@ -233,42 +130,64 @@ def _pattern(language: str) -> re.Pattern[str] | None:
         return re.compile(_UNSPACED)
     if language not in _PHRASES:
         return None
-    phrases = _PHRASES[language]
-    filler = rf"(?:(?:{phrases.filler}) )*"
-    question_words = _with_variants(phrases.question_words).split("|")
-    after_word = "|".join(rf"(?<=\b{word})" for word in question_words)
-
-    def spaced(alternatives: str) -> str:
-        joined = re.sub(r"\s*\n\s*", "", alternatives)
-        return _with_variants(joined).replace(" ", f" {filler}")
-
-    opening, closing = spaced(phrases.opening), f"{spaced(phrases.closing)}|{phrases.filler}"
+    opening, closing, filler = map(_with_variants, _PHRASES[language])
     return re.compile(
         # Possessive and atomic: a word may be a phrase and part of another, so that the number of
         # ways to split a question would grow exponentially.
-        rf"(?:^|(?<!{_BREAK})(?={_BREAK}))(?:{_BREAK}*+(?>(?:{closing}){_WORD_END}))++{_BREAK}*+$"
-        rf"|^(?:{_BREAK}*+{filler}(?:{opening}){_WORD_END})+{_BREAK}*"
-        rf"|(?:{after_word})(?: (?:{phrases.filler}){_WORD_END})+",
+        rf"(?:^|(?<!{_BREAK})(?={_BREAK}))"
+        rf"(?:{_BREAK}*+(?>(?:{closing}|{filler}){_WORD_END}))++{_BREAK}*+$"
+        rf"|^(?>{_BREAK}*+(?:{opening}|{filler}){_WORD_END})++{_BREAK}*+"
+        rf"|(?<= )(?:{filler}){_WORD_END} ?",
         re.IGNORECASE,
     )
 
 
+class _Sentence(NamedTuple):
+    """How a language begins a sentence."""
+
+    asks: re.Pattern[str]
+    asks_after_comma: re.Pattern[str]
+    """Matches the comma of "my exam is soon, what is osmosis", but none of a relative clause."""
+    is_about_reader: re.Pattern[str]
+
+
+def _sentence(asking: str, after_comma: str, reader: str) -> _Sentence:
+    """Make the patterns of regular expressions in which "'" is any apostrophe."""
+    patterns = (
+        rf"\W{{0,3}}(?:{asking})\b",
+        rf",(?=\s+(?:{after_comma})\b)",
+        rf"\W{{0,3}}(?:{reader})\b",
+    )
+    return _Sentence(*(re.compile(one.replace("'", "['\u2019]"), re.I) for one in patterns))
+
+
+_SENTENCES = {
+    "en": _sentence("what|how|why|where|when|who|which", "what|how|why", "i|i'.{1,2}|my|we|our"),
+    "de": _sentence(
+        "was|wie|warum|wo|wann|wer|ist|sind", "was|wie|warum", "ich|mein.{0,2}|wir|unser.{0,2}"
+    ),
+    "es": _sentence(
+        "qu[eé]|c[oó]mo|cu[aá]l(?:es)?|(?:por|para) qu[eé]|es|son",
+        "qu[eé] (?:es|son)|c[oó]mo|por qu[eé]",
+        "yo|mis?|nosotros|nuestr.s?",
+    ),
+    "fr": _sentence(
+        "quoi|comment|pourquoi|qu'est-ce|c'est quoi|[àa] quoi|quel(?:le)?|est|sont",
+        "qu'est-ce|c'est quoi|quoi|comment|pourquoi",
+        "je|j'.+?|mon|ma|mes|nous|notre|nos",
+    ),
+    "it": _sentence(
+        "(?:che )?cosa|(?:che )?cos'.|come|perch[eé]|è|sono",
+        "(?:che )?cosa|(?:che )?cos'.|perch[eé]",
+        "io|(?:il )?mio|(?:la )?mia|noi|(?:il )?nostro",
+    ),
+    "pt": _sentence(
+        "(?:o )?que|como|qual|(?:por|para|pra) que|é|s[aã]o",
+        "o que (?:é|s[aã]o)|(?:por|pra) que",
+        "eu|(?:o )?meu|(?:a )?minha|n[oó]s|(?:o )?nosso",
+    ),
+}
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
-_NEVER = re.compile(r"(?!)")
-
-
-@cache
-def _beginning(words: str) -> re.Pattern[str]:
-    """Match one of these words at the beginning of a sentence."""
-    return re.compile(rf"\W{{0,3}}(?:{_with_variants(words)})\b", re.IGNORECASE)
-
-
-@cache
-def _comma_before(words: str) -> re.Pattern[str]:
-    """Match the comma of "my exam is soon, what is osmosis"."""
-    return re.compile(rf",(?=\s+(?:{_with_variants(words)})\b)", re.IGNORECASE)
-
-
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?=.)|\n")
 _BEFORE_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)")
 """The blank of "Qu'est-ce que l'osmose ?", which makes the question mark a term."""
@@ -276,9 +195,8 @@ _BEFORE_MARK = re.compile(r"(?<=\w)\s+(?=[?!]\s*\Z)")
 
 def _clauses(question: str, language: str) -> list[str]:
     """Split into sentences; a clause with a question word after a comma is one, too."""
-    phrases = _PHRASES.get(language)
-    if phrases:
-        question = _comma_before(phrases.after_comma).sub(".", question)
+    if known := _SENTENCES.get(language):
+        question = known.asks_after_comma.sub(".", question)
     return _SENTENCE_END.split(question)
 
 
@@ -288,18 +206,16 @@ def without_context(question: str, language: str) -> str:
     Unchanged unless another sentence asks, with a question mark or a question word, and has no
     anaphor, which would refer to them.
     """
+    known = _SENTENCES.get(language)
+    if known is None:
+        return question
     sentences = _clauses(question.strip(), language)
-    phrases = _PHRASES.get(language)
-    asks = _beginning(phrases.question_words) if phrases else _NEVER
-    asking = [one.rstrip().endswith(_QUESTION_MARKS) or bool(asks.match(one)) for one in sentences]
-    about_reader = _beginning(phrases.reader) if phrases else _NEVER
-    kept = [
-        one
-        for one, is_asking in zip(sentences, asking, strict=True)
-        if is_asking or not about_reader.match(one)
+    asking = [
+        one for one in sentences if one.rstrip().endswith(_QUESTION_MARKS) or known.asks.match(one)
     ]
-    asked = "\n".join(compress(sentences, asking))
-    refers = not asked or has_anaphor(asked, language)
+    asked = {*asking}
+    kept = [one for one in sentences if one in asked or not known.is_about_reader.match(one)]
+    refers = not asking or has_anaphor("\n".join(asking), language)
     return question if refers or len(kept) == len(sentences) else "\n".join(kept)
 
 
@@ -321,16 +237,14 @@ def search_text(question: str, language: str) -> SearchText:
     the embedders distinguish them. A clause that asks is a sentence, so that it may ask for a
     definition.
     """
-    question = _BEFORE_MARK.sub("", question)
-    sentences = [" ".join(one.split()) for one in _clauses(question, language)]
-    sentences = [_in_lower_case(one, language) for one in sentences]
+    clauses = _clauses(_BEFORE_MARK.sub("", question), language)
+    sentences = [_in_lower_case(" ".join(one.split()), language) for one in clauses]
     pattern = _pattern(language)
     kept = [pattern.sub(" ", one) if pattern else one for one in sentences]
     searched = " ".join(" ".join(kept).split())
-    if found := tuple(words(searched)):
-        return SearchText(searched, found)
-    whole = " ".join(sentences).strip()
-    return SearchText(whole, tuple(words(whole)))
+    if not words(searched):
+        searched = " ".join(sentences).strip()
+    return SearchText(searched, tuple(words(searched)))
 
 
 def _in_lower_case(sentence: str, language: str) -> str:
@@ -341,7 +255,7 @@ def _in_lower_case(sentence: str, language: str) -> str:
     said = sentence.split()
     if sentence.isupper():
         return sentence.lower() if sum(map(str.isupper, said)) > 1 else sentence
-    common = COMMON_WORDS.get(language, frozenset())
+    common = FUNCTION_WORDS.get(language, frozenset())
     titled = not any(word[0].islower() for word in said if len(word) > _SHORT_WORD) and any(
         word.istitle() and len(word) > 1 and word.lower() in common for word in said[1:]
     )

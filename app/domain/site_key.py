@@ -8,14 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from unicodedata import normalize
 
 from app.domain.book_id import BookId
 from app.domain.errors import InputError
-from app.domain.urls import is_web_address
+from app.domain.urls import in_ascii, is_web_address
 
 _ORIGIN = re.compile(r"https?://[^/\s?#@]+")
-_LABEL = re.compile(r"[^./:]+")
 ID_LENGTH = 10
 """Length of a key's id: the first hexadecimal digits of its hash."""
 
@@ -72,17 +70,11 @@ def find_key(key: str, known: Sequence[SiteKey]) -> SiteKey | None:
     return found
 
 
-def _in_ascii(label: re.Match[str]) -> str:
-    """Return a label of a host as in DNS: letters outside ASCII as punycode (RFC 3492)."""
-    text = normalize("NFKC", label[0])
-    return text if text.isascii() else f"xn--{text.encode('punycode').decode()}"
-
-
 def checked_origin(text: str) -> str:
     """Return the origin as browsers send it. InputError if the text is not `scheme://host[:port]`."""
     origin = text.strip().rstrip("/").lower()
     if not _ORIGIN.fullmatch(origin) or not is_web_address(origin):
         message = f"{text!r} is not an origin; write https://host[:port]"
         raise InputError(message)
-    scheme, _, host = _LABEL.sub(_in_ascii, origin).partition("://")
-    return f"{scheme}://{host.removesuffix({'http': ':80', 'https': ':443'}[scheme])}"
+    scheme, _, host = origin.partition("://")
+    return f"{scheme}://{in_ascii(host).removesuffix({'http': ':80', 'https': ':443'}[scheme])}"

@@ -8,6 +8,7 @@ before they look for the id.
 from __future__ import annotations
 
 import re
+from unicodedata import normalize
 from urllib.parse import quote, urlencode, urlsplit
 
 from app.domain.book_id import BookId
@@ -15,7 +16,8 @@ from app.domain.errors import InputError
 
 # RFC 3986 also allows the apostrophe and parentheses, which end attributes and links.
 _UNSAFE = re.compile(r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9%._~!$&*+,;=:@/?#\[\]-]")
-_HOST = re.compile(r"[A-Za-z0-9._:-]+")
+_HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?|[\da-fA-F]*:[\da-fA-F:.]*", re.ASCII)
+_LABEL = re.compile(r"[^./:]+")
 _NOT_BASE = re.compile(r"[ \\?#]")
 
 
@@ -50,11 +52,21 @@ def permalink(paragraph_id: str, book: BookId) -> str:
     return f"/cite/{quote(paragraph_id, safe='')}?{query}"
 
 
+def in_ascii(host: str) -> str:
+    """Return a host as browsers send it: letters outside ASCII as punycode (RFC 3492)."""
+    return _LABEL.sub(_punycode, host)
+
+
+def _punycode(label: re.Match[str]) -> str:
+    text = normalize("NFKC", label[0].lower())
+    return text if text.isascii() else f"xn--{text.encode('punycode').decode()}"
+
+
 def is_web_address(text: str) -> bool:
     """Whether it is an http or https URL with a host, and without query, fragment and blanks."""
     try:
         parts = urlsplit(text)
-        host = (parts.hostname or "").encode("idna").decode()
+        host = in_ascii(parts.hostname or "")
         _ = parts.port  # ValueError if it is none
     except ValueError:
         return False
@@ -81,6 +93,5 @@ def checked_base_url(text: str) -> str:
         message = f"base URL {shown!r}: not an http or https URL such as https://book.example/docs"
         raise InputError(message)
     if not parts.netloc.isascii():
-        host = (parts.hostname or "").encode("idna").decode()
-        parts = parts._replace(netloc=host if parts.port is None else f"{host}:{parts.port}")
+        parts = parts._replace(netloc=in_ascii(parts.netloc))
     return encoded_url(parts.geturl())

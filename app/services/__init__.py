@@ -5,7 +5,7 @@
   `cross_lingual`, `term_upper_bounds`, `retrieve`, `feature_reranker`
 - answers: `answer_question`, `consultation`, `page_locator`, `answerability_scorer`,
   `chapter_requests`, `write_answer`, `show_figures`
-- parts of a book: `paragraphs`, `book_text`, `page_glossary`, `page_suggestions`
+- parts of a book: `paragraphs`, `page_glossary`, `page_suggestions`
 - calls to providers: `provider_calls`, `budget`, `resilience`, `rate_limiter`,
   `provider_failures`, `prompt_speed`
 - questions that readers asked: `question_log`, `report_questions`

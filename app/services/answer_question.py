@@ -85,12 +85,12 @@ class AnswerQuestion:
     def _recorded(
         self, request: AskRequest, event: AnswerEvent, record: Recording, scope: BookScope
     ) -> AnswerEvent:
-        """Record the event. The answer is logged; a reader's gets the id of its log entry."""
+        """Record the event. A reader's answer gets the id of its log entry."""
         if isinstance(event, TextDelta) and record.first_text_ms is None:
             record.first_text_ms = record.ms
         if not isinstance(event, Finished):
             return event
-        if self.question_log and request.reader:
+        if self.question_log and request.by_reader:
             event = Finished(self.question_log.add(request, event.answer, record, scope.every))
         record.answer = event.answer
         if _logger.isEnabledFor(logging.INFO):

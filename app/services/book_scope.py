@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from app.domain.answering.request import PageLocation
 from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk
 from app.domain.edition import edition_at
 from app.domain.errors import NO_BOOKS, BookNotFound, StorageError
 from app.domain.indexed_book import BookList, BookManifest
+from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 from app.services.ports import VectorIndex
 from app.services.recording import failed_step
-
-_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,34 +86,40 @@ def _readers_editions(
     return tuple(here if here and here.name == book else book for book in names)
 
 
-async def in_first_book(
-    index: VectorIndex,
-    page: str,
-    book: BookId | None,
-    read: Callable[[BookManifest], Awaitable[_Found | None]],
-) -> _Found | None:
-    """Return what `read` finds in the first book that has a page, given by URL or path; else None.
+async def find_page(
+    index: VectorIndex, page: str, books: Sequence[BookId] = ()
+) -> tuple[BookManifest, list[Chunk]] | None:
+    """Return the first of these books, or of all, that has a page, and the page's chunks.
 
-    It is looked for in `book`, or in all, each in the edition of the page; first in the book whose
-    site the URL belongs to. BookNotFound if it is not indexed; StorageError if the page was not
-    found and a book could not be read.
+    The page is given by URL or path. Each book is looked up in the edition of the page; the book
+    whose site the URL belongs to is the first. BookNotFound if a book is not indexed; StorageError
+    if the page was not found and a book could not be read.
     """
-    scope = await scope_of(index, SearchFilter(books=(book,) if book else ()), page)
+    scope = await scope_of(index, SearchFilter(books=tuple(books)), page)
+    found = await page_among(index, page, scope.books)
+    if found is None:
+        for book, damage in (await index.damaged()).items():
+            if not damage.answers and (not books or book in books):
+                raise StorageError(damage.reason)
+    return found
+
+
+async def page_among(
+    index: VectorIndex, page: str, books: BookList
+) -> tuple[BookManifest, list[Chunk]] | None:
+    """Return the first of these books that has a page, and the page's chunks, as `find_page`."""
     damaged: StorageError | None = None
-    for manifest in scope.books.of_site_first(page):
+    for manifest in books.of_site_first(page):
+        on_page = SearchFilter(books=(manifest.book,), pages=(page_key(page),))
         try:
-            found = await read(manifest)
+            chunks = await index.matching(on_page)
         except StorageError as error:
             damaged = error
             continue
-        if found is not None:
-            return found
+        if chunks:
+            return manifest, sorted(chunks, key=lambda chunk: chunk.chunk_index)
     if damaged:
         raise damaged
-    if not book:
-        for damage in (await index.damaged()).values():
-            if not damage.answers:
-                raise StorageError(damage.reason)
     return None
 
 

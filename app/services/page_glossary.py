@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.glossary import (
@@ -22,18 +21,9 @@ from app.domain.indexed_book import BookManifest
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
-from app.services.book_scope import in_first_book
 from app.services.ports import VectorIndex
 
 _CACHED_BOOKS = 50
-_CACHED_PAGES = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class PageGlossary:
-    book: BookId
-    terms: tuple[TermOnPage, ...]
-    """In order of first occurrence."""
 
 
 class _Glossary(NamedTuple):
@@ -44,45 +34,23 @@ class _Glossary(NamedTuple):
 
 @dataclass(slots=True)
 class LookUpTerms:
-    """The use case. The glossary of each generation is cached, and the terms of each page."""
+    """The use case. The glossary of each generation is cached."""
 
     index: VectorIndex
     _glossaries: BookCache[_Glossary] = field(
         default_factory=lambda: BookCache(_CACHED_BOOKS), init=False
     )
-    _pages: BookCache[tuple[TermOnPage, ...] | None] = field(
-        default_factory=lambda: BookCache(_CACHED_PAGES), init=False
-    )
 
-    async def on_page(self, page: str, book: BookId | None = None) -> PageGlossary | None:
-        """Return the terms on a page, given by URL or path; None if no book has that page.
-
-        BookNotFound if `book` is not indexed. StorageError if the page was not found and a book
-        could not be read.
-        """
-        key = page_key(page)
-
-        async def read(manifest: BookManifest) -> PageGlossary | None:
-            terms = await self.in_book(key, manifest)
-            return None if terms is None else PageGlossary(manifest.book, terms)
-
-        return await in_first_book(self.index, page, book, read)
-
-    async def in_book(self, page: str, manifest: BookManifest) -> tuple[TermOnPage, ...] | None:
-        """Return the terms on the page of this key; None if the book has no such page."""
-
-        async def make() -> tuple[TermOnPage, ...] | None:
-            on_page = SearchFilter(books=(manifest.book,), pages=(page,))
-            chunks = await self.index.matching(on_page)
-            glossary = await self._glossary(manifest)
-            # In a thread: a page takes about 10 ms, and 2,000 entries a second.
-            return await asyncio.to_thread(_terms_of, glossary, page, chunks) if chunks else None
-
-        return await self._pages.get(manifest, make, page)
+    async def on_page(self, page: Sequence[Chunk], manifest: BookManifest) -> list[TermOnPage]:
+        """Return the terms in a page's chunks, in order of first occurrence."""
+        glossary = await self._glossary(manifest)
+        # In a thread: a page takes about 10 ms.
+        return await asyncio.to_thread(_terms_of, glossary, page)
 
     async def _glossary(self, manifest: BookManifest) -> _Glossary:
         async def make() -> _Glossary:
             entries = SearchFilter(books=(manifest.book,), kinds=(BlockKind.GLOSSARY_ENTRY,))
+            # In a thread: 2,000 entries take a second.
             return await asyncio.to_thread(_glossary_of, await self.index.matching(entries))
 
         return await self._glossaries.get(manifest, make)
@@ -107,18 +75,12 @@ def _terms_by_page(chunks: Sequence[Chunk]) -> dict[str, list[GlossaryTerm]]:
     return defined
 
 
-def _terms_of(glossary: _Glossary, page: str, chunks: Sequence[Chunk]) -> tuple[TermOnPage, ...]:
-    passages = [
-        passage
-        for chunk in sorted(chunks, key=lambda chunk: chunk.chunk_index)
-        for passage in chunk.passages
-    ]
+def _terms_of(glossary: _Glossary, page: Sequence[Chunk]) -> list[TermOnPage]:
     # The page's own entry for a term is preferred to another page's.
-    own = {entry.term.casefold(): entry for entry in glossary.defined.get(page, ())}
-    return tuple(
-        replace(one, entry=own.get(one.entry.term.casefold(), one.entry))
-        for one in glossary.finder.find(passages)
-    )
+    entries = glossary.defined.get(page_key(page[0].deep_link_url), ())
+    own = {entry.term.casefold(): entry for entry in entries}
+    found = glossary.finder.find(passage for chunk in page for passage in chunk.passages)
+    return [replace(one, entry=own.get(one.entry.term.casefold(), one.entry)) for one in found]
 
 
 def _by_term(entry: GlossaryTerm) -> tuple[str, str]:

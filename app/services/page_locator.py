@@ -12,10 +12,10 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
 from app.domain.document import BlockKind
 from app.domain.indexed_book import BookList, BookManifest
-from app.domain.links import page_key
 from app.domain.retrieval.context_assembly import paragraphs_of
 from app.domain.retrieval.query import SearchFilter
 from app.services.book_cache import BookCache
+from app.services.book_scope import page_among
 from app.services.ports import VectorIndex
 
 _CACHED_BOOKS = 64
@@ -32,14 +32,11 @@ class PageLocator:
 
     async def page(self, url: str, books: BookList) -> PageLocation | None:
         """Return the location of a page, given by URL or path; None if no book has it."""
-        key = page_key(url)
-        # If several books have this path, the book whose site has the URL comes first.
-        for manifest in books.of_site_first(url):
-            on_page = SearchFilter(books=(manifest.book,), pages=(key,))
-            if chunks := await self.index.matching(on_page):
-                one = chunks[0]
-                return PageLocation(one.book, one.file, one.chapter, one.position)
-        return None
+        found = await page_among(self.index, url, books)
+        if found is None:
+            return None
+        one = found[1][0]
+        return PageLocation(one.book, one.file, one.chapter, one.position)
 
     async def chapter_end(self, place: PageLocation, books: BookList) -> int | None:
         """Return the last position of the page's chapter; None if it ends with the book."""

@@ -2,74 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
 from app.domain.answering.follow_ups import MAX_SUGGESTIONS, suggestions
-from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Chunk, Passage
-from app.domain.document import BlockKind
-from app.domain.indexed_book import BookManifest
-from app.domain.links import TEXT_DIRECTIVE, page_key
-from app.domain.retrieval.context_assembly import paragraphs_of
-from app.domain.retrieval.query import Hit, SearchFilter
-from app.services.book_scope import in_first_book
+from app.domain.chunking.chunk import Chunk
+from app.domain.links import TEXT_DIRECTIVE
+from app.domain.retrieval.query import Hit
 from app.services.lexical import LexicalEncoder
-from app.services.ports import VectorIndex
 
 
-@dataclass(frozen=True, slots=True)
-class PageSuggestions:
-    book: BookId
-    questions: tuple[str, ...]
-    """At most `MAX_SUGGESTIONS`, of different sections, in reading order."""
-    exercises: tuple[Passage, ...]
-    """All exercises of the page, in reading order."""
+def page_suggestions(page: Sequence[Chunk], lexical: LexicalEncoder) -> list[str]:
+    """Return up to `MAX_SUGGESTIONS` questions on different sections, in reading order."""
+    return [*islice(_questions(page, lexical), MAX_SUGGESTIONS)]
 
 
-@dataclass(frozen=True, slots=True)
-class SuggestForPage:
-    """The use case; no provider is called."""
-
-    index: VectorIndex
-    lexical: LexicalEncoder
-
-    async def on_page(self, page: str, book: BookId | None = None) -> PageSuggestions | None:
-        """Return suggestions for a page, given by URL or path; None if no book has it.
-
-        BookNotFound if `book` is not indexed. StorageError if the page was not found and a book
-        could not be read.
-        """
-        key = page_key(page)
-
-        async def read(manifest: BookManifest) -> PageSuggestions | None:
-            on_page = SearchFilter(books=(manifest.book,), pages=(key,))
-            chunks = await self.index.matching(on_page)
-            return await asyncio.to_thread(self._of, manifest.book, chunks) if chunks else None
-
-        return await in_first_book(self.index, page, book, read)
-
-    def _of(self, book: BookId, chunks: Sequence[Chunk]) -> PageSuggestions:
-        ordered = sorted(chunks, key=lambda chunk: chunk.chunk_index)
-        return PageSuggestions(
-            book,
-            tuple(islice(self._questions(ordered), MAX_SUGGESTIONS)),
-            _exercises(ordered),
-        )
-
-    def _questions(self, chunks: Sequence[Chunk]) -> Iterator[str]:
-        """Yield at most one question for each section that the site can link to."""
-        seen: set[str] = set()
-        for section in _sections(chunks):
-            terms = partial(self.lexical.terms, language=section.language)
-            found = suggestions(frozenset(), [Hit(section, 0.0)], terms, section.language)
-            question = next((one for one, _ in found if one not in seen), None)
-            if question:
-                seen.add(question)
-                yield question
+def _questions(page: Sequence[Chunk], lexical: LexicalEncoder) -> Iterator[str]:
+    """Yield at most one question for each section that the site can link to."""
+    seen: set[str] = set()
+    for section in _sections(page):
+        terms = partial(lexical.terms, language=section.language)
+        found = suggestions(frozenset(), [Hit(section, 0.0)], terms, section.language)
+        question = next((one for one, _ in found if one not in seen), None)
+        if question:
+            seen.add(question)
+            yield question
 
 
 def _sections(chunks: Iterable[Chunk]) -> list[Chunk]:
@@ -88,7 +47,3 @@ def _sections(chunks: Iterable[Chunk]) -> list[Chunk]:
                 before = found[path].passages if path in found else ()
                 found[path] = replace(chunk, passages=(*before, passage), heading_path=path)
     return [*found.values()]
-
-
-def _exercises(chunks: Iterable[Chunk]) -> tuple[Passage, ...]:
-    return tuple(one for _, one in paragraphs_of(chunks) if one.kind is BlockKind.EXERCISE)

@@ -12,7 +12,6 @@ from typing import Protocol
 
 from app.domain.answer import Answer, AnswerMode
 from app.domain.answering.request import AskRequest
-from app.domain.book_id import BookId
 from app.domain.characters import printable
 from app.domain.errors import AnswerNotFound, InputError, StorageError
 from app.domain.indexed_book import BookList
@@ -20,17 +19,13 @@ from app.domain.logged_answer import (
     MAX_REASON_CHARS,
     Feedback,
     LoggedAnswer,
-    cited_paragraphs,
-    page_address,
-    source_paragraphs,
+    logged_paragraphs,
 )
 from app.domain.personal_data import without_personal_data
 from app.services.recording import Recording
 
 _log = logging.getLogger(__name__)
 
-MOST_WAITING = 1_000
-"""Maximum number of answers waiting to be written; further ones are not logged."""
 CLEANED_EVERY = timedelta(hours=1)
 """Minimum time between two deletions of old answers."""
 
@@ -67,14 +62,12 @@ class QuestionStore(Protocol):
 
 @dataclass(slots=True)
 class QuestionLog:
-    """Writes answers in a background task, so that no reader waits for the store."""
+    """Writes answers in tasks of their own, so that no reader waits for the store."""
 
     store: QuestionStore
     keep_days: int
     """Days until answers are deleted; 0: never."""
-    _waiting: asyncio.Queue[LoggedAnswer] = field(
-        default_factory=lambda: asyncio.Queue(MOST_WAITING), init=False
-    )
+    _writing: set[asyncio.Task[None]] = field(default_factory=set, init=False)
     _cleaned: datetime | None = field(default=None, init=False)
 
     def add(
@@ -82,10 +75,9 @@ class QuestionLog:
     ) -> Answer:
         """Log the answer; return it with its `answer_id`. `books` are all of the index."""
         answer = replace(answer, answer_id=secrets.token_hex(8))
-        try:
-            self._waiting.put_nowait(self._entry(request, answer, record, books))
-        except asyncio.QueueFull:
-            _log.error("question_log.failed", extra={"reason": "too many waiting"})
+        task = asyncio.create_task(self._write(self._entry(request, answer, record, books)))
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
         return answer
 
     async def give(self, feedback: Feedback, books: Sequence[str] = ()) -> None:
@@ -110,22 +102,15 @@ class QuestionLog:
 
     async def written(self) -> None:
         """Wait until all answers so far are stored or have failed to be stored."""
-        await self._waiting.join()
+        await asyncio.gather(*self._writing)
 
-    async def write(self) -> None:
-        """Store new answers and delete old ones, until cancelled."""
-        while True:
-            batch = [await self._waiting.get()]
-            while not self._waiting.empty():
-                batch.append(self._waiting.get_nowait())
-            try:
-                await self.store.add(batch)
-                await self._clean()
-            except StorageError as error:
-                _log.error("question_log.failed", extra={"reason": str(error)})
-            finally:
-                for _ in batch:
-                    self._waiting.task_done()
+    async def _write(self, entry: LoggedAnswer) -> None:
+        """Store an answer and delete old ones."""
+        try:
+            await self.store.add([entry])
+            await self._clean()
+        except StorageError as error:
+            _log.error("question_log.failed", extra={"reason": str(error)})
 
     async def _clean(self) -> None:
         now = datetime.now(UTC)
@@ -137,24 +122,19 @@ class QuestionLog:
     def _entry(
         self, request: AskRequest, answer: Answer, record: Recording, books: BookList
     ) -> LoggedAnswer:
-        book = _book_of(request, answer, books)
-        manifest = books.get(BookId(book)) if book else None
         small_talk = answer.mode is AnswerMode.SMALL_TALK
         return LoggedAnswer(
             id=answer.answer_id,
             asked_at=datetime.now(UTC),
-            book=book,
-            book_version=manifest.book_version if manifest else "",
+            book=_book_of(request, answer, books),
             # Text that is not a question may be a name or a greeting: it is not stored.
             question="" if small_talk else printable(without_personal_data(request.question)),
-            page=printable(page_address(request.page_url)),
-            reader=request.reader,
             mode=answer.mode,
             confidence=answer.confidence,
             degraded=answer.degraded,
             usd=record.usd,
-            citations=cited_paragraphs(answer),
-            sources=source_paragraphs(answer),
+            citations=logged_paragraphs((*answer.citations, *answer.passages)),
+            sources=logged_paragraphs(answer.sources),
         )
 
 

@@ -23,8 +23,6 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-BREAKER_STATES = ("closed", "half_open", "open")
-
 
 @dataclass(slots=True)
 class CircuitBreaker:
@@ -47,7 +45,7 @@ class CircuitBreaker:
 
     @property
     def state(self) -> str:
-        """One of BREAKER_STATES; half open: the next call is a trial, or it is under way."""
+        """closed, open or half_open: the next call is a trial, or it is under way."""
         if self._failed < self.failures:
             return "closed"
         return "open" if self._open_until > self.clock() else "half_open"

@@ -17,6 +17,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA, JaroWinkler
 
 from app.domain.languages import LANGUAGES
+from app.domain.retrieval.definition_terms import COMPARISON_WORDS
 
 SHORTEST = 5
 """Minimum number of letters; a shorter word is within one edit of too many others."""
@@ -117,7 +118,8 @@ def cognates(question: str, language: str, known: FoldedWords) -> tuple[str, ...
 def _content_words(question: str, language: str) -> list[str]:
     """Return the folded words that may have cognates, without function words."""
     spoken = LANGUAGES.get(language)
-    common = {_fold(word) for word in spoken.common | spoken.stop_words} if spoken else set()
+    said = [*spoken.words, *COMPARISON_WORDS.get(language, "").split()] if spoken else []
+    common = set(map(_fold, said))
     asked = dict.fromkeys(_fold(word) for word in plain_words(question))
     return [one for one in asked if _may_be_cognate(one) and one not in common]
 

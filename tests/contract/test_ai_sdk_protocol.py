@@ -15,7 +15,7 @@ import pytest
 import app.domain.errors as errors
 from tests.command_line import Run
 from tests.conftest import ROOT
-from tests.owl_server import ORIGIN, QUESTION, UNSURE, added, assert_problem, bearer
+from tests.owl_server import QUESTION, UNSURE, added, assert_problem
 from tests.serving import ScriptedGenerator, offline_settings, serving
 
 PATH = "/v1/ai-sdk"
@@ -113,5 +113,3 @@ def test_the_package_sends_its_key(run: Run, two_books: Path) -> None:
         assert by_the_package(address, QUESTION, "owls", key)["status"] == "ready"
         refused = by_the_package(address, QUESTION, "bats", key)
         assert "book_not_allowed" in refused["error"]["message"]
-        with httpx.Client(base_url=address, headers=bearer(key, Origin=ORIGIN)) as client:
-            assert ask(client, book="owls").status_code == 200

@@ -35,9 +35,13 @@ SIZE = {
 }
 """Files of terabytes."""
 TEXTS: dict[str, tuple[str, str | bytes, list[str]]] = {
-    "toml": ("lamps/rag.toml", f"rag_high = {HUGE}\n", ["ingest", "lamps"]),
-    "toml, 400 digits": ("lamps/rag.toml", f"rag_high = {HUGE[:400]}\n", ["ingest", "lamps"]),
-    "toml, infinite": ("lamps/rag.toml", "rag_high = inf\n", ["ingest", "lamps"]),
+    "toml": ("lamps/rag.toml", f"structure.high = {HUGE}\n", ["ingest", "lamps"]),
+    "toml, 400 digits": (
+        "lamps/rag.toml",
+        f"structure.high = {HUGE[:400]}\n",
+        ["ingest", "lamps"],
+    ),
+    "toml, infinite": ("lamps/rag.toml", "structure.high = inf\n", ["ingest", "lamps"]),
     "questions": ("q.jsonl", f'{{"id": {HUGE}}}\n', ["eval", "q.jsonl"]),
     "a ledger": (IDS, f'{{"alias": {HUGE}}}', LEDGER),
     "a score": (
@@ -79,7 +83,7 @@ def test_numbers_of_any_size_in_front_matter_are_text(run: Run, home: Path) -> N
     book = make_book(home / "lamps", 2)
     page = book / "page0.md"
     for value in (HUGE, HUGE[:400], ".inf", "1e999"):
-        fields = "".join(f"{key}: {value}\n" for key in ("sidebar_position", "title", "rag_high"))
+        fields = "".join(f"{key}: {value}\n" for key in ("sidebar_position", "title"))
         page.write_text(f"---\n{fields}nav: [{value}]\n---\n\n# Lamps\n\nOld lamps burn oil.\n")
         done = run("ingest", book, "--site", "docusaurus")
         assert done.code in (0, 2)

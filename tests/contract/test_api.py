@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import app.domain.errors as errors
 from app.api.problems import error_event, status_of
 from app.api.requests import MAX_HISTORY_CHARS, MAX_TURN_CHARS, MAX_TURNS
 from app.api.security import MAX_BODY_BYTES
-from app.domain.generated_text.events import GeneratedCitation
 from app.main import openapi_json
 from tests.conftest import ROOT
 from tests.owl_server import BOOK, ORIGIN, QUESTION, UNSURE, assert_problem
@@ -53,27 +51,6 @@ def test_a_generated_answer_names_its_mode_and_tokens(
     assert body["usage"] == {"input_tokens": 3, "output_tokens": 2}
 
 
-def test_the_history_reaches_the_generator(
-    generating: httpx.Client, generator: ScriptedGenerator
-) -> None:
-    generator.play("Yes.")
-    history = [{"role": "user", "content": "Owls?"}, {"role": "assistant", "content": "Birds."}]
-    generating.post("/v1/chat", json={"question": QUESTION, "history": history})
-    assert [(turn.role, turn.content) for turn in generator.histories[0]] == [
-        ("user", "Owls?"),
-        ("assistant", "Birds."),
-    ]
-
-
-def test_a_citation_of_a_paragraph_that_was_not_given_is_not_shown(
-    generating: httpx.Client, generator: ScriptedGenerator
-) -> None:
-    said = "The flight makes no sound."
-    generator.play(said, GeneratedCitation(0, said, ("p-invented",)))
-    body = generating.post("/v1/chat", json={"question": QUESTION}).json()
-    assert "p-invented" not in {one["paragraph_id"] for one in body["citations"]}
-
-
 def test_search_finds_the_chunk_by_its_words_and_its_vector(client: httpx.Client) -> None:
     request = {"question": "feathers in a soft fringe break up the air", "k": 1}
     hits = client.post("/v1/search", json=request).json()["hits"]
@@ -82,14 +59,6 @@ def test_search_finds_the_chunk_by_its_words_and_its_vector(client: httpx.Client
     assert hits[0]["url"].startswith(ORIGIN)
     assert hits[0]["dense_score"] > 0
     assert hits[0]["sparse_score"] > 0
-
-
-def test_the_books_are_listed_with_the_model_of_their_index(client: httpx.Client) -> None:
-    (book,) = client.get("/v1/books").json()["books"]
-    assert book["id"] == "owls"
-    assert book["base_url"] == ORIGIN
-    assert book["chunks"] >= 1
-    assert book["dimension"] > 0
 
 
 # --- health -------------------------------------------------------------------------------------
@@ -104,10 +73,9 @@ def test_readiness_names_books_embedder_and_generator(
 ) -> None:
     body = client.get("/readyz").json()
     assert body["books"] == ["owls"]
-    assert body["embedder"]["model"]
-    assert body["generator"] == {"mode": "extractive", "model": None, "fault": None}
-    generated = generating.get("/readyz").json()["generator"]
-    assert generated == {"mode": "generated", "model": "scripted", "fault": None}
+    assert body["embedder"]
+    assert (body["generator"], body["faults"]) == ("", {})
+    assert generating.get("/readyz").json()["generator"] == "scripted"
 
 
 def test_an_index_without_books_is_not_ready(tmp_path: Path) -> None:
@@ -162,15 +130,6 @@ def test_a_bad_question_is_a_problem_also_when_a_stream_was_asked_for(
 
 
 @pytest.mark.parametrize(
-    "change", [{"k": 0}, {"k": 51}, {"k": 2.5}, {"mode": "psychic"}, {"question": "x" * 4_001}]
-)
-def test_a_bad_search_is_a_problem(client: httpx.Client, change: dict[str, object]) -> None:
-    response = client.post("/v1/search", json={"question": "owls"} | change)
-    assert response.status_code == 422
-    assert_problem(response, 422, response.json()["code"])
-
-
-@pytest.mark.parametrize(
     ("content", "status"),
     [
         (b"{", 422),
@@ -214,31 +173,18 @@ def test_the_largest_allowed_body_is_read(client: httpx.Client) -> None:
     assert client.post("/v1/chat", content=content, headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "status", "code"),
-    [
-        ("GET", "/v1/nothing", 404, "not_found"),
-        ("GET", "/v1/chat", 405, "method_not_allowed"),
-    ],
-)
-def test_a_wrong_address_is_a_problem(
-    client: httpx.Client, method: str, path: str, status: int, code: str
-) -> None:
-    assert_problem(client.request(method, path), status, code)
-
-
 def test_a_fault_of_the_body_is_named_once_with_what_to_do(client: httpx.Client) -> None:
     problem = client.post("/v1/chat", json={"boook": "owls"}).json()
     assert [one["field"] for one in problem["errors"]] == ["body.question", "body.boook"]
-    for path, known in (("chat", "page_url"), ("search", "k"), ("feedback", "answer_id")):
-        unknown = client.post(f"/v1/{path}", json={"boook": "owls"}).json()["errors"][-1]
-        assert unknown["message"].startswith("no such field; there are ")
-        assert known in unknown["message"]
     plain = client.post("/v1/chat", content="hi", headers={"Content-Type": "text/plain"}).json()
     assert plain["detail"].endswith("send one with `Content-Type: application/json`")
-    assert "see /v1/openapi.json" in client.get("/nowhere").json()["detail"]
+
+
+def test_a_wrong_address_is_a_problem(client: httpx.Client) -> None:
+    missing = assert_problem(client.get("/v1/nothing"), 404, "not_found")
+    assert "see /v1/openapi.json" in missing["detail"]
     wrong = client.put("/v1/chat")
-    assert "header `Allow`" in wrong.json()["detail"]
+    assert "header `Allow`" in assert_problem(wrong, 405, "method_not_allowed")["detail"]
     assert wrong.headers["Allow"] == "POST"
 
 
@@ -296,18 +242,8 @@ def test_head_has_the_headers_of_get(client: httpx.Client, path: str) -> None:
 # --- headers ------------------------------------------------------------------------------------
 
 
-def test_answers_are_not_stored(client: httpx.Client) -> None:
-    for response in (
-        client.post("/v1/chat", json={"question": QUESTION}),
-        client.post("/v1/chat", json={"question": QUESTION, "stream": True}),
-        client.post("/v1/search", json={"question": QUESTION}),
-        client.get("/v1/nothing"),
-    ):
-        assert response.headers["cache-control"] == "no-store"
-
-
 @pytest.mark.parametrize(
-    "path", ["/healthz", "/v1/nothing", "/v1/openapi.json", "/widget/widget.js"]
+    "path", ["/healthz", "/v1/nothing", "/v1/openapi.json", "/widget/widget.js", "/v1/search"]
 )
 def test_every_response_carries_the_security_headers(client: httpx.Client, path: str) -> None:
     headers = client.get(path).headers
@@ -315,6 +251,7 @@ def test_every_response_carries_the_security_headers(client: httpx.Client, path:
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert "default-src 'none'" in headers["content-security-policy"]
     assert headers["x-request-id"]
+    assert headers["cache-control"] == ("no-store" if path.startswith("/v1/") else "no-cache")
 
 
 @pytest.mark.parametrize(
@@ -353,17 +290,3 @@ def test_the_contract_in_the_repository_is_the_one_served(client: httpx.Client) 
         f"run: python -m app.main > {CONTRACT.relative_to(ROOT)}"
     )
     assert client.get("/v1/openapi.json").json() == json.loads(openapi_json())
-
-
-def test_the_contract_describes_problems_and_events() -> None:
-    contract = json.loads(openapi_json())
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert contract["info"]["version"] == project["version"]
-    routes = [route for path in contract["paths"].values() for route in path.values()]
-    for status in ("400", "413", "429", "500"):
-        assert all(status in route["responses"] for route in routes), status
-    chat = contract["paths"]["/v1/chat"]["post"]
-    assert set(chat["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
-    assert "application/problem+json" in chat["responses"]["422"]["content"]
-    schemas = contract["components"]["schemas"]
-    assert schemas["Problem"]["properties"]["code"]

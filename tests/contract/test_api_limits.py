@@ -38,11 +38,6 @@ def test_a_bucket_gives_a_minutes_questions_at_once_and_then_its_rate() -> None:
     assert [limit.admit("a", ANSWER) for _ in range(4)] == pytest.approx([0, 0, 0, 20])
 
 
-def test_no_limit_is_no_limit() -> None:
-    limit = RateLimit(per_minute=0)
-    assert [limit.admit("a", ANSWER) for _ in range(5)] == [0] * 5
-
-
 def test_clients_beyond_the_memory_are_forgotten_oldest_first() -> None:
     limit = RateLimit(per_minute=1, clock=Clock())
     for number in range(MAX_BUCKETS):
@@ -123,7 +118,6 @@ COSTS: dict[str, dict[str, Any]] = {
     "/v1/chat/completions": {"model": "owls", "messages": [{"role": "user", "content": QUESTION}]},
     "/v1/ai-sdk": {"messages": [{"role": "user", "parts": [{"type": "text", "text": QUESTION}]}]},
     "/v1/mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": CALL},
-    "/v1/books/owls/llms-full.txt": {},
 }
 
 
@@ -133,10 +127,7 @@ def test_a_question_costs_the_same_in_every_protocol(owl_home: Path) -> None:
         client.headers["Accept"] = "application/json, text/event-stream"
         for number, (path, body) in enumerate(COSTS.items()):
             reader = {"X-Forwarded-For": f"1.1.1.{number}"}
-            method = "POST" if body else "GET"
-            first, second = (
-                client.request(method, path, json=body or None, headers=reader) for _ in range(2)
-            )
+            first, second = (client.post(path, json=body, headers=reader) for _ in range(2))
             assert first.status_code == 200, path
             assert "too_many_requests" not in first.text
             assert "too_many_requests" in second.text, path
@@ -162,7 +153,6 @@ def test_clients_that_wait_are_served_in_turn_and_one_alone_has_all_places() -> 
             tasks = await waiting(queue, "aaaabbc", served)
             assert not served
         await asyncio.gather(*tasks)
-        assert queue.held == 0
         return served
 
     assert "".join(asyncio.run(run())) == "abcabaa"
@@ -175,7 +165,7 @@ async def test_a_request_waits_for_its_turn_no_longer_than_allowed_and_leaves_no
         failures = await asyncio.gather(*late, return_exceptions=True)
         assert [type(one) for one in failures] == [Overloaded, Overloaded]
     await asyncio.gather(*await waiting(queue, "ab", served))
-    assert (served, queue.held) == (["a", "b"], 0)
+    assert served == ["a", "b"]
 
 
 async def test_the_place_of_a_request_that_is_cancelled_goes_to_the_next() -> None:
@@ -185,4 +175,4 @@ async def test_the_place_of_a_request_that_is_cancelled_goes_to_the_next() -> No
         gone.cancel()
     given.cancel()  # it has the place, but did not run since
     await last
-    assert (served, queue.held) == (["d"], 0)
+    assert served == ["d"]

@@ -201,7 +201,7 @@ class Overtaken:
 async def test_a_book_that_is_ingested_meanwhile_is_one_generation(
     source: Opened, times: int, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.adapters.qdrant.edge.PAGE", 100)
+    monkeypatch.setattr("app.adapters.qdrant.edge_generation.PAGE", 100)
     monkeypatch.setattr("app.adapters.qdrant.server.BATCH", 100)
     file = home / "backup"
     async with source(home / "a") as old:

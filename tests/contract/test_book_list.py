@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import pytest
 
 from app.api.book_list import BookBody, BooksBody
 from app.api.pages import books_page
-from app.domain.book_id import BookId
-from app.services.ingest import IngestRequest
 from tests.html_page import Page
-from tests.serving import ingest, offline_settings, serving
+from tests.serving import offline_settings, serving
 
 
 def book(book_id: str, **changes: object) -> BookBody:
@@ -68,27 +64,6 @@ def test_a_damaged_book_is_named() -> None:
     assert "<code>owls</code> is damaged" in html
     assert "holds no book yet" not in html
     assert not page.all("script")
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve a book that is not the sample book."""
-    folder = tmp_path_factory.mktemp("owls")
-    (folder / "page.md").write_text("# Owls\n\nOwls hunt at night.\n", encoding="utf-8")
-    settings = offline_settings(tmp_path_factory.mktemp("home"))
-    request = IngestRequest(folder, book=BookId("owls"), base_url="https://owls.example")
-    ingest(settings, request)
-    with serving(settings) as address:
-        yield address
-
-
-def test_serve_shows_the_indexed_books(served: str) -> None:
-    response = httpx.get(served)
-    assert response.status_code == 200
-    assert "https://owls.example" in response.text
-    assert "small-book-of-search" not in response.text
-    assert "script-src 'self';" in response.headers["content-security-policy"]
-    assert httpx.head(served).status_code == 200
 
 
 def test_an_empty_index_says_how_to_ingest(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_an_index_of_another_model_is_refused_by_name(run: Run) -> None:
 
 
 def test_rag_toml_has_the_books_strategy_and_sizes(run: Run, tiny: Path) -> None:
-    (tiny / "rag.toml").write_text("rag_strategy = 'fixed'\nrag_size = 80\nrag_overlap = 10\n")
+    (tiny / "rag.toml").write_text("strategy = 'fixed'\n[fixed]\nsize = 80\noverlap = 10\n")
     fixed = run("chunks", tiny).lines()
     assert len(fixed) > 1
     assert all(len(chunk["text_content"]) <= 80 for chunk in fixed)
@@ -148,13 +148,19 @@ def test_rag_toml_has_the_books_strategy_and_sizes(run: Run, tiny: Path) -> None
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("\nrag_sizes = 3", "rag.toml: unknown setting rag_sizes"),
-        ("\nsize = 3", "rag.toml: size"),
-        ("\nrag_size = [1]", "rag.toml: rag_size"),
-        ("\nrag_maximum = 50", "rag.toml: rag_high 500 must not be above rag_maximum 50"),
-        ("\n[fixed]\nsize = 100", "rag.toml: fixed"),
-        ("rag_high = 'x'", "rag.toml: rag_high: 'x' is not valid"),
-        ("\nrag_strategy = 'magic'", "rag.toml: unknown chunking strategy 'magic'"),
+        ("size = 3", "rag.toml: size: the settings are strategy, structure, fixed"),
+        ("[fixde]\nsize = 100", "rag.toml: fixde: the settings are strategy, structure, fixed"),
+        ("fixed = [1]", "rag.toml: fixed: Input should be"),
+        ("strategy = 'magic'", "rag.toml: strategy: Input should be 'structure', 'fixed'"),
+        ("[fixed]\nsizes = 100", "rag.toml: fixed.sizes: the settings are size, overlap"),
+        ("fixed.prefer_sentence_ends = 'maybe'", "rag.toml: fixed.prefer_sentence_ends: Input"),
+        ("fixed.size = 100", "rag.toml: fixed: overlap 120 must be below size 100"),
+        ("structure.high = 'x'", "rag.toml: structure.high: Input should be a valid integer"),
+        ("structure.low = 900", "rag.toml: structure: low 900 must not be above high"),
+        ("structure.minimum = -5", "rag.toml: structure: no size may be negative"),
+        ("structure.overlap = 500", "rag.toml: structure: overlap 500 must be below"),
+        ("semantic.percentile = 101", "rag.toml: semantic: percentile must be from 0"),
+        ("recursive.separators = 'book'", "rag.toml: recursive.separators: Input should be 'text'"),
         ("\n\n=", "rag.toml:3: not valid TOML"),
         ("a = [1,\n", "rag.toml:2: not valid TOML"),
     ],
@@ -167,11 +173,6 @@ def test_a_wrong_rag_toml_is_one_line_that_names_the_setting(
     assert result.code == 2
     assert named in result.err
     assert len(result.err.strip().splitlines()) == 1
-
-
-def test_a_wrong_setting_in_front_matter_names_its_line(run: Run, tiny: Path) -> None:
-    (tiny / "page.md").write_text("---\ntitle: A\nrag_high: x\n---\n# A\n\nText.\n")
-    assert "page.md:3: rag_high: 'x' is not valid" in run("chunks", tiny).err
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

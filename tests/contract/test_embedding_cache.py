@@ -140,10 +140,3 @@ def test_a_vector_that_differs_from_its_checksum_is_missing(
     (fault,) = asyncio.run(SqliteEmbeddingCache(path).faults())
     assert str(path) in fault
     assert "differ from their checksums: 1" in fault
-
-
-def test_a_vector_under_another_texts_key_is_missing(path: Path) -> None:
-    put(path, ["a", "b"], [vector(1, 2), vector(3, 4)])
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE vectors SET vector = (SELECT max(vector) FROM vectors)")
-    assert get(path, ["a", "b"]).count(None) == 1

@@ -13,10 +13,11 @@ from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind
 from app.domain.errors import BookNotFound
-from app.domain.glossary import TermFinder, glossary_terms, with_references
+from app.domain.glossary import TermFinder, TermOnPage, glossary_terms, with_references
 from app.domain.links import page_key
 from app.domain.retrieval.query import SearchFilter
-from app.services.page_glossary import LookUpTerms, PageGlossary
+from app.services.book_scope import find_page
+from app.services.page_glossary import LookUpTerms
 from tests.answer_fakes import passage
 from tests.markdown_pages import read_text
 from tests.owl_server import ORIGIN, assert_problem
@@ -171,17 +172,22 @@ class CountingIndex(FakeIndex):
     reads: int = 0
 
     async def matching(self, filter: SearchFilter) -> list[Chunk]:
-        self.reads += 1
+        self.reads += bool(filter.kinds)
         return await super().matching(filter)
 
 
-def look_up(terms: LookUpTerms, page: str, book: BookId | None = None) -> PageGlossary | None:
-    return asyncio.run(terms.on_page(page, book))
+def definitions(
+    terms: LookUpTerms, page: str, books: Sequence[BookId] = ()
+) -> list[tuple[str, str]]:
+    """Return the terms that are explained on a page, with their definitions."""
 
+    async def look_up() -> list[TermOnPage]:
+        found = await find_page(terms.index, page, books)
+        assert found is not None
+        manifest, chunks = found
+        return await terms.on_page(chunks, manifest)
 
-def definitions(glossary: PageGlossary | None) -> list[tuple[str, str]]:
-    assert glossary is not None
-    return [(one.entry.term, one.entry.definition) for one in glossary.terms]
+    return [(one.entry.term, one.entry.definition) for one in asyncio.run(look_up())]
 
 
 def test_what_the_page_itself_defines_goes_before_another_page() -> None:
@@ -193,9 +199,9 @@ def test_what_the_page_itself_defines_goes_before_another_page() -> None:
         ]
     )
     terms = LookUpTerms(index)
-    assert definitions(look_up(terms, "/a")) == [("valve", "of the heart")]
-    assert definitions(look_up(terms, "/b")) == [("valve", "of a vein")]
-    assert definitions(look_up(terms, "/c")) == [("valve", "of the heart")]
+    assert definitions(terms, "/a") == [("valve", "of the heart")]
+    assert definitions(terms, "/b") == [("valve", "of a vein")]
+    assert definitions(terms, "/c") == [("valve", "of the heart")]
 
 
 @pytest.mark.parametrize("heading", ["Appendix B: Glossary", "Key Terms", "Glossar", "術語表"])
@@ -207,21 +213,20 @@ def test_a_book_with_a_glossary_explains_no_terms_of_other_lists(heading: str) -
     index = FakeIndex(
         [glossary_chunk("a", *entries), glossary_chunk("b", passage("A valve name."))]
     )
-    assert definitions(look_up(LookUpTerms(index), "/b")) == [("valve", "meaning of valve")]
+    assert definitions(LookUpTerms(index), "/b") == [("valve", "meaning of valve")]
     index.stored = [glossary_chunk("a", entries[1]), *index.stored[1:]]
-    assert definitions(look_up(LookUpTerms(index), "/b")) == [("name", "meaning of name")]
+    assert definitions(LookUpTerms(index), "/b") == [("name", "meaning of name")]
 
 
-def test_a_book_is_read_once_a_generation_and_a_page_once() -> None:
+def test_the_glossary_of_a_book_is_read_once_a_generation() -> None:
     index = CountingIndex([glossary_chunk("a", entry("valve"), passage("A valve."))])
     terms = LookUpTerms(index)
-    look_up(terms, "/a")
-    reads = index.reads
-    look_up(terms, "/a")
-    assert index.reads == reads
+    for _ in range(2):
+        assert definitions(terms, "/a") == [("valve", "meaning of valve")]
+    assert index.reads == 1
     index.manifests = [replace(make_manifest(), generation=2)]
     index.stored = [glossary_chunk("a", entry("flap"), passage("A flap."))]
-    assert definitions(look_up(terms, "/a")) == [("flap", "meaning of flap")]
+    assert definitions(terms, "/a") == [("flap", "meaning of flap")]
 
 
 def test_a_url_asks_the_book_of_its_site_first() -> None:
@@ -233,14 +238,12 @@ def test_a_url_asks_the_book_of_its_site_first() -> None:
         replace(make_manifest(book), base_url=f"https://{book}.example") for book in ("one", "two")
     ]
     terms = LookUpTerms(FakeIndex(stored, manifests))
-    assert definitions(look_up(terms, "https://two.example/a")) == [("valve", "in two")]
-    assert definitions(look_up(terms, "/a")) == [("valve", "in one")]
-    assert definitions(look_up(terms, "https://one.example/a", BookId("two"))) == [
-        ("valve", "in two")
-    ]
-    assert look_up(terms, "/nothing") is None
+    assert definitions(terms, "https://two.example/a") == [("valve", "in two")]
+    assert definitions(terms, "/a") == [("valve", "in one")]
+    assert definitions(terms, "https://one.example/a", [BookId("two")]) == [("valve", "in two")]
+    assert asyncio.run(find_page(terms.index, "/nothing")) is None
     with pytest.raises(BookNotFound, match="'three'"):
-        look_up(terms, "/a", BookId("three"))
+        definitions(terms, "/a", [BookId("three")])
 
 
 # --- over the wire ------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def test_answers_of_the_api_are_clean_and_their_positions_valid(book: Path) -> N
                 if line.startswith("data: {")
             ),
         ]
-        assert_clean(client.get("/v1/books/owls/llms-full.txt").text)
+        assert_clean(client.get("/v1/books/owls/pages/owls.md").text)
     assert_clean("".join(texts(bodies)))
     (citation, *_) = answer["citations"]
     claim = answer["answer"][citation["start"] : citation["end"]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.qdrant.payload import from_payload, to_payload
-from app.adapters.sqlite.ledgers import SqliteLedgers
 from app.domain.book_id import PATTERN, BookId, is_book_id
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.document import BlockKind, Figure, Span
@@ -24,7 +22,7 @@ from app.domain.errors import (
 )
 from app.domain.indexed_book import IndexPoint
 from app.domain.retrieval.query import Candidates, SparseVector
-from app.services.paragraphs import CiteParagraph, ReadParagraph, find_paragraph
+from app.services.paragraphs import find_paragraph
 from app.services.ports import BookStore
 from tests.index_points import (
     DIMENSION,
@@ -95,7 +93,7 @@ async def test_a_published_book_is_listed_and_gives_its_chunks_back_exactly(
 async def test_points_come_in_pages_in_reading_order_with_vectors_of_length_one(
     index: BookStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.adapters.qdrant.edge.PAGE", 40)
+    monkeypatch.setattr("app.adapters.qdrant.edge_generation.PAGE", 40)
     monkeypatch.setattr("app.adapters.qdrant.server.BATCH", 40)
     made = points("book", range(100))
     made[7] = replace(made[7], sparse=SparseVector((), ()))
@@ -254,7 +252,7 @@ async def test_a_paragraph_is_found_whole_in_its_book(index: BookStore) -> None:
     assert found == chunk("other", 7).passages[0]
 
 
-async def test_a_listing_in_two_chunks_is_read_as_one(index: BookStore, tmp_path: Path) -> None:
+async def test_a_listing_in_two_chunks_is_read_as_one(index: BookStore) -> None:
     first = replace(passage("p-split", "x = 1", 0), kind=BlockKind.CODE, language="python")
     second = replace(first, text="y = 2", start=6, end=11, offset=6)
 
@@ -262,11 +260,9 @@ async def test_a_listing_in_two_chunks_is_read_as_one(index: BookStore, tmp_path
     made[0] = replace(made[0], chunk=chunk("book", 1, [first]))
     made[1] = replace(made[1], chunk=chunk("book", 6, [second]))
     await publish(index, "book", made)
-    cite = CiteParagraph(index, SqliteLedgers(tmp_path / "ledger"))
-    found = await ReadParagraph(index, cite).read("p-split")
+    found = await find_paragraph(index, "p-split", BookId("book"))
     assert found is not None
-    assert (found.book, found.url) == ("book", first.url)
-    assert found.text == "```python\nx = 1\ny = 2\n```"
+    assert (found.text, found.url) == ("x = 1\ny = 2", first.url)
 
 
 # Every text a UTF-8 file can hold: no lone surrogates.

@@ -101,28 +101,12 @@ async def test_only_the_document_that_changed_is_embedded_again(
     assert changed.tokens > 0
 
 
-async def test_one_document_may_ask_for_late_chunking(
-    embedder: Recorder, bench: Bench, book: Path
-) -> None:
-    page = book / "page0.md"
-    page.write_text("---\nrag_strategy: late\n---\n" + page.read_text("utf-8"), "utf-8")
-
-    await bench.ingest(book)
-    (document,) = embedder.documents
-    stored = await bench.chunks()
-    pooled = [chunk.text_content for chunk in stored if chunk.pooled_within]
-    assert sorted(document) == sorted(["Page 0", *pooled])
-    assert {chunk.file for chunk in stored if chunk.pooled_within} == {"page0.md"}
-
-
-@pytest.mark.parametrize("strategy", ["command line", "front matter", "rag.toml"])
+@pytest.mark.parametrize("strategy", ["command line", "rag.toml"])
 def test_an_embedder_without_tokens_is_one_line_that_says_which_to_set(
     run: Run, book: Path, strategy: str
 ) -> None:
-    if strategy == "front matter":
-        (book / "page0.md").write_text("---\nrag_strategy: late\n---\n# Page\n\nText.\n")
     if strategy == "rag.toml":
-        (book / "rag.toml").write_text('rag_strategy = "late"\n')
+        (book / "rag.toml").write_text('strategy = "late"\n')
     option = ["--strategy", "late"] if strategy == "command line" else []
     result = run("ingest", book, *option, RAG_EMBEDDER="local")
     assert result.code == 2

@@ -23,8 +23,6 @@ from mcp_types import CallToolResult, TextContent
 import app.domain.errors as errors
 from app.api.protocols.mcp import ToolServer
 from app.api.responses import AnswerBody
-from app.bootstrap.local_state import question_store
-from app.services.question_log import Selected
 from tests.command_line import KEYS, Run
 from tests.conftest import ROOT
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added, assert_problem
@@ -168,16 +166,12 @@ def test_a_failure_tells_nothing_of_the_server(
     assert "10.0.0.7" not in told_of
 
 
-def test_a_failure_without_http_is_logged_with_the_id_that_the_caller_gets(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_failure_without_http_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     server = ToolServer(Request({"type": "http", "app": object()}))
     with caplog.at_level("WARNING"):
-        told_of = failure(server, "list_chapters")
-    found = re.search(r"\(request ([0-9a-f]{16})\) \(internal\)", told_of)
-    assert found, told_of
+        assert failure(server, "list_chapters").endswith(" (internal)")
     events = {record.message: record for record in caplog.records if record.name.startswith("app.")}
-    assert vars(events["http.unexpected_error"])["request_id"] == found[1]
+    assert events["http.unexpected_error"].exc_info
     assert vars(events["mcp.call_failed"])["code"] == "internal"
 
 
@@ -208,29 +202,6 @@ def test_a_key_asks_its_own_books_only(run: Run, two_books: Path) -> None:
         assert_problem(unasked, 401, "key_required")
 
 
-ORIGINS = {
-    "http://evil.example": 403,
-    "http://127.0.0.1.evil.example": 403,
-    "null": 403,
-    "http://localhost:6274": 403,
-    ORIGIN: 200,
-}
-
-
-@pytest.mark.parametrize(("origin", "status"), ORIGINS.items())
-def test_pages_of_other_origins_may_not_call(
-    client: httpx.Client, origin: str, status: int
-) -> None:
-    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    accept = {"Origin": origin, "Accept": "application/json, text/event-stream"}
-    assert client.post(PATH, json=ping, headers=accept).status_code == status
-
-
-def test_only_post_is_served(client: httpx.Client) -> None:
-    for method in ("GET", "DELETE"):
-        assert_problem(client.request(method, PATH), 405, "method_not_allowed")
-
-
 def test_a_call_ends_when_its_client_leaves(
     generating: httpx.Client, generator: ScriptedGenerator
 ) -> None:
@@ -258,11 +229,3 @@ def test_a_call_ends_when_the_server_stops(owl_home: Path, monkeypatch: pytest.M
             )
             assert generator.hanging.wait(20)
         assert_problem(answer.result(), 503, "shutting_down")
-
-
-def test_questions_of_agents_are_logged_as_those_of_readers(state: Path) -> None:
-    settings = offline_settings(state, question_log_days=90)
-    with serving(settings) as address:
-        told(f"{address}{PATH}", "ask_book", question=QUESTION)
-    (logged,) = asyncio.run(question_store(settings).find(Selected()))
-    assert (logged.question, bool(logged.reader)) == (QUESTION, True)

@@ -62,21 +62,17 @@ def test_answers_their_stages_and_their_price_are_counted(
     assert value(found, "answers_total", mode="generated", **answered) == 2
     assert value(found, "answers_total", mode="extractive", **answered) == 1
     assert value(found, "answers_total", mode="refused", confidence="not_in_book") == 1
-    assert value(found, "degraded_answers_total", step="generator") == 1
     failed = {"step": "generator", "code": "provider_unavailable", "status": "503"}
     assert value(found, "failures_total", **failed) == 1
     assert value(found, "requests_total", route="/v1/chat", status="200") == 4
     assert value(found, "requests_total", route="", status="404") == 1
     assert value(found, "stage_seconds_count", stage="search") == 4
     assert value(found, "first_text_seconds_count") == 4
-    assert value(found, "billed_units_total", kind="input_tokens") > 0
-    spent = value(found, "cost_usd_total")
-    assert spent == pytest.approx(value(found, "spent_usd", period="day"))
+    assert value(found, "spent_usd", period="day") > 0
     assert value(found, "budget_usd", period="day") == 5
-    assert value(found, "index_generation", book="owls") == 1
-    assert value(found, "index_age_seconds", book="owls") >= 0
-    assert value(found, "index_up") == 1
-    assert value(found, "breaker", provider="generator", state="closed") == 1
+    assert (value(found, "index_up"), value(found, "books_damaged")) == (1, 0)
+    assert value(found, "disk_free_bytes") > 0
+    assert value(found, "breaker", provider="generator") == 0
 
 
 def test_an_open_breaker_is_a_metric_and_readyz_says_extractive_only(
@@ -91,12 +87,12 @@ def test_an_open_breaker_is_a_metric_and_readyz_says_extractive_only(
         double.fail(*[Fault(status=503)] * 3, endpoint="chat")
         client.post("/v1/chat", json={"question": QUESTION})
         found, after = scrape(client), client.get("/readyz").json()
-    assert (before["status"], before["generator"]["fault"]) == ("ready", None)
-    assert value(found, "breaker", provider="generator", state="open") == 1
-    assert value(found, "breaker", provider="reranker", state="closed") == 1
+    assert (before["status"], before["faults"]) == ("ready", {})
+    assert value(found, "breaker", provider="generator") == 1
+    assert value(found, "breaker", provider="reranker") == 0
     assert after["status"] == "ready, extractive only"
-    assert "HTTP 503" in after["generator"]["fault"]
-    assert (after["embedder"]["fault"], after["disk"]["fault"]) == (None, None)
+    assert after["faults"].keys() == {"generator"}
+    assert "HTTP 503" in after["faults"]["generator"]
 
 
 def test_readyz_says_that_no_model_answers(state: Path, double: CohereDouble) -> None:
@@ -108,7 +104,7 @@ def test_readyz_says_that_no_model_answers(state: Path, double: CohereDouble) ->
             with connected(offline_settings(state, **changes)) as client:
                 body = client.get("/readyz").json()
             assert body["status"] == "ready, extractive only"
-            assert why in body["generator"]["fault"]
+            assert why in body["faults"]["generator"]
 
 
 def test_metrics_are_for_this_machine_or_a_secret_key(state: Path, run: Run) -> None:

@@ -13,7 +13,6 @@ import pytest
 
 from app.adapters.providers.openai_chat import CHARACTERS_PER_TOKEN, OpenAIGenerator, open_server
 from app.domain.errors import (
-    ConfigError,
     ProviderUnavailable,
 )
 from app.domain.generated_text.events import (
@@ -114,22 +113,6 @@ async def test_silence_is_an_error_after_the_timeout() -> None:
     said = pytest.raises(ProviderUnavailable, match=r"sent nothing for .*RAG_CONTEXT_TOKENS")
     with OpenAIDouble(stall=True) as double, said:
         await ask(double, seconds=0.1)
-
-
-@pytest.mark.parametrize(
-    ("url", "key", "error"),
-    [
-        ("http://127.0.0.1:9/v1", None, ProviderUnavailable),
-        ("ftp://example.org", None, ConfigError),
-        ("http://127.0.0.1:9/v1", "ke\ny", ConfigError),
-    ],
-)
-async def test_an_address_or_key_that_cannot_be_is_one_clear_error(
-    url: str, key: str | None, error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        async with model_at(url, key) as model:
-            await answer(model)
 
 
 async def test_a_follow_up_is_rewritten_to_stand_alone() -> None:

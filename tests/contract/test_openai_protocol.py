@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from openai.types.chat import ChatCompletionMessageParam as MessageParam
 
 import app.domain.errors as errors
-from app.api.protocols.housekeeping import housekeeping_reply
 from app.domain.generated_text.events import GeneratedCitation
 from tests.command_line import Run
 from tests.owl_server import ORIGIN, QUESTION, UNSURE, added
@@ -23,9 +21,9 @@ ASKED: list[MessageParam] = [{"role": "user", "content": QUESTION}]
 LINK = re.compile(r"\[\d+\]\((https://book\.example/[^()\s]*)\)")
 
 
-def vendor(address: str | httpx.URL, key: str = "none", **headers: str) -> openai.OpenAI:
+def vendor(address: str | httpx.URL, key: str = "none") -> openai.OpenAI:
     base = str(address).rstrip("/") + "/v1"
-    return openai.OpenAI(base_url=base, api_key=key, max_retries=0, default_headers=headers)
+    return openai.OpenAI(base_url=base, api_key=key, max_retries=0)
 
 
 def ask(books: openai.OpenAI, messages: list[MessageParam] = ASKED, **extra: Any) -> Any:
@@ -105,60 +103,6 @@ def test_a_long_conversation_is_cut_to_its_end(books: openai.OpenAI) -> None:
     assert LINK.search(ask(books, [*turn * 60, *ASKED]).choices[0].message.content)
 
 
-HISTORY = "<chat_history>\nUSER: Do owls fly?\nASSISTANT: They do.\n</chat_history>"
-OPEN_WEBUI = "### Task:\n{}\n### Output:\nJSON format: {{ {} }}\n### Chat History:\n" + HISTORY
-CONVERSATION = "\nUser: Do owls fly?\nAI: They do."
-HOUSEKEEPING = [
-    (
-        OPEN_WEBUI.format("Generate a concise, 3-5 word title with an emoji.", '"title": "..."'),
-        '{"title": "Do owls fly?"}',
-    ),
-    (OPEN_WEBUI.format("Generate 1-3 broad tags.", '"tags": ["a", "b"]'), '{"tags": []}'),
-    (
-        OPEN_WEBUI.format("Suggest 3-5 relevant follow-up questions.", '"follow_ups": ["a?"]'),
-        '{"follow_ups": []}',
-    ),
-    (OPEN_WEBUI.format("Analyze the chat history.", '"queries": ["a"]'), '{"queries": []}'),
-    (f"Create a concise, 3-5 word phrase as a title.\n{HISTORY}", "Do owls fly?"),
-    (
-        f"Provide a concise, 5-word-or-less title for the conversation.\n{CONVERSATION}",
-        "Do owls fly?",
-    ),
-    (
-        f"Analyze this conversation and provide:\n1. The detected language\n{CONVERSATION}",
-        '{"language": "", "title": "Do owls fly?"}',
-    ),
-    (
-        "Please generate a four to five word title summarizing our conversation.",
-        "Owls?" + " Owls?" * 9 + "…",
-    ),
-]
-
-
-def test_a_front_ends_own_prompts_are_no_questions(state: Path) -> None:
-    with serving(offline_settings(state, question_log_days=90)) as address:
-        books = vendor(address)
-        for prompt, reply in HOUSEKEEPING:
-            conversation: list[MessageParam] = [
-                {"role": "user", "content": "Owls? " * 30},
-                {"role": "assistant", "content": "They do."},
-                {"role": "user", "content": prompt + "\n" * 5_000},
-            ]
-            (told,) = ask(books, conversation, response_format={"type": "json_object"}).choices
-            assert (told.message.content, told.finish_reason) == (reply, "stop")
-            chunks = list(ask(books, conversation, stream=True))
-            assert "".join(one.choices[0].delta.content or "" for one in chunks) == reply
-        assert "answers_total{" not in httpx.get(f"{address}/metrics").text
-        ask(books)
-    with sqlite3.connect(state / "questions.sqlite") as log:
-        assert list(log.execute("SELECT question FROM answers")) == [(QUESTION.casefold(),)]
-
-
-def test_a_question_about_titles_and_tasks_is_a_question() -> None:
-    for question in ("Generate a title for a text on owls", "### Task:\nWhy do owls fly silently?"):
-        assert housekeeping_reply([("user", question)]) is None
-
-
 def test_the_page_and_the_scope_may_be_sent(books: openai.OpenAI) -> None:
     asked = {"page_url": f"{ORIGIN}/owls", "scope": "page"}
     assert LINK.search(ask(books, extra_body=asked).choices[0].message.content)
@@ -175,10 +119,10 @@ INVALID: list[tuple[dict[str, Any], int, str, str | None]] = [
     ({"messages": []}, 400, "invalid_request", "messages"),
     ({"messages": "hi"}, 400, "invalid_request", "messages"),
     (sent("So.", "assistant"), 400, "invalid_question", None),
-    (sent(IMAGE), 400, "invalid_input", None),
+    (sent(IMAGE), 400, "invalid_request", None),
     (sent("x " * 2_500), 400, "invalid_question", None),
-    ({"n": 2}, 400, "invalid_input", None),
-    ({"response_format": {"type": "json_object"}}, 400, "invalid_input", None),
+    ({"n": 2}, 400, "invalid_request", "n"),
+    ({"response_format": {"type": "json_object"}}, 400, "invalid_request", "response_format.type"),
     ({"extra_body": {"scope": "page"}}, 400, "invalid_request", None),
     ({"user": "x" * 270_000}, 413, "body_too_large", None),
 ]
@@ -213,34 +157,12 @@ def test_a_stream_that_breaks_off_raises(
     assert "abc" not in raised.value.message
 
 
-def test_a_key_is_the_api_key_and_asks_its_own_books_only(run: Run, two_books: Path) -> None:
+def test_a_key_is_the_api_key(run: Run, two_books: Path) -> None:
     with serving(offline_settings(two_books)) as address:
-        assert {one.id for one in vendor(address).models.list()} == {"bats", "owls"}
+        owls = vendor(address, added(run, "--secret", "--book", "owls"))
+        assert LINK.search(ask(owls).choices[0].message.content)
         with pytest.raises(openai.AuthenticationError) as unknown:
             ask(vendor(address, "sk_0"))
         assert unknown.value.code == "invalid_api_key"
-        owls = vendor(address, added(run, "--secret", "--book", "owls"))
-        with pytest.raises(openai.AuthenticationError):
-            ask(vendor(address))
-        assert LINK.search(ask(owls).choices[0].message.content)
-        assert [one.id for one in owls.models.list()] == ["owls"]
-        for refused in (
-            lambda: owls.models.retrieve("bats"),
-            lambda: owls.chat.completions.create(model="bats", messages=ASKED),
-        ):
-            with pytest.raises(openai.PermissionDeniedError) as raised:
-                refused()
-            assert raised.value.code == "book_not_allowed"
-        page = added(run, "--origin", ORIGIN)
         with pytest.raises(openai.PermissionDeniedError):
-            ask(vendor(address, page))
-        assert ask(vendor(address, page, Origin=ORIGIN)).choices
-
-
-def test_a_question_costs_what_it_costs_elsewhere(owl_home: Path) -> None:
-    with serving(offline_settings(owl_home, questions_per_minute=1)) as address:
-        ask(vendor(address))
-        with pytest.raises(openai.RateLimitError) as raised:
-            ask(vendor(address))
-        assert (raised.value.code, raised.value.type) == ("too_many_requests", "rate_limit_error")
-        assert int(raised.value.response.headers["retry-after"]) > 0
+            owls.models.retrieve("bats")

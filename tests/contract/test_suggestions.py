@@ -10,12 +10,12 @@ import pytest
 
 from app.domain.book_id import BookId
 from app.domain.chunking.chunk import Chunk
-from app.domain.document import BlockKind, Site
+from app.domain.document import Site
 from app.domain.errors import StorageError
 from app.domain.retrieval.query import SearchFilter
+from app.services.book_scope import find_page
 from app.services.ingest import IngestRequest
-from app.services.page_glossary import LookUpTerms
-from app.services.page_suggestions import SuggestForPage
+from app.services.page_suggestions import page_suggestions
 from tests.answer_fakes import passage
 from tests.owl_server import ORIGIN, assert_problem
 from tests.retrieval_fakes import FakeIndex, FakeTerms, make_chunk, make_manifest
@@ -82,23 +82,7 @@ def test_a_heading_that_the_site_cannot_link_to_is_not_suggested() -> None:
         )
         for at, (path, anchor) in enumerate(rows)
     ]
-    use_case = SuggestForPage(FakeIndex(chunks), FakeTerms().lexical)
-    found = asyncio.run(use_case.on_page("/a.md"))
-    assert found is not None
-    assert found.questions == ("How do I feed owls?",)
-
-
-def test_an_exercise_in_two_chunks_is_whole() -> None:
-    parts = ("Why is the flight silent?", "Name two reasons.")
-    chunks, start = [], 0
-    for at, text in enumerate(parts):
-        part = passage(text, "p-task", BlockKind.EXERCISE, start=start, heading_path=("Owls",))
-        part = replace(part, offset=start)
-        chunks.append(replace(make_chunk(text, index=at), passages=(part,), deep_link_url="/a.md"))
-        start = part.end + 1
-    found = asyncio.run(SuggestForPage(FakeIndex(chunks), FakeTerms().lexical).on_page("/a.md"))
-    assert found is not None
-    assert [one.text.split() for one in found.exercises] == [" ".join(parts).split()]
+    assert page_suggestions(chunks, FakeTerms().lexical) == ["How do I feed owls?"]
 
 
 @dataclass
@@ -114,9 +98,8 @@ class DamagedIndex(FakeIndex):
 def test_a_page_of_another_book_is_found_beside_a_damaged_one() -> None:
     manifests = [make_manifest(book) for book in ("bats", "owls")]
     index = DamagedIndex([make_chunk("Owls hunt.", book="owls")], manifests)
-    for use_case in (SuggestForPage(index, FakeTerms().lexical), LookUpTerms(index)):
-        found = asyncio.run(use_case.on_page("/a.md"))
-        assert found is not None
-        assert found.book == "owls"
-        with pytest.raises(StorageError, match="damaged"):
-            asyncio.run(use_case.on_page("/b.md"))
+    found = asyncio.run(find_page(index, "/a.md"))
+    assert found is not None
+    assert found[0].book == "owls"
+    with pytest.raises(StorageError, match="damaged"):
+        asyncio.run(find_page(index, "/b.md"))

@@ -115,6 +115,7 @@ def test_what_is_no_web_address_is_refused(url: str, run: Run, home: Path) -> No
         ("http://[::1]:8000/docs/", "http://[::1]:8000/docs/"),
         ("HTTPS://E.org", "https://E.org"),
         ("https://e.org/@author/book", "https://e.org/@author/book"),
+        ("https://straße.de/b", "https://xn--strae-oqa.de/b"),
         ("https://bücher.example:444/é%20é", "https://xn--bcher-kva.example:444/%C3%A9%20%C3%A9"),
     ],
 )

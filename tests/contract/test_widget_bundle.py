@@ -67,17 +67,6 @@ def test_the_script_is_small(address: str) -> None:
         assert gzip.decompress(body) == (BUNDLE / "widget.js").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("accepted", "zipped"),
-    [("identity", False), ("br", False), ("gzip;q=0.5", True), ("br, gzip", True)],
-)
-def test_a_script_is_compressed_only_for_those_who_accept_it(
-    address: str, accepted: str, *, zipped: bool
-) -> None:
-    response = httpx.get(f"{address}/widget.js", headers={"Accept-Encoding": accepted})
-    assert (response.headers.get("content-encoding") == "gzip") == zipped
-
-
 def test_every_site_may_load_the_files(address: str) -> None:
     for path in ("/widget.js", *(f"/widget/{file.name}" for file in BUNDLE.iterdir())):
         response = httpx.get(address + path, headers={"Origin": "https://book.example"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 import signal
@@ -128,9 +127,7 @@ def test_a_stopped_server_ends_its_streams_with_an_error_event(endless: Served) 
     ("trusted", "first", "second", "admitted"),
     [
         ("", "1.1.1.1", "2.2.2.2", False),
-        ("10.0.0.0/8", "1.1.1.1", "2.2.2.2", False),
-        ("127.0.0.1", "1.1.1.1", "2.2.2.2", True),
-        ("127.0.0.0/8", "1.1.1.1", "1.1.1.1", False),
+        ("127.0.0.0/8", "1.1.1.1", "2.2.2.2", True),
         ("127.0.0.1", "8.8.8.8, 1.1.1.1", "9.9.9.9, 1.1.1.1", False),
         ("127.0.0.1, 10.0.0.0/8", "1.1.1.1, 10.0.0.1", "2.2.2.2, 10.0.0.1", True),
     ],
@@ -147,35 +144,6 @@ def test_only_a_trusted_proxy_says_who_asks(
             for forwarded in (first, second)
         ]
     assert codes == [422, 422 if admitted else 429]
-
-
-def test_a_class_behind_one_address_is_answered_and_another_address_in_its_turn(
-    state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.api.limits.SEARCHES_AT_ONCE", 4)
-    finished: list[str] = []
-
-    async def ask(client: httpx.AsyncClient, who: str, *, stream: bool) -> int:
-        response = await client.post("/v1/chat", json={"question": QUESTION, "stream": stream})
-        finished.append(who)
-        return response.status_code
-
-    def client_of(address: str, source: str) -> httpx.AsyncClient:
-        limits = httpx.Limits(max_connections=None)
-        transport = httpx.AsyncHTTPTransport(local_address=source, limits=limits)
-        return httpx.AsyncClient(base_url=address, transport=transport, timeout=60)
-
-    async def ask_at_once(address: str) -> list[int]:
-        async with (
-            client_of(address, "127.0.0.1") as school,
-            client_of(address, "127.0.0.2") as home,
-        ):
-            pupils = [ask(school, "school", stream=number % 2 == 0) for number in range(64)]
-            return await asyncio.gather(*pupils, ask(home, "home", stream=True))
-
-    with serving(offline_settings(state)) as address:
-        assert asyncio.run(ask_at_once(address)) == [200] * 65
-    assert finished.index("home") < 40, "it was sent last and must not be answered last"
 
 
 def test_an_answer_that_waits_for_its_model_holds_up_no_search(

@@ -1,17 +1,23 @@
-"""The development books, read whole: nothing lost, every kind where the author put it."""
+"""The development books, read and chunked whole: nothing lost, every kind at its place."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
 from app.adapters.reading.book import read_book
+from app.domain.chunking.config import ChunkingConfig, PackingConfig
+from app.domain.chunking.strategies import stream_chunks
 from app.domain.document import BlockKind, Book
+from tests.chunking_documents import tools
+from tests.chunking_oracle import APART, breaches
 from tests.parser_invariants import assert_sound
 
+SIZES = PackingConfig()
 NAMES = ("openstax-biology", "redux-docs", "hf-course", "rust-book-quizzes")
 
 
@@ -32,6 +38,30 @@ def test_nothing_of_a_real_book_is_lost_or_invented(name: str, books: dict[str, 
         assert_sound(page)
     ids = [block.paragraph_id for block in books[name].blocks()]
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_chunks_of_a_real_book_keep_every_guarantee(name: str, books: dict[str, Book]) -> None:
+    assert_guarantees(books[name])
+
+
+def test_chunks_of_the_sample_book_keep_every_guarantee(sample_book: Path) -> None:
+    assert_guarantees(read_book(sample_book))
+
+
+def assert_guarantees(book: Book) -> None:
+    pages = [
+        (document, list(stream_chunks(document, book, ChunkingConfig(), tools())))
+        for document in book.documents
+    ]
+    found = {page.file: breaches(page, chunks) for page, chunks in pages}
+    assert {file: broken for file, broken in found.items() if broken} == {}
+    chunks = [one for _, page in pages for one in page]
+    sizes = [one.token_count for one in chunks if one.content_type not in APART]
+    assert fmean(SIZES.low <= size <= SIZES.high for size in sizes) >= 0.8
+    shares = [one.overlap_start / one.token_count for one in chunks if one.overlap_start]
+    assert 0.1 <= fmean(shares) <= 0.2
+    assert max(one.token_count for one in chunks) <= SIZES.maximum
 
 
 def test_every_exercise_solution_and_entry_of_biology_has_its_kind(

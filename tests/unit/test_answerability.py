@@ -20,7 +20,7 @@ from app.domain.answering.notices import other_language, refusal_text
 from app.domain.answering.question_analysis import bare_question
 from app.domain.answering.request import AskRequest, recent
 from app.domain.book_id import BookId
-from app.domain.languages import guess_language, language_of_question
+from app.domain.languages import language_of_question, language_of_words
 from app.domain.retrieval.chunk_terms import chunk_terms
 from app.domain.retrieval.query import Turn
 from app.domain.terms import words
@@ -143,7 +143,7 @@ def test_upper_bounds_of_one_book_leave_out_the_others() -> None:
 def test_of_a_question_the_words_that_tell_are_left(
     question: str, language: str, bare: str
 ) -> None:
-    asked_in = guess_language(question, language)
+    asked_in = language_of_words(words(question), language)
     assert bare_question(question, asked_in, language) == bare
 
 

@@ -99,16 +99,6 @@ def test_a_table_s_header_is_repeated_by_its_rows_only_where_it_is_not_there_its
     assert texts(assemble(hits[2:], 99, words)) == ["Word | n\nb | 2"]
 
 
-def test_a_fence_that_was_cut_is_one_again() -> None:
-    first, second = parts("```sh\none", "two\n```", kind=BlockKind.LIST)
-    cut = [
-        replace(first, text=f"{first.text}\n```", trail=4),
-        replace(second, text=f"```sh\n{second.text}", lead=6),
-    ]
-    hits = [Hit(chunk(part, index=index), 0.5) for index, part in enumerate(cut)]
-    assert texts(assemble(hits, 99, words)) == ["```sh\none\ntwo\n```"]
-
-
 def test_a_passage_that_does_not_fit_is_left_out_whole_and_a_smaller_one_still_taken() -> None:
     long = passage("w " * 50, 100, kind=BlockKind.CODE)
     context = assemble([Hit(chunk(ONE, long, FOUR), 1.0)], 10, words)

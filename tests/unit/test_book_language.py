@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.adapters.reading.book import read_book
-from app.domain.languages import guess_language
+from app.domain.languages import language_of_words
+from app.domain.terms import words
 from tests.markdown_pages import read_text
 
 SPANISH = "# Uno\n\nLas plantas hacen azúcar de la luz que les llega, y de lo que hay en el aire.\n"
@@ -78,4 +79,4 @@ def test_prose_tells_the_language_and_code_does_not(text: str, language: str) ->
 def test_questions_about_a_book_in_a_language_without_a_word_list(
     question: str, language: str
 ) -> None:
-    assert guess_language(question, "nl") == language
+    assert language_of_words(words(question), "nl") == language

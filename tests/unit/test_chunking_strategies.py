@@ -27,7 +27,7 @@ from app.domain.chunking.config import (
 from app.domain.chunking.strategies import stream_chunks
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import BlockKind, Document
-from app.domain.errors import BookError, ConfigError, InputError
+from app.domain.errors import ConfigError
 from tests.chunking_documents import MAKERS, Made, book_of, documents, place, tools
 from tests.chunking_oracle import ANY_STRATEGY, breaches, repeated_text
 
@@ -126,15 +126,6 @@ def test_recursive_chunks_are_those_of_langchain(text: str, overlap: int) -> Non
     assert [text[start:end] for start, end in spans] == splitter.split_text(text)
 
 
-def test_recursive_refuses_an_overlap_as_large_as_the_chunk() -> None:
-    with pytest.raises(InputError, match="overlap 128 is not below the size 100"):
-        chunk(
-            place([prose("a b")]),
-            StrategyName.RECURSIVE,
-            recursive=RecursiveConfig(100, 128),
-        )
-
-
 def test_sentence_chunks_end_with_sentences_and_repeat_at_least_one() -> None:
     text = " ".join(f"This is sentence number {n} of the text." for n in range(400))
     sizes = PackingConfig(low=100, high=100, minimum=20, maximum=200, overlap=15)
@@ -195,48 +186,6 @@ def test_late_chunks_do_not_overlap() -> None:
     document = place([MAKERS[BlockKind.PARAGRAPH](Random(n), 6, "en") for n in range(30)])
     assert any(each.overlap_start for each in chunk(document, StrategyName.STRUCTURE))
     assert not any(each.overlap_start for each in chunk(document, StrategyName.LATE))
-
-
-def test_front_matter_sets_strategy_and_sizes_of_a_document() -> None:
-    document = place([MAKERS[BlockKind.PARAGRAPH](Random(n), 6, "en") for n in range(30)])
-    own = replace(document, settings={"rag_strategy": "fixed", "rag_size": "300", "title": "x"})
-    sizes = FixedConfig(size=300)
-    expected = chunk(document, StrategyName.FIXED, fixed=sizes)
-    assert chunk(own, StrategyName.STRUCTURE) == expected
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"rag_strategy": "nope"}, "unknown chunking strategy 'nope'"),
-        ({"rag_size": "300"}, "unknown setting rag_size; this strategy has: high, low"),
-        ({"rag_high": "many"}, "rag_high: 'many' is not valid; write a value such as 500"),
-        ({"rag_high": "-5"}, "rag_high: '-5' must be 0 or more"),
-        ({"rag_high": "900"}, "rag_high 900 must not be above rag_maximum 700"),
-        ({"rag_overlap": "500"}, "rag_overlap 500 must be below rag_high 500"),
-        ({"rag_strategy": "fixed", "rag_size": "100"}, "rag_overlap 120 must be below rag_size"),
-        (
-            {"rag_strategy": "recursive", "rag_overlap": "0", "rag_size": "2"},
-            "rag_size must be 20 or more",
-        ),
-        (
-            {"rag_strategy": "semantic", "rag_percentile": "101"},
-            "rag_percentile: '101' must be between 0 and 100",
-        ),
-        (
-            {"rag_strategy": "recursive", "rag_separators": "book"},
-            "rag_separators: 'book' is not valid; write a value such as text or markdown",
-        ),
-        (
-            {"rag_strategy": "fixed", "rag_prefer_sentence_ends": "maybe"},
-            "rag_prefer_sentence_ends: 'maybe' is not valid; write a value such as False",
-        ),
-    ],
-)
-def test_settings_that_cannot_be_read_name_the_file(settings: dict[str, str], message: str) -> None:
-    document = replace(place([prose("A text.")]), settings=settings)
-    with pytest.raises(BookError, match=r"^a\.md:1: " + message):
-        chunk(document, StrategyName.STRUCTURE)
 
 
 def test_chunks_of_other_settings_have_other_ids() -> None:

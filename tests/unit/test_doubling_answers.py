@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from types import FrameType
-from typing import Any
+from functools import partial
 
 import pytest
 
@@ -13,7 +11,7 @@ from app.domain.answering.cited_answer import CitedAnswerBuilder
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.generated_text.events import GeneratedText
 from tests.answer_fakes import context_of, in_order, passage, terms
-from tests.attacking import tried
+from tests.attacking import steps
 
 pytestmark = pytest.mark.attack("answers")
 
@@ -39,28 +37,14 @@ def answered(text: str, size: int) -> None:
     builder.close()
 
 
-def steps(text: str, size: int) -> int:
-    """Return how many lines of the program run, once its caches of words are filled."""
+def steps_of(text: str, size: int) -> int:
+    """Return the steps of the answer, once the program's caches of words are filled."""
     answered(text, size)
-    count = 0
-
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal count
-        count += "/app/" in frame.f_code.co_filename
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        answered(text, size)
-    finally:
-        sys.settrace(before)
-    tried()
-    return count
+    return steps(partial(answered, text, size))
 
 
 @pytest.mark.parametrize("size", [4, 100_000])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_twice_the_text_takes_twice_the_steps(pattern: str, size: int) -> None:
     once = pattern * (LENGTH // len(pattern))
-    assert steps(once * 2, size) < MOST * steps(once, size)
+    assert steps_of(once * 2, size) < MOST * steps_of(once, size)

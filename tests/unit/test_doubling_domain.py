@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Set
-from types import FrameType
-from typing import Any
+from functools import partial
 
 import pytest
 
@@ -18,8 +16,8 @@ from app.domain.chunking.config import (
     RecursiveConfig,
     SemanticConfig,
 )
-from tests.attacking import tried
-from tests.page_shapes import SHAPES, STAGES, Made, made
+from tests.attacking import steps
+from tests.page_shapes import SHAPES, STAGES, made
 
 pytestmark = pytest.mark.attack("shapes")
 
@@ -44,35 +42,6 @@ AS_OTHERS = {"late", "auto", "semantic", "moved", "quotes"}
 """Stages that run the code of others, or hardly any."""
 
 
-class _Steps:
-    """Counts the lines that run, each turn of a loop again, of this program's own modules."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def begin(self, frame: FrameType, event: str, argument: object) -> Any:
-        if "/app/" not in frame.f_code.co_filename:
-            return None
-        self.count += 1
-        return self.line
-
-    def line(self, frame: FrameType, event: str, argument: object) -> Any:
-        self.count += 1
-        return self.line
-
-
-def steps(stage: str, page: Made) -> int:
-    tried()
-    counted = _Steps()
-    before = sys.gettrace()
-    sys.settrace(counted.begin)
-    try:
-        STAGES[stage](page)
-    finally:
-        sys.settrace(before)
-    return counted.count
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_twice_the_page_takes_twice_the_steps(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_matching, "COMMON_GRAM", COMMON)
@@ -85,7 +54,10 @@ def test_twice_the_page_takes_twice_the_steps(shape: str, monkeypatch: pytest.Mo
 
 def _grown(shape: str, stages: Set[str], units: int) -> dict[str, tuple[int, int]]:
     once, twice = (made(SHAPES[shape], units * times, SMALL) for times in (1, 2))
-    counts = {stage: (steps(stage, once), steps(stage, twice)) for stage in stages}
+    counts = {
+        stage: (steps(partial(STAGES[stage], once)), steps(partial(STAGES[stage], twice)))
+        for stage in stages
+    }
     return {
         stage: (first, second)
         for stage, (first, second) in counts.items()

@@ -102,7 +102,6 @@ def test_of_paragraphs_that_emphasise_a_term_the_first_one_defines_it() -> None:
         "How does the mitochondrion work?",
         "what is the point of mitochondria",
         "Tell me about mitochondria, please.",
-        "Explain the mitochondrion to me in simple terms",
         "What's a mitochondrion for?",
         "Mitochondria",
         "mitochondria definition",

@@ -13,17 +13,13 @@ from app.adapters.sentences import split_sentences
 from app.domain.answering.units import units
 from app.domain.answering.verification import Verifier, by_paragraph
 from app.domain.book_id import BookId
-from app.domain.chunking.chunk import Passage
-from app.domain.chunking.config import ChunkingConfig
-from app.domain.chunking.strategies import stream_chunks
-from app.domain.document import Block, BlockKind, Book, Document, Site
-from app.domain.fences_and_tables import closing_line, open_fence, whole_lines
+from app.domain.document import Block, BlockKind, Book, Site
+from app.domain.fences_and_tables import open_fence, whole_lines
 from app.domain.glossary import glossary_terms
 from app.domain.identity import keep_ids
 from app.domain.ledger import Ledger
 from app.domain.page_links import page_links
 from tests.answer_fakes import context_of, passage, terms
-from tests.chunking_documents import book_of, tools
 from tests.markdown_pages import read_text
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
@@ -34,12 +30,6 @@ TABLE = "a | b\n--- | ---\n1 | 2"
 def only(text: str, site: Site = Site.MKDOCS) -> Block:
     (block,) = read_text(text, site=site).blocks
     return block
-
-
-def parts_of(text: str, site: Site = Site.PLAIN) -> tuple[Document, list[Passage]]:
-    document = read_text(text, site=site)
-    chunks = stream_chunks(document, book_of(document), ChunkingConfig(), tools())
-    return document, [one for chunk in chunks for one in chunk.passages]
 
 
 @pytest.mark.parametrize(
@@ -108,49 +98,10 @@ def test_ids_ledger_and_links_do_not_depend_on_fences() -> None:
     assert links[0].endswith("make%20all,-Then%20sleep")
 
 
-def functions(count: int) -> str:
-    return "\n\n".join(f"def owl_{n}(night):\n    return night + {n}" for n in range(count))
-
-
-@pytest.mark.parametrize(
-    "before",
-    ["", "Weigh the owls.\n\n", "- one\n- two:\n\n  - three:\n\n", "1. one:\n\n"],
-    ids=["alone", "paragraph", "nested list", "numbered list"],
-)
-def test_each_part_of_a_long_listing_has_a_fence_of_its_own(before: str) -> None:
-    pad = " " * {"- ": 4, "1.": 3}.get(before[:2], 0)
-    code = f"```python\n{functions(120)}\n```\nSleep.".replace("\n", f"\n{pad}")
-    _, parts = parts_of(f":::exercise\n{before}{pad}{code}\n:::\n")
-    assert len(parts) > 2
-    code_shown = ""
-    for part in parts:
-        tokens = MARKDOWN.parse(part.text)
-        fences = [token for token in tokens if token.type == "fence"]
-        assert len(fences) == 1
-        assert not any(token.type == "code_block" for token in tokens)
-        assert "def owl_" not in "".join(t.content for t in tokens if t.type == "inline")
-        assert fences[0].info == "python"
-        code_shown += fences[0].content
-    assert code_shown.split() == functions(120).split()
-    assert "Sleep." in parts[-1].text.rpartition("```")[2]
-
-
-def test_the_first_rows_of_a_table_in_a_long_block_are_a_table() -> None:
-    prose = "Owls hunt mice at night in the barn. " * 200
-    rows = "\n".join(f"owl {n} | {n} mice" for n in range(4))
-    _, parts = parts_of(f":::note\n{prose}\n\nOwl | Mice\n--|--\n{rows}\n\nSleep.\n:::\n")
-    assert len(parts) > 1
-    assert "\n\nOwl | Mice\n--- | ---\nowl 0" in parts[-1].text
-    shown = MARKDOWN.render(parts[-1].text)
-    assert shown.count("<tr>") == 5
-    assert shown.rstrip().endswith("<p>Sleep.</p>")
-
-
 @given(st.lists(st.sampled_from(["- a", "  ```", "```sh", "````", "a | b", "--- | ---", "", "x"])))
 def test_lines_with_frames_are_the_whole_text(lines: Sequence[str]) -> None:
     text = "\n".join(lines)
     assert "".join(whole_lines(text)) == text
-    assert not open_fence("\n".join([text, *filter(None, [closing_line(text)])]))
 
 
 def texts_of(kind: BlockKind, text: str) -> list[str]:

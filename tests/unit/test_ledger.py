@@ -6,8 +6,6 @@ import asyncio
 import hashlib
 import json
 import sqlite3
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -167,7 +165,6 @@ def test_an_edited_paragraph_keeps_its_id_and_its_new_hash_becomes_an_alias() ->
     (kept,), renewed = renew(ledger, [edited])
     assert kept == old
     assert resolved(renewed, edited.content_id).paragraph_id == old
-    assert 0.5 < renewed.aliases[edited.content_id].score < 1
 
 
 def test_another_text_gets_an_id_of_its_own_and_the_old_one_a_tombstone() -> None:
@@ -226,6 +223,7 @@ def test_the_same_book_again_changes_nothing(texts: list[str], data: st.DataObje
         some = data.draw(st.permutations(texts))[: data.draw(st.integers(0, len(texts)))]
         book = [paragraph(text, data.draw(files)) for text in some]
         ids, ledger = renew(ledger, book)
+        assert len({*ids}) == len(book)
         assert renew(ledger, book) == (ids, ledger)
         stored = from_lines(to_lines(ledger), "ledger.jsonl")
         assert renew(stored, book[::-1]) == renew(ledger, book[::-1])
@@ -236,17 +234,6 @@ def test_the_authors_id_wins_and_a_second_use_of_it_does_not_collide() -> None:
     ids, ledger = renew(Ledger(), book)
     assert ids == ["mine", paragraph("copy").content_id]
     assert resolved(ledger, paragraph(LONG).content_id).paragraph_id == "mine"
-
-
-@given(st.lists(st.text("abc", min_size=1, max_size=12), max_size=12), st.data())
-def test_ids_are_unique_and_the_same_on_two_machines(texts: list[str], data: st.DataObject) -> None:
-    ids, ledger = renew(Ledger(), [paragraph(text) for text in texts])
-    assert len(set(ids)) == len(texts)
-    edited = data.draw(st.permutations(texts))
-    news = [paragraph(text, data.draw(st.sampled_from(("a.md", "b.md")))) for text in edited]
-    there = from_lines(to_lines(ledger), "ledger.jsonl")
-    assert renew(there, news) == renew(ledger, news)
-    assert len(set(renew(ledger, news)[0])) == len(news)
 
 
 def test_a_ledger_survives_the_disk(tmp_path: Path) -> None:
@@ -271,24 +258,6 @@ def test_reading_changes_nothing_and_makes_no_file(tmp_path: Path) -> None:
     assert asyncio.run(store.locate(BookId("other"), "p-1")) is None
     assert foreign.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["book.sqlite"]
-
-
-def test_a_reader_sees_the_ledger_as_it_was_before_a_save_that_died(tmp_path: Path) -> None:
-    store = SqliteLedgers(tmp_path)
-    _, ledger = renew(Ledger(), [paragraph(f"{LONG} {number}") for number in range(400)])
-    asyncio.run(store.save(BOOK, ledger))
-    path = tmp_path / "book.sqlite"
-    script = f"""
-import os, sqlite3
-connection = sqlite3.connect({str(path)!r})
-connection.execute("pragma cache_size = 1")
-connection.execute("delete from entry")
-connection.execute("create table more as select randomblob(1000000)")
-os._exit(0)
-"""
-    subprocess.run([sys.executable, "-c", script], check=True)
-    assert (tmp_path / "book.sqlite-journal").stat().st_size > 0
-    assert asyncio.run(store.load(BOOK)) == ledger
 
 
 def test_a_damaged_ledger_is_one_clear_line(tmp_path: Path) -> None:
@@ -329,7 +298,7 @@ def test_a_line_with_a_field_of_another_type_is_named(change: dict[str, object])
 
 @pytest.mark.parametrize(
     "line",
-    ['{"alias": "p-2", "paragraph_id": "p-1", "score": "high"}', '{"x": 1}', "[" * 100_000],
+    ['{"alias": "p-2", "paragraph_id": 7}', '{"x": 1}', "[" * 100_000],
     ids=["alias", "another object", "nested too deep"],
 )
 def test_a_line_that_is_no_ledger_line_is_named(line: str) -> None:
@@ -337,7 +306,7 @@ def test_a_line_that_is_no_ledger_line_is_named(line: str) -> None:
 
 
 def assert_named(line: str) -> None:
-    good = [json.dumps(_LINE), '{"alias": "a", "paragraph_id": "p", "score": 1.0}']
+    good = [json.dumps(_LINE), '{"alias": "a", "paragraph_id": "p"}']
     assert from_lines(good, "ledger.jsonl").entries
     with pytest.raises(InputError, match=r"ledger\.jsonl:3: not a line of a ledger"):
         from_lines([*good, line], "ledger.jsonl")

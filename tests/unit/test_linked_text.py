@@ -25,15 +25,19 @@ def second(start: int, end: int) -> Citation:
 
 
 def streamed(*steps: str | Citation) -> str:
-    writer = LinkedText()
-    pieces = [writer.write(one) if isinstance(one, str) else writer.cite(one) for one in steps]
-    pieces.append(writer.close())
-    text = "".join(piece.text for piece in pieces)
-    assert text == writer.text
-    for piece in pieces:
-        for link in piece.links:
-            assert text[link.start : link.end] == f"[{link.citation.index}]({link.citation.url})"
-    return text
+    writer, before = LinkedText(), ""
+    for one in steps:
+        if isinstance(one, str):
+            writer.write(one)
+        else:
+            writer.cite(one)
+        assert writer.text.startswith(before), "what was sent stays"
+        before = writer.text
+    writer.close()
+    for link in writer.links:
+        shown = f"[{link.citation.index}]({link.citation.url})"
+        assert writer.text[link.start : link.end] == shown
+    return writer.text
 
 
 @pytest.mark.parametrize(

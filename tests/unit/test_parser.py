@@ -34,7 +34,6 @@ def described(book: Book) -> Iterator[object]:
                 "language": block.language,
                 "terms": list(block.terms),
                 "author_id": block.author_id,
-                "parts": len(block.parts),
             }
             shown = {name: value for name, value in facts.items() if value}
             yield [block.kind.value, block.anchor, block.text, shown]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.logged_answer import page_address
 from app.domain.personal_data import without_personal_data
 
 MASKED = [
@@ -57,12 +56,6 @@ def test_addresses_and_numbers_of_people_are_masked(text: str, masked: str) -> N
 @pytest.mark.parametrize("text", KEPT)
 def test_other_numbers_stay(text: str) -> None:
     assert without_personal_data(text) == text
-
-
-def test_a_pages_address_has_no_user_query_or_fragment() -> None:
-    assert page_address("https://ann:pw@book.example/p?user=ann#x") == "https://book.example/p"
-    assert page_address("/docs/page?x=1") == "/docs/page"
-    assert page_address("https://[broken") == ""
 
 
 @pytest.mark.parametrize(

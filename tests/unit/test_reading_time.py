@@ -44,23 +44,9 @@ def steps(work: Callable[[], object]) -> int:
     return count
 
 
-LONGER, LONG = 20, 26
-"""Times the text of the long run, and the most times its steps."""
-
-
 @pytest.mark.parametrize("name", PATTERNS)
 def test_twice_the_text_takes_twice_the_steps(name: str) -> None:
     texts = [PATTERNS[name](size) for size in (SIZE, 2 * SIZE)]
     for site in Site:
         once, twice = (steps(partial(read_text, text, site=site)) for text in texts)
         assert twice <= MOST * once, site
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", PATTERNS)
-def test_twenty_times_the_text_takes_little_over_twenty_times_the_steps(name: str) -> None:
-    """So a step that grows is seen though it is a fiftieth of the others in the shorter text."""
-    texts = [PATTERNS[name](size) for size in (SIZE, LONGER * SIZE)]
-    for site in Site:
-        once, often = (steps(partial(read_text, text, site=site)) for text in texts)
-        assert often <= LONG * once, site

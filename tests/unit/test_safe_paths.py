@@ -48,11 +48,6 @@ WAYS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
         {},
         "../secret.md",
     ),
-    "included by mdBook": (
-        {"book.toml": "", "src/SUMMARY.md": "[A](a.md)\n", "src/a.md": "Text {{#include x.md}}\n"},
-        {"src/x.md": "../../secret.md"},
-        "src/x.md",
-    ),
     "folder of MkDocs": ({"mkdocs.yml": "site_name: T\ndocs_dir: ../elsewhere\n"}, {}, ""),
     "configuration": (
         {"../mkdocs.yml": f"site_name: {SECRET}\n"},

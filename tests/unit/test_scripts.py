@@ -75,11 +75,11 @@ def test_sizes_in_tokens_are_scaled_and_those_in_characters_are_not() -> None:
     assert ChunkingConfig().scaled() == ChunkingConfig()
 
 
-def _request(folder: Path, language: str, settings: str = "") -> IngestRequest:
+def _request(folder: Path, language: str) -> IngestRequest:
     folder.mkdir()
     text = islice(cycle([TEXTS[language]]), 40)
     page = "\n\n".join(f"{one} {number}" for number, one in enumerate(text))
-    (folder / "page.md").write_text(f"---\n{settings}title: X\n---\n\n# X\n\n{page}\n")
+    (folder / "page.md").write_text(f"# X\n\n{page}\n")
     return IngestRequest(folder)
 
 
@@ -100,10 +100,10 @@ def test_a_book_in_another_script_has_as_many_chunks_as_in_english(
     assert abs(sizes[language] - sizes["en"]) <= 2
 
 
-def test_sizes_of_front_matter_are_scaled_too(tmp_path: Path) -> None:
-    request = _request(
-        tmp_path / "book", "hi", "rag_low: 50\nrag_high: 90\nrag_maximum: 120\nrag_minimum: 20\n"
-    )
+def test_sizes_that_an_author_sets_are_scaled_too(tmp_path: Path) -> None:
+    request = _request(tmp_path / "book", "hi")
+    sizes = "[structure]\nlow = 50\nhigh = 90\nmaximum = 120\nminimum = 20\n"
+    (request.folder / "rag.toml").write_text(sizes)
     chunks = list(chunk_book(read_book(request.folder), request))
     assert 120 < max(one.token_count for one in chunks) <= 120 * 5
 

@@ -8,7 +8,7 @@ from operator import mul
 import pytest
 
 from app.adapters.vectors import inner_products
-from app.domain.languages import STOP_WORDS
+from app.domain.languages import FUNCTION_WORDS
 from app.services.similarity import UNKNOWN_LANGUAGE_LENGTH, SimilarityEncoder
 from tests.retrieval_fakes import local_embedder
 
@@ -19,7 +19,7 @@ FOREIGN = "El equipo que ganó la final de la liga es el que más puntos ha hech
 
 def similarity(question: str, text: str, language: str) -> float:
     async def measured() -> float:
-        vectors = SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
+        vectors = SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
         asked = await vectors.question(question, language)
         (told,) = await vectors.texts([text], language)
         return float(sum(map(mul, asked, told)))
@@ -37,7 +37,7 @@ def test_what_is_in_one_language_is_not_alike_for_that() -> None:
 
 async def test_nothing_is_taken_from_texts_in_the_models_own_language() -> None:
 
-    vectors = SimilarityEncoder(local_embedder, STOP_WORDS, inner_products)
+    vectors = SimilarityEncoder(local_embedder, FUNCTION_WORDS, inner_products)
     embedder = await local_embedder()
     asked = await embedder.embed_query("What is it?")
     assert await vectors.question("What is it?", "en") == asked

@@ -134,8 +134,7 @@ class CohereEmbedder:
 
     async def embed_query(self, text: str) -> Vector:
         """Return the vector of a question. Fails within seconds, since a reader is waiting."""
-        known = self._questions.get(text)
-        if known is not None:
+        if (known := self._questions.get(text)) is not None:
             return known
         estimate = self._estimate([self._count_tokens(text)])
         async with self._asking.call(estimate, self._question_seconds) as call:

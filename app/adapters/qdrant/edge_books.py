@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from app.adapters.qdrant.edge_folder import BookFolder, Stamp
 from app.adapters.qdrant.edge_generation import Generation
 from app.adapters.qdrant.edge_shard import storage_errors
 from app.domain.book_id import BookId
+from app.domain.chunking.chunk import Chunk
 from app.domain.errors import BookNotFound, StorageError
 from app.domain.indexed_book import BookManifest, Damage
 
@@ -82,6 +83,16 @@ class OpenBooks:
             return self._look(folder).answering()
         finally:
             self._opening.release()
+
+    def cached(self, book: BookId, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+        """Return those of the chunks that are in memory, by id; none if the book needs a look.
+
+        Reads no file.
+        """
+        known = self._books.get(book)
+        if known is None or not self._is_fresh(known):
+            return {}
+        return known.answering().cached(chunk_ids)
 
     def manifest(self, folder: BookFolder) -> BookManifest:
         """Return the manifest of the generation that answers, without opening the book."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,7 @@ from cachetools import LRUCache
 from app.adapters.qdrant.disk import copy_if_needed
 from app.adapters.qdrant.edge_folder import BookFolder, StoredGeneration, write_durably
 from app.adapters.qdrant.edge_shard import (
+    PAGE,
     count,
     ids_in_reading_order,
     load_shard,
@@ -136,10 +138,14 @@ class Generation:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.shard))
         return cut
 
+    def cached(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+        """Return those of the chunks that are in memory, by id."""
+        with self._lock:
+            return {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
+
     def retrieve(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         """Return those of the chunks that are in this generation, by id; uses the cache."""
-        with self._lock:
-            found = {name: chunk for name in chunk_ids if (chunk := self._known.get(name))}
+        found = self.cached(chunk_ids)
         missing = [name for name in chunk_ids if name not in found]
         if missing:
             fresh = retrieve(self.shard, missing)
@@ -155,12 +161,11 @@ class Generation:
         found = self.retrieve(chunk_ids) if few else retrieve(self.shard, chunk_ids)
         return [found[name] for name in chunk_ids]
 
-    def ids_in_reading_order(self) -> list[str]:
+    async def pages(self) -> AsyncIterator[list[IndexPoint]]:
+        """Yield all points in reading order."""
         with self.errors() as shard:
-            return ids_in_reading_order(shard)
-
-    def points(self, chunk_ids: Sequence[str]) -> list[IndexPoint]:
-        """Return those of the points that are in this generation, in the order asked."""
-        with self.errors() as shard:
-            found = retrieve_points(shard, chunk_ids)
-        return [found[chunk_id] for chunk_id in chunk_ids if chunk_id in found]
+            ids = await asyncio.to_thread(ids_in_reading_order, shard)
+            for start in range(0, len(ids), PAGE):
+                page = ids[start : start + PAGE]
+                found = await asyncio.to_thread(retrieve_points, shard, page)
+                yield [found[chunk_id] for chunk_id in page]

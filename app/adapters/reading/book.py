@@ -13,7 +13,6 @@ from app.adapters.reading.boilerplate import without_boilerplate
 from app.adapters.reading.documents import OpenedBook, left_out_warning, with_ids
 from app.adapters.reading.markdown.sites import open_page, open_sources, recognised
 from app.adapters.reading.pages import PageReader
-from app.adapters.reading.prompt_injections import prompt_injections
 from app.adapters.reading.site_pages import PAGE_SUFFIXES, open_site_folder
 from app.adapters.reading.source_files import PAGE_SUFFIXES as MARKDOWN
 from app.adapters.reading.source_files import SourceFiles
@@ -71,8 +70,6 @@ def read_book(
     if opened.pages[0].file.lower().endswith(PAGE_SUFFIXES):
         documents, repeated = without_boilerplate(documents)
         warnings += repeated
-    for name in sorted(files.partials):
-        warnings += prompt_injections(files.text(name), name)
     return replace(_book(own_id, opened, documents), warnings=tuple(warnings))
 
 

@@ -1,42 +1,53 @@
 """`rag.toml` in a book's folder: the author's settings for chunking this book.
 
-    rag_strategy = "fixed"
-    rag_size = 1000
+    strategy = "fixed"
 
-The sizes are those of the strategy that it names or, without one, of `structure`.
+    [fixed]
+    size = 1000
+    overlap = 200
+
+A table has the settings of the strategy that it is named after.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from app.adapters.reading.source_files import SourceFiles
-from app.domain.chunking.config import ChunkingConfig, strategy_name
-from app.domain.errors import BookError, SettingError, UnknownStrategy
+from app.domain.chunking.config import ChunkingConfig, StrategyName, strategy_name
+from app.domain.errors import BookError
 from app.domain.reading_budget import read_toml
 
 NAME = "rag.toml"
+_SETTINGS = ("strategy", *StrategyName)
+_CHUNKING = TypeAdapter(ChunkingConfig)
 
 
 def chunking_config(folder: Path, strategy: str = "") -> ChunkingConfig:
-    """Return the book's settings of a strategy; "" is the one that the book names.
+    """Return the book's settings with this strategy; "" is the one that the book names.
 
     BookError if the file is not valid. UnknownStrategy if there is none of this name.
     """
-    try:
-        own = ChunkingConfig().with_settings(_settings(folder))
-    except (SettingError, UnknownStrategy) as error:
-        raise BookError(str(error), NAME) from error
-    return own if strategy in ("", own.strategy) else ChunkingConfig(strategy_name(strategy))
-
-
-def _settings(folder: Path) -> dict[str, str]:
-    """Return the settings by name, `rag_<setting>`; none if there is no file."""
-    if not (folder / NAME).exists():
-        return {}
-    table = read_toml(SourceFiles(folder).settings(NAME), NAME)
-    for key, value in table.items():
-        if not key.startswith("rag_") or not isinstance(value, str | int | float):
-            message = f"{key}: write `rag_strategy` or `rag_<size>` with a single value"
+    known = asdict(ChunkingConfig())
+    table = read_toml(SourceFiles(folder).settings(NAME), NAME) if (folder / NAME).exists() else {}
+    for name, given in table.items():
+        sizes = known[name] if name in set(StrategyName) else {}
+        if name not in _SETTINGS:
+            raise BookError(f"{name}: the settings are {', '.join(_SETTINGS)}", NAME)
+        if not sizes or not isinstance(given, dict):
+            known[name] = given
+        elif unknown := given.keys() - sizes:
+            message = f"{name}.{min(unknown)}: the settings are {', '.join(sizes)}"
             raise BookError(message, NAME)
-    return {key: str(value) for key, value in table.items()}
+        else:
+            known[name] = sizes | given
+    try:
+        own = _CHUNKING.validate_python(known)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = first["msg"].removeprefix("Value error, ")
+        raise BookError(f"{'.'.join(map(str, first['loc']))}: {problem}", NAME) from error
+    return replace(own, strategy=strategy_name(strategy)) if strategy else own

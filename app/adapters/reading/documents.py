@@ -9,16 +9,7 @@ from dataclasses import dataclass, field
 from app.adapters.reading.drafts import GAP, NO_SPAN, Draft
 from app.adapters.reading.sections import classify
 from app.adapters.reading.themes import Theme, fallback
-from app.domain.document import (
-    RUN_BOUNDARY,
-    RUN_GLUE,
-    Block,
-    BlockKind,
-    Document,
-    Part,
-    SourceWarning,
-    Span,
-)
+from app.domain.document import RUN_BOUNDARY, RUN_GLUE, Block, BlockKind, Document, SourceWarning
 from app.domain.edition import ONLY, Edition
 from app.domain.identity import assign_ids, content_id, is_content_id, with_paragraph_ids
 from app.domain.page_text import PageText
@@ -50,8 +41,6 @@ class PageInfo:
     language: str = ""
     """As a built page declares it, such as `pt-BR`; "" if it does not."""
     theme: Theme = field(default_factory=fallback)
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """The `rag_...` keys of its front matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +89,6 @@ def build_document(
         tuple(_blocks(info, title, kept, exact=source is None, has_elements=shown is not None)),
         language=info.language.partition("-")[0],
         shown=shown,
-        settings=dict(info.settings),
         chapter_number=info.chapter_number,
     )
 
@@ -155,26 +143,12 @@ def _blocks(
             level=draft.level,
             language=draft.language,
             terms=draft.terms[:_MOST_TERMS],
-            parts=tuple(_parts(draft, span, exact=exact)),
             paragraph_id=_content_id(draft),
             author_id=_author_id(draft),
             element_id=draft.element_id if has_elements else "",
             runs=draft.runs,
             figure=draft.figure if draft.figure and draft.figure.url else None,
         )
-
-
-def _parts(draft: Draft, span: Span, *, exact: bool) -> Iterator[Part]:
-    """Yield the parts with their spans: exact in a page's own text, else those of the source."""
-    at = 0
-    for part in draft.parts:
-        own = (part.start, part.end) if (part.start, part.end) != NO_SPAN else span
-        if exact:
-            text = part.text.strip("\n")
-            start = max(draft.text.find(text, at), at)
-            at = start + len(text)
-            own = (span[0] + start, span[0] + at)
-        yield Part(part.kind, *own, part.text, part.header)
 
 
 class _Sections:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.domain.document import RUN_BOUNDARY, BlockKind, Figure, Part, Span
+from app.domain.document import RUN_BOUNDARY, BlockKind, Figure, Span
 from app.domain.fences_and_tables import fenced, with_rule
 
 NO_SPAN: Span = (-1, -1)
@@ -26,8 +26,8 @@ class Draft:
     """The id of a heading."""
     language: str = ""
     terms: tuple[str, ...] = ()
-    parts: Sequence[Part] = ()
-    """Their spans are those of the Markdown source."""
+    items: Sequence[tuple[str, Span]] = ()
+    """The texts of a list's items, and their spans in the Markdown source."""
     element_id: str = ""
     figure: Figure | None = None
     signatures: tuple[tuple[str, str], ...] = ()
@@ -49,23 +49,15 @@ def compose(kind: BlockKind, drafts: Sequence[Draft], title: str = "") -> Draft:
     runs = [one.runs for one in drafts]
     if title:
         texts, runs = [title, *texts], [title, *runs]
-    parts = [part for one in drafts for part in _parts_of(one)]
     return Draft(
         kind,
         GAP.join(texts),
         RUN_BOUNDARY.join(runs),
         span_of(drafts),
         terms=tuple(dict.fromkeys(term for one in drafts for term in one.terms)),
-        parts=parts,
         element_id=next((one.element_id for one in drafts if one.element_id), ""),
         figure=next((one.figure for one in drafts if one.figure), None),
     )
-
-
-def _parts_of(draft: Draft) -> Sequence[Part]:
-    if draft.kind is BlockKind.LIST and draft.parts:
-        return draft.parts
-    return [Part(draft.kind, *draft.span, draft.text_inside)]
 
 
 def span_of(drafts: Iterable[Draft]) -> Span:

@@ -21,7 +21,9 @@ _GLUED_BEFORE = re.compile(rf"(?<=\S){RUN_BOUNDARY}")
 _GLUED_AFTER = re.compile(rf"{RUN_BOUNDARY}(?=[^\s{RUN_GLUE}])")
 _AROUND_BREAK = re.compile(r" ?\x04 ?")
 _SUPERSCRIPTS = str.maketrans("0123456789+-\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
-_EXPONENT = re.compile(r"[+\u2212-]?[0-9]+")
+_EXPONENT = re.compile(r"[+\u2212-]?[0-9]+|[^\W\d_]")
+_BASE = re.compile(r"(?:\d|\)|(?<![^\W_])[^\W\d_])$")
+"""The end of a text that an exponent may follow: a digit, a bracket or a letter alone."""
 MAX_TERM_WORDS = 6
 """A longer emphasised phrase is not a term."""
 UNKNOWN = "x-unknown"
@@ -87,7 +89,7 @@ class _Reading:
         elif tag == UNKNOWN or self._tree.has("footnote_mark", element):
             self._out.append(GAP)
         elif tag == "sup" and self._is_exponent(element):
-            self._shown((element.text or "").strip().translate(_SUPERSCRIPTS))
+            self._shown(_raised((element.text or "").strip()))
         elif tag in _BLOCKISH:
             self._out.append(" ")
             self.children(element)
@@ -108,10 +110,10 @@ class _Reading:
         self._last_picture = text
 
     def _is_exponent(self, element: HtmlElement) -> bool:
-        """Whether raised digits follow a digit: "10" and a raised "8" are not "108"."""
-        text = (element.text or "").strip()
-        after = next((one for one in reversed(self._out) if one), "")[-1:].isdecimal()
-        return after and not len(element) and _EXPONENT.fullmatch(text) is not None
+        """Whether a raised text is an exponent: "n" and a raised "2" are not "n2"."""
+        before = next((one for one in reversed(self._out) if one), "")
+        is_number = _EXPONENT.fullmatch((element.text or "").strip()) is not None
+        return is_number and not len(element) and _BASE.search(before) is not None
 
     def _checkbox(self, element: HtmlElement) -> None:
         """Add the box of an item of a task list; other boxes are a page's switches."""
@@ -140,6 +142,12 @@ class _Reading:
         text, runs = (raw, raw) if raw.isprintable() else (_plain(raw), runs_of(raw))
         terms = tuple(self._terms)
         return Draft(BlockKind.PARAGRAPH, text, runs, terms=terms, figure=self._image)
+
+
+def _raised(exponent: str) -> str:
+    if exponent == "o":  # a degree sign
+        return "°"
+    return f"^{exponent}" if exponent.isalpha() else exponent.translate(_SUPERSCRIPTS)
 
 
 def _plain(raw: str) -> str:

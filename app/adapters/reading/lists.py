@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 
 from app.adapters.reading.drafts import NO_SPAN, Draft, compose
 from app.adapters.reading.tree import source_span
-from app.domain.document import BlockKind, Part
+from app.domain.document import BlockKind, Span
 
 _ROMAN = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
 _STYLES: dict[str, Sequence[str]] = {"a": ascii_lowercase, "i": _ROMAN}
@@ -20,16 +20,16 @@ _LONGEST_NUMBER = 6
 
 
 def read_list(element: HtmlElement, inside: Callable[[HtmlElement], list[Draft]]) -> Draft:
-    """Return a list; each item with what is nested in it is a part."""
+    """Return a list; its items have what is nested in them."""
     found: list[Draft] = []
-    parts: list[Part] = []
+    items: list[tuple[str, Span]] = []
     for marker, item in _items(element):
         if drafts := inside(item):
-            parts.append(Part(BlockKind.LIST, *source_span(item), _item_text(marker, drafts)))
+            items.append((_item_text(marker, drafts), source_span(item)))
             found += drafts
-    text = "\n".join(part.text for part in parts)
+    text = "\n".join(item for item, _ in items)
     own = compose(BlockKind.LIST, found)
-    return replace(own, text=text, parts=parts, span=NO_SPAN, element_id="")
+    return replace(own, text=text, items=items, span=NO_SPAN, element_id="")
 
 
 def _item_text(marker: str, drafts: list[Draft]) -> str:

@@ -13,9 +13,9 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, JsonValue, ValidationError
 
 from app.domain.errors import FileRefused
+from app.domain.fences_and_tables import fenced
 from app.domain.reading_budget import BUDGET
 
-_BACKTICKS = re.compile(r"`{3,}")
 _LANGUAGE = re.compile(r"[\w.+#-]+")
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _LONGEST = 4_000
@@ -62,10 +62,10 @@ class _Cell(BaseModel):
         if self.cell_type == "markdown":
             yield source
         if self.cell_type == "code" and "remove-input" not in removed:
-            yield _fenced(source, language)
+            yield fenced(source, language)
         printed = _COLOUR.sub("", "".join(one.shown for one in self.outputs)).strip("\r\n")
         if printed.strip() and "remove-output" not in removed:
-            yield _fenced(printed[:_LONGEST], "")
+            yield fenced(printed[:_LONGEST], "")
 
 
 class _Notebook(BaseModel):
@@ -92,8 +92,3 @@ def markdown_of(data: bytes, file: str) -> str:
     language = str(named).lower() if _LANGUAGE.fullmatch(str(named)) else ""
     shown = (text for cell in notebook.cells for text in cell.markdown(language))
     return "\n\n".join(shown) + "\n"
-
-
-def _fenced(source: str, language: str) -> str:
-    fence = "`" * (1 + max(map(len, _BACKTICKS.findall(source)), default=2))
-    return f"{fence}{language}\n{source}\n{fence}"

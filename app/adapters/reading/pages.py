@@ -72,13 +72,9 @@ class PageReader:
         """Return a page of Markdown below an address; None if it has no blocks."""
         self._warnings += prompt_injections(source, info.file)
         front, skip = front_matter(source, info.file)
-        html, unknown = render(source, site, skip, info.file, self.files)
+        html, unknown = render(source, site, skip, info.file)
         self._note_unknown(unknown, source, info.file)
-        info = replace(
-            info,
-            title=str(front.get("title") or info.title),
-            settings={key: str(one) for key, one in front.items() if key.startswith("rag_")},
-        )
+        info = replace(info, title=str(front.get("title") or info.title))
         root = parse(f"<main>{html}</main>".encode("utf-8", "replace"), info.file)
         # Other generators move images when they build the site.
         keeps_images = site in (Site.PLAIN, Site.MDBOOK)
@@ -103,7 +99,7 @@ class PageReader:
     def _note_unknown(self, unknown: Sequence[str], source: str, file: str) -> None:
         self._unknown += len(unknown)
         if unknown and self._first_unknown is None:
-            own = [one for one in unknown if one in source]  # not of an included file
+            own = [one for one in unknown if one in source]  # its blanks may differ
             first = min(own or unknown, key=source.find)
             line = source.count("\n", 0, source.find(first)) + 1 if own else 0
             self._first_unknown = SourceWarning(first[:80], file, line)

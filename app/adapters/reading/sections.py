@@ -174,14 +174,13 @@ def _items(draft: Draft, kind: BlockKind | None) -> list[Draft]:
 def _split(draft: Draft) -> list[Draft]:
     """Return the items of a list, without bullets."""
     runs = draft.runs.split(RUN_BOUNDARY)
-    single = len(runs) == len(draft.parts)
+    single = len(runs) == len(draft.items)
     items = []
-    for number, part in enumerate(draft.parts):
-        is_bullet = part.text.startswith("- ")
-        text = part.text[2:].replace("\n  ", "\n") if is_bullet else part.text
+    for number, (item, span) in enumerate(draft.items):
+        text = item[2:].replace("\n  ", "\n") if item.startswith("- ") else item
         own = runs[number] if single else _MARKER.sub("", text)
         terms = tuple(term for term in draft.terms if text.startswith(term))
-        items.append(Draft(draft.kind, text, own, (part.start, part.end), terms=terms))
+        items.append(Draft(draft.kind, text, own, span, terms=terms))
     return items
 
 

@@ -39,8 +39,6 @@ class SourceFiles:
     root: Path
     warnings: list[SourceWarning] = field(default_factory=list)
     """Of files that are not read, and why."""
-    partials: set[str] = field(default_factory=set)
-    """Files that pages include."""
     _resolved: Path = field(init=False)
     _texts: dict[str, str] = field(init=False, default_factory=dict)
 
@@ -108,12 +106,6 @@ class SourceFiles:
             return path.read_bytes()
         except OSError as error:
             raise BookError(f"cannot be read: {error.strerror}", name) from error
-
-    def beside(self, file: str, target: str) -> str:
-        """Return the name of a file that a page names relative to itself, or from the root."""
-        if target.startswith("/"):
-            return normpath(target.lstrip("/"))
-        return normpath(join(file.rpartition("/")[0], target))
 
 
 def by_numbers(name: str) -> list[tuple[bool, str]]:

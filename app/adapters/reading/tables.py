@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from lxml.html import HtmlElement
 
-from app.adapters.reading.drafts import NO_SPAN, Draft
+from app.adapters.reading.drafts import Draft
 from app.adapters.reading.inline import inline
-from app.adapters.reading.tree import Tree, source_span
-from app.domain.document import RUN_BOUNDARY, BlockKind, Part
+from app.adapters.reading.tree import Tree
+from app.domain.document import RUN_BOUNDARY, BlockKind
 
 _MAX_SPAN = 60
 """Most rows or columns that a cell may span; a hostile page could name millions."""
@@ -20,23 +20,20 @@ _EMPTY = Draft(BlockKind.PARAGRAPH, "", "")
 def read_table(table: HtmlElement, tree: Tree) -> Draft:
     """Return a table; its caption, if it has one, is its first row."""
     shown = [inline(one, tree) for one in table.iterchildren("caption")][:1]
-    parts = [Part(BlockKind.TABLE, *NO_SPAN, one.text, header=True) for one in shown if one.text]
+    lines = [one.text for one in shown if one.text]
     carried: dict[int, list[Draft]] = {}
     for row in table.xpath("./tr | ./thead/tr | ./tbody/tr | ./tfoot/tr"):
         cells = list(_cells(row, carried, tree))
         texts = [" ".join(cell.text.split()).replace("|", "\\|") for cell in cells]
         if not any(texts):
             continue
-        text = texts[0] if len(row) == 1 and not any(texts[1:]) else " | ".join(texts)
-        header = all(one.tag != "td" for one in row) and all(part.header for part in parts)
-        parts.append(Part(BlockKind.TABLE, *source_span(row), text, header))
+        lines.append(texts[0] if len(row) == 1 and not any(texts[1:]) else " | ".join(texts))
         shown += cells
     return Draft(
         BlockKind.TABLE,
-        "\n".join(part.text for part in parts),
+        "\n".join(lines),
         RUN_BOUNDARY.join(one.runs for one in shown if one.runs),
         terms=tuple(dict.fromkeys(term for one in shown for term in one.terms)),
-        parts=parts,
     )
 
 

@@ -9,22 +9,23 @@ from typing import Any
 
 from app.adapters.sqlite.file import SqliteFile
 from app.domain.book_id import BookId
-from app.domain.ledger import Alias, Entry, Ledger, LedgerParagraph, Located
+from app.domain.ledger import Entry, Ledger, LedgerParagraph, Located
 from app.services.threads import in_thread
 
 _SCHEMA = """
 create table if not exists entry (
   paragraph_id text primary key, live integer not null, "order" integer not null,
   content_id text not null, text text not null, file text not null, heading_path text not null,
-  url text not null, author_id text not null
+  url text not null, author_id text not null, nearest text not null
 ) strict;
 create table if not exists alias (
-  alias text primary key, paragraph_id text not null, score real not null
+  alias text primary key, paragraph_id text not null
 ) strict;
 """
 
 _COLUMNS = """
-select paragraph_id, live, "order", content_id, text, file, heading_path, url, author_id from entry
+select paragraph_id, live, "order", content_id, text, file, heading_path, url, author_id,
+nearest from entry
 """
 
 
@@ -55,13 +56,12 @@ class SqliteLedgers:
 
     @in_thread
     def save(self, book: BookId, ledger: Ledger) -> None:
-        aliases = ((one.alias, one.paragraph_id, one.score) for one in ledger.aliases.values())
         with self._file(book).writing() as connection:
             connection.execute("delete from entry")
             connection.execute("delete from alias")
             rows = map(_row, ledger.entries.values())
-            connection.executemany("insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-            connection.executemany("insert into alias values (?, ?, ?)", aliases)
+            connection.executemany("insert into entry values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            connection.executemany("insert into alias values (?, ?)", ledger.aliases.items())
 
     @in_thread
     def faults(self, book: BookId) -> list[str]:
@@ -87,18 +87,18 @@ class SqliteLedgers:
 def _load(connection: sqlite3.Connection) -> Ledger:
     order = 'order by live desc, "order", paragraph_id'
     entries = [_entry(row) for row in connection.execute(_COLUMNS + order)]
-    aliases = [Alias(*row) for row in connection.execute("select * from alias order by alias")]
-    return Ledger({e.paragraph_id: e for e in entries}, {a.alias: a for a in aliases})
+    aliases = dict(connection.execute("select * from alias order by alias"))
+    return Ledger({e.paragraph_id: e for e in entries}, aliases)
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    pid, live, order, content, text, file, path, url, author = row
+    pid, live, order, content, text, file, path, url, author, nearest = row
     paragraph = LedgerParagraph(content, text, file, tuple(json.loads(path)), url, author)
-    return Entry(pid, paragraph, order, bool(live))
+    return Entry(pid, paragraph, order, bool(live), nearest)
 
 
 def _row(entry: Entry) -> tuple[object, ...]:
     one = entry.paragraph
     path = json.dumps(one.heading_path, ensure_ascii=False)
     ids = (entry.paragraph_id, int(entry.live), entry.order, one.content_id)
-    return (*ids, one.text, one.file, path, one.url, one.author_id)
+    return (*ids, one.text, one.file, path, one.url, one.author_id, entry.nearest)

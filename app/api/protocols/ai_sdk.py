@@ -5,8 +5,8 @@ https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
@@ -24,6 +24,7 @@ from app.api.routes import Rag, problems
 from app.domain.answer import AnswerEvent, Citation, CitationFound, Started, TextDelta
 from app.domain.characters import printable
 
+_HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
 _TEXT_ID = "answer"
 _ABOUT = (
     "figures",
@@ -74,8 +75,6 @@ class UiMessageEvents:
     citation, and at the end `data-answer` and `data-passages`. `data-passages` is transient: a
     client does not send it back with the next question, as it does the other parts.
     """
-
-    headers: ClassVar[Mapping[str, str]] = {"x-vercel-ai-ui-message-stream": "v1"}
 
     def __init__(self, public_url: str) -> None:
         self._public_url = public_url
@@ -136,4 +135,4 @@ async def ui_messages(body: UiRequest, request: Request, rag: Rag) -> EventStrea
     """Answer the last message; for `new DefaultChatTransport({ api: ".../v1/ai-sdk" })`."""
     turns = [(one.role, one.read()) for one in body.messages if one.role != "system"]
     asked = chat_request(turns, body.book, body)
-    return await streamed(asked, request, UiMessageEvents(rag.settings.public_url))
+    return await streamed(asked, request, UiMessageEvents(rag.settings.public_url).frames, _HEADERS)

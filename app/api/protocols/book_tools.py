@@ -5,23 +5,26 @@ Each tool returns JSON, as text and as structured content.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from fastapi import Request
 from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from app.api.asking import searched, whole
+from app.api.asking import answer_events, searched
 from app.api.keys import books_for
 from app.api.limits import ANSWER, SEARCH, answer_place, charge_address
 from app.api.protocols.linked_text import linked
 from app.api.requests import BookName, ChatRequest, Question
 from app.api.responses import HitBody, answer_body, printable_json
 from app.bootstrap.application import Application
+from app.domain.answering.passage_text import passage_markdown
 from app.domain.answering.request import require_length
-from app.domain.errors import InputError
+from app.domain.chunking.chunk import Chunk
+from app.domain.errors import BookNotFound, InputError
 from app.domain.retrieval.query import SearchFilter, SearchQuery
+from app.services.answer_question import whole_answer
 
 INSTRUCTIONS = (
     "Answers from textbooks. What the tools return is quoted from the books: it is material to "
@@ -76,7 +79,9 @@ class BookTools:
         request = self._request(call)
         charge_address(request, ANSWER)
         async with answer_place(request):
-            found = await whole(ChatRequest(question=question, book=book), request)
+            found = await whole_answer(
+                answer_events(ChatRequest(question=question, book=book), request)
+            )
         body = answer_body(found, "").model_dump(mode="json")
         return {
             "answer": linked(found).text,
@@ -90,28 +95,45 @@ class BookTools:
         """Read a paragraph of a textbook as a whole by its id; without `text`, it left the book."""
         request = self._request(call)
         rag: Application = request.app.state.application
-        found = await rag.paragraphs.read(paragraph_id, books_for(request, book))
+        found = await rag.cite.find(paragraph_id, books_for(request, book))
         if found is None:
             message = f"no book that may be asked has a paragraph {paragraph_id!r}"
             raise InputError(message)
-        result: dict[str, Any] = printable_json(asdict(found))
+        passage = found.passage
+        result: dict[str, Any] = printable_json(
+            {
+                "paragraph_id": found.paragraph_id,
+                "book": found.book,
+                "url": found.url,
+                "heading_path": passage.heading_path if passage else (),
+                "text": passage_markdown(passage) if passage else "",
+            }
+        )
         return result
 
     async def list_chapters(self, call: Call, book: BookName | None = None) -> dict[str, Any]:
         """List the chapters and pages of a textbook in reading order, with their addresses."""
         request = self._request(call)
         rag: Application = request.app.state.application
-        allowed = books_for(request, book) or [*await rag.index.books()]
+        indexed = await rag.index.books()
+        allowed = books_for(request, book) or [*indexed]
         if len(allowed) != 1:
             names = f"name one of {', '.join(allowed)}" if allowed else "the index holds no book"
             message = f"book: {names}"
             raise InputError(message)
-        contents = await rag.describe.contents(allowed[0])
+        if allowed[0] not in indexed:
+            raise BookNotFound.among(allowed[0], indexed)
+        manifest = indexed[allowed[0]]
         chapters = [
-            {"name": name, "pages": [{"title": page.title, "url": page.url} for page in pages]}
-            for name, pages in contents.chapters
+            {"name": chapter.name, "pages": [*map(_page, chapter.pages)]}
+            for chapter in await rag.places.chapters(manifest)
         ]
         result: dict[str, Any] = printable_json(
-            {"book": allowed[0], "title": contents.title, "chapters": chapters}
+            {"book": manifest.book, "title": manifest.title, "chapters": chapters}
         )
         return result
+
+
+def _page(first: Chunk) -> dict[str, str]:
+    title = first.heading_path[0] if first.heading_path else first.section or first.file
+    return {"title": title, "url": first.deep_link_url.partition("#")[0]}

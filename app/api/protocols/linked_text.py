@@ -25,14 +25,6 @@ class CitationLink:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """The next piece of the text, and the links in it."""
-
-    text: str
-    links: tuple[CitationLink, ...] = ()
-
-
 class LinkedText:
     """Writes the link of a citation, `[1](url)`, behind the text so far.
 
@@ -42,56 +34,54 @@ class LinkedText:
     def __init__(self) -> None:
         self.text = ""
         """The text so far, with the links, but without the white space at its end."""
+        self.links: list[CitationLink] = []
         self._blank = ""
         self._waiting: list[Citation] = []
 
-    def write(self, text: str) -> Piece:
-        """Add the answer's next text; return what to send."""
-        begin, text = len(self.text), self._blank + printable(text)
+    def write(self, text: str) -> None:
+        """Add the answer's next text."""
+        text = self._blank + printable(text)
         known = text.rstrip()
         self.text, self._blank = self.text + known, text[len(known) :]
-        return self._since(begin)
+        self._link()
 
-    def cite(self, citation: Citation) -> Piece:
-        """Add a citation of the text so far; return what to send."""
+    def cite(self, citation: Citation) -> None:
+        """Add a citation of the text so far."""
         self._waiting.append(replace(citation, title=printable(citation.title)))
-        return self._since(len(self.text))
+        self._link()
 
-    def close(self, figures: Sequence[AnswerFigure] = ()) -> Piece:
-        """Return the links that wait, and below the text those of the figures."""
-        begin = len(self.text)
+    def close(self, figures: Sequence[AnswerFigure] = ()) -> None:
+        """Add the links that wait, and below the text those of the figures."""
         if self._waiting and (fence := _open_fence(self.text)):
             self.text += f"\n{fence}"
-        piece = self._since(begin)
+        self._link()
         for one in figures:
             self.text += f"\n\n[{_label(one.title)}]({one.url})"
-        return Piece(self.text[begin:], piece.links)
 
-    def _since(self, begin: int) -> Piece:
-        """Add the links that wait, unless in a block of code; return the text behind `begin`."""
+    def _link(self) -> None:
+        """Add the links that wait, unless in a block of code."""
         if not self._waiting or _open_fence(self.text):
-            return Piece(self.text[begin:])
-        links = []
+            return
         # A link on the line of a fence would become part of the fence.
         blank = "\n" if fence_run(self.text.rpartition("\n")[2]) else " "
         for citation in self._waiting:
             self.text += blank if self.text else ""
             start, blank = len(self.text), " "
             self.text += f"[{citation.index}]({citation.url})"
-            links.append(CitationLink(citation, start, len(self.text)))
+            self.links.append(CitationLink(citation, start, len(self.text)))
         self._waiting.clear()
-        return Piece(self.text[begin:], tuple(links))
 
 
-def linked(answer: Answer) -> Piece:
+def linked(answer: Answer) -> LinkedText:
     """Return the whole answer, each link after its claim."""
     writer, at = LinkedText(), 0
-    pieces: list[Piece] = []
     for citation in sorted(answer.citations, key=lambda one: one.end):
-        pieces += (writer.write(answer.answer[at : citation.end]), writer.cite(citation))
+        writer.write(answer.answer[at : citation.end])
+        writer.cite(citation)
         at = max(at, citation.end)
-    pieces += (writer.write(answer.answer[at:]), writer.close(answer.figures))
-    return Piece(writer.text, tuple(link for piece in pieces for link in piece.links))
+    writer.write(answer.answer[at:])
+    writer.close(answer.figures)
+    return writer
 
 
 def without_links(text: str) -> str:

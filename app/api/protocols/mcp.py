@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from http import HTTPStatus
 from importlib import metadata
 from inspect import getdoc
 from typing import Any
-from uuid import uuid4
 
 from fastapi import Request
 from mcp.server.mcpserver import Context, MCPServer
@@ -28,7 +26,7 @@ from starlette.types import Message, Receive, Scope, Send
 from app.api.asking import while_connected
 from app.api.problems import error_event, invalid_fields, report, status_of
 from app.api.protocols.book_tools import INSTRUCTIONS, BookTools
-from app.services.recording import current, recording
+from app.services.recording import REQUEST, Failure, current
 
 _log = logging.getLogger(__name__)
 
@@ -58,12 +56,11 @@ class ToolServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> Any:  # noqa: ANN401 - the base class's type
-        with _recorded():
-            try:
-                return await super().call_tool(name, arguments, context)
-            except ToolError as error:
-                message = _message(error)
-        return CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            content = TextContent(type="text", text=_message(error))
+            return CallToolResult(content=[content], is_error=True)
 
     def over_http(self) -> StreamableHTTPSessionManager:
         """Return what answers one request."""
@@ -87,23 +84,15 @@ def _message(error: ToolError) -> str:
     if not isinstance(error, UnexpectedToolError) or not isinstance(cause, Exception):
         return str(error)
     report(cause)
-    failure = error_event(cause)
-    logged = status_of(cause).status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    where = f" (request {current().request_id})" if logged else ""
-    return f"{failure.message}{where} ({failure.code})"
-
-
-@contextmanager
-def _recorded() -> Iterator[None]:
-    """Over stdio, give a call an id and log its failure. A request over HTTP has them already."""
-    if current().request_id:
-        yield
-        return
-    with recording(uuid4().hex[:16]) as record:
-        yield
-        if failed := record.failure:
-            fields = {"code": failed.code, "reason": failed.reason}
-            _log.warning("mcp.call_failed", extra=fields)
+    failure, request_id = error_event(cause), current().request_id
+    if status_of(cause).status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return f"{failure.message} ({failure.code})"
+    if request_id:
+        return f"{failure.message} (request {request_id}) ({failure.code})"
+    # Over stdio there is no request to log.
+    reason = Failure.of(REQUEST, cause).reason
+    _log.warning("mcp.call_failed", extra={"code": failure.code, "reason": reason})
+    return f"{failure.message} ({failure.code})"
 
 
 class McpEndpoint:

@@ -6,10 +6,10 @@ offsets of the link. Sampling parameters are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
@@ -21,8 +21,7 @@ from app.api.keys import BEARER, books_for
 from app.api.limits import answering
 from app.api.problems import ErrorEvent
 from app.api.protocols.conversation import MAX_MESSAGES, chat_request
-from app.api.protocols.housekeeping import housekeeping_reply
-from app.api.protocols.linked_text import CitationLink, LinkedText, Piece, linked, without_links
+from app.api.protocols.linked_text import CitationLink, LinkedText, linked, without_links
 from app.api.protocols.openai_errors import errors, stream_error
 from app.api.requests import EXAMPLE, ChatRequest, ReadingContext
 from app.api.routes import Rag
@@ -30,7 +29,6 @@ from app.bootstrap.application import Application
 from app.domain.answer import (
     Answer,
     AnswerEvent,
-    AnswerMode,
     CitationFound,
     Finished,
     Started,
@@ -38,27 +36,24 @@ from app.domain.answer import (
     Usage,
 )
 from app.domain.book_id import BookId, is_book_id
-from app.domain.errors import BookNotFound, InputError
+from app.domain.errors import BookNotFound
 from app.domain.indexed_book import BookManifest
 
 
 class TextPart(BaseModel):
-    type: str
-    text: str = ""
+    type: Literal["text"]
+    text: str
 
 
 class Message(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: str | list[TextPart] | None = None
 
-    def read(self) -> str:
-        """Return the text. InputError for a part that is not text."""
-        if isinstance(self.content, str) or self.content is None:
-            return self.content or ""
-        if other := next((one.type for one in self.content if one.type != "text"), None):
-            message = f"messages: a part of type {other!r} cannot be read; send text"
-            raise InputError(message)
-        return "\n\n".join(part.text for part in self.content)
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "\n\n".join(part.text for part in self.content)
+        return self.content or ""
 
 
 class StreamOptions(BaseModel):
@@ -66,7 +61,7 @@ class StreamOptions(BaseModel):
 
 
 class ResponseFormat(BaseModel):
-    type: str
+    type: Literal["text"]
 
 
 class CompletionRequest(ReadingContext):
@@ -86,7 +81,7 @@ class CompletionRequest(ReadingContext):
     ]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    n: int | None = None
+    n: Literal[1] | None = None
     response_format: ResponseFormat | None = None
 
 
@@ -148,12 +143,12 @@ class CompletionEvents:
     The annotations are in the chunk with the text of their links.
     """
 
-    headers: ClassVar[Mapping[str, str]] = {}
-
     def __init__(self, model: str, *, with_usage: bool) -> None:
         self._chunk = {**_identity(model), "object": "chat.completion.chunk"}
         self._with_usage = with_usage
         self._text = LinkedText()
+        self._sent = self._linked = 0
+        """Code points and links that were sent."""
 
     def frames(self, event: AnswerEvent | ErrorEvent) -> Iterator[bytes]:
         if isinstance(event, ErrorEvent):
@@ -161,25 +156,28 @@ class CompletionEvents:
         elif isinstance(event, Started):
             yield self._frame({"role": "assistant", "content": ""})
         elif isinstance(event, TextDelta):
-            yield from self._piece(self._text.write(event.text))
+            self._text.write(event.text)
+            yield from self._unsent()
         elif isinstance(event, CitationFound):
-            yield from self._piece(self._text.cite(event.citation))
+            self._text.cite(event.citation)
+            yield from self._unsent()
         else:
             yield from self._end(event)
 
     def _end(self, event: Finished) -> Iterator[bytes]:
-        yield from self._piece(self._text.close(event.answer.figures))
+        self._text.close(event.answer.figures)
+        yield from self._unsent()
         yield self._frame({}, _finish_reason(event.answer))
         if self._with_usage:
             yield json_frame({**self._chunk, "choices": [], "usage": _usage(event.answer.usage)})
         yield data_frame("[DONE]")
 
-    def _piece(self, piece: Piece) -> Iterator[bytes]:
-        if piece.text:
-            delta: dict[str, Any] = {"content": piece.text}
-            if piece.links:
-                delta["annotations"] = _annotations(piece.links)
-            yield self._frame(delta)
+    def _unsent(self) -> Iterator[bytes]:
+        text, links = self._text.text[self._sent :], self._text.links[self._linked :]
+        self._sent, self._linked = self._sent + len(text), self._linked + len(links)
+        if text:
+            annotations = {"annotations": _annotations(links)} if links else {}
+            yield self._frame({"content": text, **annotations})
 
     def _frame(self, delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
@@ -198,25 +196,13 @@ def _identity(model: str) -> dict[str, Any]:
 router = APIRouter(tags=["protocols"])
 
 
-async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest | str:
-    """Dependency: the question, or the reply if it is none.
-
-    BookNotFound, BookNotAllowed, InputError, RequestValidationError.
-    """
-    read = [(one.role, one.read()) for one in body.messages]
+async def _asked(body: CompletionRequest, request: Request, rag: Rag) -> ChatRequest:
+    """Dependency: the question. BookNotFound, BookNotAllowed, RequestValidationError."""
     book = (await _book_of(body.model, request, rag)).book
-    if reply := housekeeping_reply(read):
-        return reply
-    if (body.n or 1) > 1:
-        message = "n: a book gives one answer; send 1"
-        raise InputError(message)
-    if body.response_format and body.response_format.type != "text":
-        message = "response_format: the book's answer is text; leave it out"
-        raise InputError(message)
     turns = [
-        (role, without_links(text) if role == "assistant" else text)
-        for role, text in read
-        if role in {"user", "assistant"}
+        (one.role, without_links(one.text) if one.role == "assistant" else one.text)
+        for one in body.messages
+        if one.role in {"user", "assistant"}
     ]
     return chat_request(turns, book, body)
 
@@ -232,7 +218,7 @@ async def _book_of(model: str, request: Request, rag: Application) -> BookManife
     raise BookNotFound(message)
 
 
-Asked = Annotated[ChatRequest | str, Depends(_asked)]
+Asked = Annotated[ChatRequest, Depends(_asked)]
 
 
 @router.post(
@@ -248,23 +234,12 @@ Asked = Annotated[ChatRequest | str, Depends(_asked)]
     dependencies=[Depends(BEARER), Depends(answering)],
 )
 async def completions(body: CompletionRequest, asked: Asked, request: Request) -> Response:
-    """Answer the last message from the book; each citation is a link and an annotation.
-
-    A front end's prompt for a title, tags or follow-ups gets a short reply without a search.
-    """
-    with_usage = bool(body.stream_options and body.stream_options.include_usage)
-    events = CompletionEvents(body.model, with_usage=with_usage)
-    if isinstance(asked, str):
-        answer = Answer(asked, AnswerMode.SMALL_TALK)
-        if body.stream:
-            told = (Started(answer.mode, ()), TextDelta(asked), Finished(answer))
-            frames = (frame for event in told for frame in events.frames(event))
-            return Response(b"".join(frames), media_type=MEDIA_TYPE)
-    elif body.stream:
-        return await streamed(asked, request, events)
-    else:
-        answer = await answered(asked, request)
-    return JSONResponse(_completion(body.model, answer))
+    """Answer the last message from the book; each citation is a link and an annotation."""
+    if body.stream:
+        with_usage = bool(body.stream_options and body.stream_options.include_usage)
+        events = CompletionEvents(body.model, with_usage=with_usage)
+        return await streamed(asked, request, events.frames)
+    return JSONResponse(_completion(body.model, await answered(asked, request)))
 
 
 @router.get(

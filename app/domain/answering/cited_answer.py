@@ -22,8 +22,8 @@ from app.domain.generated_text.citation_markers import without_markers
 from app.domain.generated_text.events import GeneratedCitation, GeneratedText, TextDiscarded
 from app.domain.generated_text.fences import LINE_MARK
 from app.domain.generated_text.link_policy import LinkPolicy
-from app.domain.generated_text.prompt_guard import recites_prompt
 from app.domain.generated_text.splitter import UNIT_CHARS, Splitter, Unit
+from app.domain.prompts import recites_prompt
 
 _LONGEST_CLAIM = 2 * UNIT_CHARS
 """Limit on the characters of a citation of several sentences."""

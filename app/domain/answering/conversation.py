@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from app.domain.answering.intents import SMALL_TALK, intent_of
@@ -53,10 +53,7 @@ def about_the_book(history: Sequence[Turn]) -> tuple[Turn, ...]:
 
     A follow-up then refers to the last question about the book.
     """
-    return tuple(_without_asides(history))
-
-
-def _without_asides(history: Sequence[Turn]) -> Iterator[Turn]:
+    kept: list[Turn] = []
     skipped = False
     for turn, reply in zip_longest(history, history[1:]):
         if turn.role == "user":
@@ -64,4 +61,5 @@ def _without_asides(history: Sequence[Turn]) -> Iterator[Turn]:
             intent = intent_of(words(turn.content))
             skipped = clarified or bool(intent and intent.kind in SMALL_TALK)
         if not skipped:
-            yield turn
+            kept.append(turn)
+    return tuple(kept)

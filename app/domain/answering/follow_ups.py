@@ -9,7 +9,7 @@ from typing import NamedTuple
 from app.domain.answering.definitions import names_term, subject_match
 from app.domain.answering.exercises import TASKS
 from app.domain.answering.heading_questions import heading_question, sentence_case
-from app.domain.answering.notices import DIFFERENCE_QUESTION, TERM_QUESTION, in_language
+from app.domain.answering.notices import TERM_QUESTION, in_language
 from app.domain.answering.objectives import names_objectives
 from app.domain.characters import without_invisible
 from app.domain.chunking.chunk import Chunk, Passage
@@ -27,7 +27,6 @@ _LONGEST_TERM = 5  # words
 _LONGEST_HEADING = 3
 """Maximum number of words of a heading that is a term."""
 _ENDINGS = " \t:;,.\"'\u201c\u201d*"
-_VERSUS = re.compile(r"([^:;]+?)\s+(?:vs\.?|versus)\s+([^:;]+)", re.IGNORECASE)
 _LEADING_ARTICLE = re.compile(r"^(?:the|an?) ")
 _LABEL = re.compile(
     r"(?:notes?|n\.?b\.?|remarks?|tips?|hints?|warnings?|caution|danger|important|info|examples?"
@@ -103,8 +102,6 @@ def _of_heading(heading: str, chunk: Chunk, terms: Terms, language: str) -> str:
     if question := heading_question(heading, chunk.language, text):
         return question
     subject = sentence_case(heading, text) if chunk.language == "en" else heading
-    if compared := _VERSUS.fullmatch(subject):
-        return in_language(DIFFERENCE_QUESTION, language).format(*compared.groups())
     short = len(heading.split()) <= _LONGEST_HEADING
     if short and any(_defines(one, heading, terms) for one in below):
         return in_language(TERM_QUESTION, language).format(_LEADING_ARTICLE.sub("", subject))

@@ -96,19 +96,6 @@ TERM_QUESTION = {
     "ru": "Что означает «{}»?",
 }
 """Follow-up question about a term."""
-DIFFERENCE_QUESTION = {
-    "en": "What is the difference between {} and {}?",
-    "es": "¿Qué diferencia hay entre {} y {}?",
-    "de": "Was ist der Unterschied zwischen {} und {}?",
-    "fr": "Quelle est la différence entre {} et {} ?",
-    "pt": "Qual é a diferença entre {} e {}?",
-    "it": "Che differenza c'è tra {} e {}?",
-    "zh": "{}和{}有什么区别？",
-    "ja": "{}と{}の違いは何ですか？",
-    "ru": "В чём разница: «{}» и «{}»?",
-}
-"""Follow-up question about two things that a section compares."""
-
 _GREETING = {
     "en": "Hello! Ask me anything about the book.",
     "es": "¡Hola! Pregúnteme lo que quiera sobre el libro.",

@@ -10,12 +10,12 @@ from app.domain.answering.answerability import Reading
 from app.domain.answering.forms import asked_kinds
 from app.domain.document import BlockKind
 from app.domain.languages import (
-    COMMON_WORDS,
+    FUNCTION_WORDS,
     language_of_question,
     language_of_words,
     without_words,
 )
-from app.domain.retrieval.definition_terms import QUESTION_FRAME_WORDS
+from app.domain.retrieval.definition_terms import COMPARISON_WORDS, QUESTION_FRAME_WORDS
 from app.domain.retrieval.query import Vector
 from app.domain.search_text import search_text
 from app.domain.terms import Terms, words
@@ -121,7 +121,7 @@ def bare_question(question: str, asked_in: str, language: str) -> str:
 
     Names and terms that both languages share remain.
     """
-    if asked_in not in COMMON_WORDS or asked_in == "en" == language:
+    if asked_in not in FUNCTION_WORDS or asked_in == "en" == language:
         return question
-    common = COMMON_WORDS[asked_in].union(words(QUESTION_FRAME_WORDS.get(asked_in, "")))
-    return without_words(question, common)
+    frames = (QUESTION_FRAME_WORDS.get(asked_in, ""), COMPARISON_WORDS.get(asked_in, ""))
+    return without_words(question, FUNCTION_WORDS[asked_in].union(" ".join(frames).split()))

@@ -136,8 +136,8 @@ class AskRequest:
     """Id of the exercise, if known; otherwise it is detected."""
     intent: Intent | None = None
     """The part of the book that a button requests; otherwise it is recognised in the question."""
-    reader: str = field(default="", compare=False)
-    """Pseudonym of the reader for the question log."""
+    by_reader: bool = False
+    """Only questions of readers are logged, not those of commands."""
 
 
 def recent(

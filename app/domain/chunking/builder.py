@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,15 +11,12 @@ from itertools import groupby, takewhile
 from app.domain.chunking.chunk import Chunk, Passage
 from app.domain.chunking.config import ChunkingConfig
 from app.domain.chunking.pieces import Piece
-from app.domain.document import Block, BlockKind, Book, Document, Span
-from app.domain.fences_and_tables import closing_line, opening_again
+from app.domain.document import BlockKind, Book, Document, Span
 from app.domain.page_links import page_links
 
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "chunk.textbook-rag")
 GAP = "\n\n"
 """Separator of the passages of a chunk."""
-_MAX_GAP = 1_000
-"""Characters between the texts of two parts, such as the rule below a table's header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +42,6 @@ class ChunkBuilder:
     """Number of chunks so far by their text."""
     _links: Mapping[str, str] = field(init=False)
     """Deep links by paragraph id."""
-    _sources: dict[int, Sequence[Span]] = field(default_factory=dict, init=False)
-    """`_known_positions` of split blocks, by the identity of the block."""
 
     def __post_init__(self) -> None:
         made = (self.book.id, self.config.strategy, self.config.fingerprint())
@@ -57,7 +51,7 @@ class ChunkBuilder:
 
     def build(self, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
         """Yield the chunks one at a time, so that not all need to be in memory."""
-        overlaps = (map("".join, map(_texts, _runs(draft.overlap))) for draft in drafts)
+        overlaps = (map(_text, _runs(draft.overlap)) for draft in drafts)
         repeated = [self.count_tokens(GAP.join(texts)) for texts in overlaps]
         following = [*repeated[1:], 0]
         for index, draft in enumerate(drafts):
@@ -103,12 +97,11 @@ class ChunkBuilder:
 
     def _passage(self, run: Sequence[Piece]) -> Passage:
         block = run[0].block
-        lead, text, trail = _texts(run)
         start, end = self._source(run)
         return Passage(
             paragraph_id=block.paragraph_id,
             kind=block.kind,
-            text=lead + text + trail,
+            text=_text(run),
             start=start,
             end=end,
             url=self._links[block.paragraph_id],
@@ -116,47 +109,22 @@ class ChunkBuilder:
             terms=block.terms,
             language=block.language,
             offset=run[0].start,
-            lead=len(lead),
-            trail=len(trail),
+            lead=run[0].lead and run[0].lead + 1,
             figure=block.figure,
         )
 
     def _source(self, run: Sequence[Piece]) -> Span:
         """Return the source of consecutive pieces of a block.
 
-        It is exact at the beginnings and ends of the block's parts, and everywhere if the text is
-        its own source, as on a page. Else mark-up, which only the source has, is taken to be spread
-        evenly.
+        It is exact if the block is whole or its text is its own source, as on a page. Else mark-up,
+        which only the source has, is taken to be spread evenly.
         """
-        block = run[0].block
-        if run[0].start == 0 and run[-1].end == len(block.text):
-            return block.start, block.end
-        if id(block) not in self._sources:
-            self._sources[id(block)] = _known_positions(block)
-        known = self._sources[id(block)]
-        after = bisect_right(known, (run[0].start, block.end))
-        before = bisect_left(known, (run[-1].end, block.start))
-        return _interpolated(known, after, run[0].start), _interpolated(known, before, run[-1].end)
-
-
-def _known_positions(block: Block) -> list[Span]:
-    """Return (position in the block's text, position in the source), ascending."""
-    known = [(0, block.start)]
-    at = 0
-    for part in block.parts:
-        text = part.text.strip()
-        found = block.text.find(text, at, at + len(text) + _MAX_GAP) if text else -1
-        if found >= 0:
-            at = found + len(text)
-            known += [(found, part.start), (at, part.end)]
-    return [*known, (len(block.text), block.end)]
-
-
-def _interpolated(known: Sequence[Span], number: int, at: int) -> int:
-    """Return the source position of `at`, between the known positions before `number` and at it."""
-    number = min(max(number, 1), len(known) - 1)
-    (first, start), (last, end) = known[number - 1], known[number]
-    return start + (at - first) * (end - start) // max(last - first, 1)
+        block, size = run[0].block, len(run[0].block.text)
+        start, end = (
+            block.start + at * (block.end - block.start) // size
+            for at in (run[0].start, run[-1].end)
+        )
+        return start, end
 
 
 def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
@@ -164,16 +132,11 @@ def _runs(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
         yield list(run)
 
 
-def _texts(run: Sequence[Piece]) -> tuple[str, str, str]:
-    """Return what consecutive pieces of a block repeat, their text, and the end of its fence."""
-    first, last = run[0], run[-1]
-    text = first.block.text[first.start : last.end]
-    if first.whole or first.block.kind is BlockKind.CODE:
-        return "", text, ""
-    start, end = first.lead
-    lead = f"{opening_again(first.block.text[start:end])}\n" if end else ""
-    closing = closing_line(lead + text)
-    return lead, text, f"\n{closing}" if closing else ""
+def _text(run: Sequence[Piece]) -> str:
+    """Return the text of consecutive pieces of a block, below the header that they repeat."""
+    first, block = run[0], run[0].block
+    text = block.text[first.start : run[-1].end]
+    return f"{block.text[: first.lead]}\n{text}" if first.lead else text
 
 
 def is_above(heading: Piece, path: tuple[str, ...]) -> bool:

@@ -16,8 +16,8 @@ class Passage:
     paragraph_id: str
     kind: BlockKind
     text: str
-    """Markdown. Without the `lead` characters before and the `trail` characters after the
-    paragraph's own text, it is the paragraph's text from `offset`."""
+    """Markdown. Without the `lead` characters at its start, it is the paragraph's text from
+    `offset`."""
     start: int
     end: int
     """Source of the text. In Markdown that of a part is approximate, as mark-up is not counted."""
@@ -30,21 +30,19 @@ class Passage:
     offset: int = 0
     """Where the text begins in the paragraph's text."""
     lead: int = 0
-    """Characters repeated from earlier: a table's header, a fence's first line."""
-    trail: int = 0
-    """Characters of the line that closes a fence which goes on in another part."""
+    """Characters repeated from earlier: a table's header."""
     figure: Figure | None = None
     """The paragraph's image."""
 
     @property
     def own_text(self) -> str:
         """The part of the paragraph's text: without what is repeated."""
-        return self.text[self.lead : len(self.text) - self.trail]
+        return self.text[self.lead :]
 
     @property
     def stop(self) -> int:
         """Where the text ends in the paragraph's text."""
-        return self.offset + len(self.text) - self.lead - self.trail
+        return self.offset + len(self.text) - self.lead
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 from app.domain.document import BlockKind
-from app.domain.errors import SettingError, UnknownStrategy
+from app.domain.errors import UnknownStrategy
 
 
 class StrategyName(StrEnum):
@@ -21,6 +20,26 @@ class StrategyName(StrEnum):
     AUTO = "auto"
     SEMANTIC = "semantic"
     LATE = "late"
+
+
+_ASCENDING = ("minimum", "low", "high", "maximum")
+"""Sizes of which none may exceed the next."""
+
+
+def _require_sound(
+    config: PackingConfig | FixedConfig | RecursiveConfig, *ascending: str, target: str
+) -> None:
+    """ValueError if sizes contradict each other."""
+    order = [*pairwise(ascending), *([("overlap", target)] if config.overlap else [])]
+    for name, other in order:
+        size, bound = getattr(config, name), getattr(config, other)
+        if size > bound or (size == bound and name == "overlap"):
+            relation = "be below" if name == "overlap" else "not be above"
+            message = f"{name} {size} must {relation} {other} {bound}"
+            raise ValueError(message)
+    if min(config.overlap, getattr(config, (*ascending, target)[0])) < 0:
+        message = "no size may be negative"
+        raise ValueError(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,9 @@ class PackingConfig:
     overlap: int = 60
     """Target overlap with the previous chunk, in whole sentences, items or blocks."""
 
+    def __post_init__(self) -> None:
+        _require_sound(self, *_ASCENDING, target="high")
+
 
 @dataclass(frozen=True, slots=True)
 class SemanticConfig(PackingConfig):
@@ -46,6 +68,12 @@ class SemanticConfig(PackingConfig):
     window: int = 1
     """Neighbours on either side that are embedded with each sentence."""
 
+    def __post_init__(self) -> None:
+        PackingConfig.__post_init__(self)
+        if not 0 <= self.percentile <= 100 or self.window < 0:
+            message = "percentile must be from 0 to 100, window 0 or more"
+            raise ValueError(message)
+
 
 @dataclass(frozen=True, slots=True)
 class FixedConfig:
@@ -55,6 +83,9 @@ class FixedConfig:
     overlap: int = 120
     prefer_sentence_ends: bool = False
     """End a chunk at the last sentence end in its second half, if there is one."""
+
+    def __post_init__(self) -> None:
+        _require_sound(self, target="size")
 
 
 class Separators(StrEnum):
@@ -72,6 +103,9 @@ class RecursiveConfig:
     overlap: int = 128
     separators: Separators = Separators.TEXT
 
+    def __post_init__(self) -> None:
+        _require_sound(self, target="size")
+
 
 @dataclass(frozen=True, slots=True)
 class AutoConfig:
@@ -81,12 +115,7 @@ class AutoConfig:
 
 
 _StrategyConfig: TypeAlias = PackingConfig | FixedConfig | RecursiveConfig | AutoConfig
-_ASCENDING = ("minimum", "low", "high", "maximum")
-"""Sizes of which none may exceed the next."""
-_SMALLEST = 20
-"""Smallest allowed maximum of a chunk, in tokens or characters: room for a few words."""
 _IN_TOKENS = (*_ASCENDING, "overlap", "size")
-_PREFIX = "rag_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,25 +148,6 @@ class ChunkingConfig:
         sizes: dict[str, Any] = {one.value: _scaled(self.of(one), self.scale) for one in others}
         return self if self.scale == 1 else replace(self, scale=1.0, **sizes)
 
-    def with_settings(self, settings: Mapping[str, str]) -> ChunkingConfig:
-        """Return a copy overridden by a document's front matter or by `rag.toml`.
-
-        `rag_strategy` names the strategy; `rag_<field>` sets a field of that strategy's settings,
-        such as `rag_high: 700`. Other keys are ignored. UnknownStrategy, or SettingError
-        for a key or value that the strategy does not have.
-        """
-        named = {key: value for key, value in settings.items() if key.startswith(_PREFIX)}
-        own = {key.removeprefix(_PREFIX): value for key, value in named.items()}
-        if not own:
-            return self
-        strategy = strategy_name(own.pop("strategy", self.strategy))
-        config = self.of(strategy)
-        changes: dict[str, Any] = {key: _value(config, key, value) for key, value in own.items()}
-        changed = replace(config, **changes)
-        _require_sound(changed)
-        values: dict[str, Any] = {"strategy": strategy, strategy.value: changed}
-        return replace(self, **values)
-
 
 def _scaled(config: _StrategyConfig, scale: float) -> _StrategyConfig:
     names = [each.name for each in fields(config) if each.name in _IN_TOKENS]
@@ -152,49 +162,3 @@ def strategy_name(name: str) -> StrategyName:
     except ValueError as error:
         message = f"unknown chunking strategy {name!r}; choose one of: {', '.join(StrategyName)}"
         raise UnknownStrategy(message) from error
-
-
-def _value(config: _StrategyConfig, key: str, text: str) -> int | float | bool | StrEnum:
-    """Parse the text as the type of the field's default."""
-    known = {each.name for each in fields(config)}
-    if key not in known:
-        message = f"unknown setting {_PREFIX}{key}; this strategy has: {', '.join(sorted(known))}"
-        raise SettingError(message, _PREFIX + key)
-    default = getattr(config, key)
-    try:
-        if isinstance(default, bool):
-            return {"true": True, "false": False}[text.strip().lower()]
-        value: int | float | StrEnum = type(default)(text)
-    except (KeyError, ValueError) as error:
-        shown = " or ".join(type(default)) if isinstance(default, StrEnum) else repr(default)
-        message = f"{_PREFIX}{key}: {text!r} is not valid; write a value such as {shown}"
-        raise SettingError(message, _PREFIX + key) from error
-    if not isinstance(value, StrEnum) and not (
-        value >= 0 and (key != "percentile" or value <= 100)
-    ):
-        bounds = "between 0 and 100" if key == "percentile" else "0 or more"
-        message = f"{_PREFIX}{key}: {text!r} must be {bounds}"
-        raise SettingError(message, _PREFIX + key)
-    return value
-
-
-def _require_sound(config: _StrategyConfig) -> None:
-    """SettingError if sizes contradict each other."""
-    if isinstance(config, AutoConfig):
-        return
-    packed = isinstance(config, PackingConfig)
-    target, largest = ("high", "maximum") if packed else ("size", "size")
-    for name, following in pairwise(_ASCENDING) if packed else ():
-        _require(config, name, following, "must not be above")
-    if config.overlap:
-        _require(config, "overlap", target, "must be below")
-    if getattr(config, largest) < _SMALLEST:
-        message = f"{_PREFIX}{largest} must be {_SMALLEST} or more"
-        raise SettingError(message, _PREFIX + largest)
-
-
-def _require(config: _StrategyConfig, name: str, following: str, relation: str) -> None:
-    value, bound = getattr(config, name), getattr(config, following)
-    if value > bound or (value == bound and name == "overlap"):
-        message = f"{_PREFIX}{name} {value} {relation} {_PREFIX}{following} {bound}"
-        raise SettingError(message, _PREFIX + name, _PREFIX + following)

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import BlockKind, Span
-from app.domain.fences_and_tables import is_fence_or_table, open_fence, table_rows, whole_lines
+from app.domain.document import BlockKind
+from app.domain.fences_and_tables import is_fence_or_table, table_rows, whole_lines
 
 # Costs of a cut in the units of `packer`: 1 equals about 30 tokens above the target size.
 CUT_PART = 1.0
 CUT_SENTENCE = 1.5
 CUT_BLANK_LINE = 1.0
-CUT_TOP_LEVEL = 2.0
 CUT_LINE = 6.0
 CUT_WORD = 20.0
 
@@ -24,8 +23,6 @@ _LINEWISE = frozenset({BlockKind.CODE, BlockKind.MATH})
 _FORMULA = re.compile(r"\$\$[^$]{1,2000}\$\$|\$(?=\S)[^$\n]{1,400}(?<=\S)\$(?!\d)")
 _CLAUSE = re.compile(r"[,;:)\u2014](?=\s)|[\u3001\uff0c\uff1b\uff1a]")
 _BLANK = re.compile(r"\s+")
-_CLOSERS = frozenset(")]}")
-_CONTINUATIONS = ("else", "elif", "except", "finally", "catch", "end", "```", "~~~")
 
 CountTokens = Callable[[str], int]
 
@@ -37,9 +34,9 @@ class Segment(NamedTuple):
     end: int
     cut: float
     """Cost of a cut before it."""
-    lead: Span = (0, 0)
-    """The header of the table or the first line of the fence that began before it; empty if none.
-    A chunk that begins with the segment repeats it."""
+    lead: int = 0
+    """End of the header of the table that began before it; 0 if none. A chunk that begins with the
+    segment repeats it."""
 
 
 def segments(
@@ -53,8 +50,7 @@ def segments(
     if kind in _LINEWISE:
         yield from _within(text, _joined_short(_lines(text)), limit, tools.count_tokens)
     elif kind is BlockKind.TABLE:
-        header, _ = table_rows(text)
-        yield from _below_lead(text, (0, header), limit, tools.count_tokens)
+        yield from _table_rows(text, limit, tools.count_tokens)
     elif kind is BlockKind.PARAGRAPH:
         found = sentence_segments(text, language, tools)
         yield from _within(text, found, limit, tools.count_tokens)
@@ -76,32 +72,31 @@ def _of_lines(text: str, language: str, limit: int, tools: ChunkingTools) -> Ite
         shown = line.rstrip()
         if tools.count_tokens(shown) <= limit:
             found = iter([Segment(0, len(shown), CUT_PART)] if shown else [])
-        elif is_fence_or_table(line):
-            first, second = line.split("\n", 2)[:2]
-            lead = len(first) if open_fence(first) else len(first) + 1 + len(second)
-            found = _below_lead(line, (0, lead), limit, tools.count_tokens)
         else:
-            sentences = sentence_segments(line, language, tools)
-            found = _within(line, sentences, limit, tools.count_tokens)
-        for start, end, cut, (first_, last) in found:
-            yield Segment(at + start, at + end, cut, (at + first_, at + last) if last else (0, 0))
+            is_frame = is_fence_or_table(line)
+            units = (
+                _joined_short(_lines(line))
+                if is_frame
+                else sentence_segments(line, language, tools)
+            )
+            found = _within(line, units, limit, tools.count_tokens)
+        for one in found:
+            yield Segment(at + one.start, at + one.end, one.cut)
         at += len(line)
 
 
-def _below_lead(text: str, lead: Span, limit: int, count_tokens: CountTokens) -> Iterator[Segment]:
-    """Yield the lines of a table or fence with this beginning, which is not cut itself.
-
-    Lines below it have it as their lead unless it takes more than half of the limit.
-    """
-    size = count_tokens(text[: lead[1]]) + 2
+def _table_rows(table: str, limit: int, count_tokens: CountTokens) -> Iterator[Segment]:
+    """Yield the lines of a table; those below its header repeat it unless it is half a chunk."""
+    header, _ = table_rows(table)
+    size = count_tokens(table[:header]) + 2
     repeats = size * 2 <= limit
-    yield from _within(text, [Segment(*lead, CUT_PART)], limit, count_tokens)
-    rest = (
-        Segment(lead[1] + one.start, lead[1] + one.end, one.cut)
-        for one in _joined_short(_lines(text[lead[1] :]))
+    yield from _within(table, [Segment(0, header, CUT_PART)], limit, count_tokens)
+    rows = (
+        Segment(header + one.start, header + one.end, one.cut)
+        for one in _joined_short(_lines(table[header:]))
     )
-    for one in _within(text, rest, limit - size if repeats else limit, count_tokens):
-        yield one._replace(lead=lead) if repeats else one
+    for one in _within(table, rows, limit - size if repeats else limit, count_tokens):
+        yield one._replace(lead=header) if repeats else one
 
 
 def _lines(text: str) -> Iterator[Segment]:
@@ -111,16 +106,8 @@ def _lines(text: str) -> Iterator[Segment]:
         start, end = at, at + len(line.rstrip())
         at += len(line)
         if end > start:
-            yield Segment(start, end, _line_cut(line, after_blank))
+            yield Segment(start, end, CUT_BLANK_LINE if after_blank else CUT_LINE)
         after_blank = end == start
-
-
-def _line_cut(line: str, after_blank: bool) -> float:
-    first = line[0]
-    top_level = not (first.isspace() or first in _CLOSERS or line.startswith(_CONTINUATIONS))
-    if after_blank:
-        return CUT_BLANK_LINE if top_level else CUT_TOP_LEVEL
-    return CUT_TOP_LEVEL * 2 if top_level else CUT_LINE
 
 
 def _joined_short(found: Iterable[Segment]) -> Iterator[Segment]:

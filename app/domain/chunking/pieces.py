@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.domain.chunking.cut_points import segments
 from app.domain.chunking.tools import ChunkingTools
-from app.domain.document import Block, BlockKind, Span
+from app.domain.document import Block, BlockKind
 
 PROSE_KINDS = frozenset({BlockKind.PARAGRAPH, BlockKind.FOOTNOTE, BlockKind.REFERENCE})
 _REPEATED_IN_PART = PROSE_KINDS | {BlockKind.LIST}
@@ -27,9 +27,8 @@ class Piece:
     """Tokens of the text and of a separator before it; 0 if they are not counted."""
     cut: float = BLOCK_CUT
     """Cost of a cut before this piece."""
-    lead: Span = (0, 0)
-    """What a chunk repeats if it begins with this piece, in the block's text: the header of its
-    table, the first line of its fence."""
+    lead: int = 0
+    """End of what a chunk repeats if it begins with this piece: the header of its table."""
     lead_tokens: int = 0
 
     @property
@@ -63,11 +62,8 @@ class BlockSplitter:
         kind = BlockKind.PARAGRAPH if block.kind in PROSE_KINDS else block.kind
         text, count = block.text[start:end], self.tools.count_tokens
         units = []
-        for at, stop, cut, (first, last) in segments(
-            text, kind, self.language, self.limit, self.tools
-        ):
-            lead = (start + first, start + last) if last else (0, 0)
-            lead_tokens = count(text[first:last]) + 2 if last else 0
+        for at, stop, cut, lead in segments(text, kind, self.language, self.limit, self.tools):
+            lead_tokens = count(text[:lead]) + 2 if lead else 0
             tokens = count(text[at:stop]) + 1
             units.append(Piece(block, start + at, start + stop, tokens, cut, lead, lead_tokens))
         return units

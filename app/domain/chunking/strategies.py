@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
@@ -16,7 +15,6 @@ from app.domain.chunking.structure import structure, structure_of
 from app.domain.chunking.tools import ChunkingTools, missing_tool
 from app.domain.chunking.windows import auto, fixed, recursive
 from app.domain.document import Book, Document
-from app.domain.errors import BookError, InputError, SettingError
 
 Strategy: TypeAlias = Callable[[Document, ChunkingConfig, ChunkingTools], list[ChunkDraft]]
 """Cuts a document into drafts of chunks, in order and deterministically."""
@@ -55,14 +53,8 @@ STRATEGIES: Mapping[StrategyName, Strategy] = {
 def stream_chunks(
     document: Document, book: Book, config: ChunkingConfig, tools: ChunkingTools
 ) -> Iterable[Chunk]:
-    """Chunk the document by the strategy of its front matter or else of `config`.
-
-    BookError, naming the file, if the front matter has invalid settings.
-    """
-    try:
-        settings = config.with_settings(document.settings).scaled()
-    except InputError as error:
-        raise BookError(str(error), document.file, _line_of(document, error)) from error
+    """Chunk the document by the strategy of `config`."""
+    settings = config.scaled()
     drafts = STRATEGIES[settings.strategy](document, settings, tools)
     chunks = ChunkBuilder(document, book, settings, tools.count_tokens).build(drafts)
     return _within_document(chunks) if settings.strategy is StrategyName.LATE else chunks
@@ -74,11 +66,3 @@ def _within_document(chunks: Iterable[Chunk]) -> list[Chunk]:
     texts = "\x1f".join(chunk.embedding_text for chunk in marked)
     within = hashlib.sha256(texts.encode()).hexdigest()
     return [replace(chunk, pooled_within=within) for chunk in marked]
-
-
-def _line_of(document: Document, error: InputError) -> int:
-    """Line of the wrong setting in the front matter; 1 if it is not found."""
-    keys = error.settings if isinstance(error, SettingError) else ("rag_strategy",)
-    source = document.source
-    found = re.search(rf"^[ \t\"']*(?:{'|'.join(keys)})\b", source, re.M)
-    return source.count("\n", 0, found.start()) + 1 if found else 1

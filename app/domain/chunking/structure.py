@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from app.domain.chunking.builder import ChunkDraft, common_path, is_above
+from app.domain.chunking.builder import ChunkDraft, is_above
 from app.domain.chunking.config import ChunkingConfig, PackingConfig
 from app.domain.chunking.packer import PackItem, pack
 from app.domain.chunking.pieces import BlockSplitter, Piece
@@ -15,11 +15,6 @@ from app.domain.chunking.related import continues, leads_in
 from app.domain.chunking.tools import ChunkingTools
 from app.domain.document import Block, BlockKind, Document
 
-# Costs of a cut before a section, in the units of `packer`, by the depth of its heading.
-_SECTION_CUTS = {1: 0.0, 2: 0.0, 3: 0.2}
-_DEEPER_SECTION_CUT = 0.4
-# A cut between text and exercises is as good as one at a heading.
-_EXERCISE_CUT = 0.2
 _RELATED_CUT = 1000.0
 """Made only if a chunk would exceed its maximum otherwise."""
 _ENOUGH, _LONGEST = 0.65, 1.7
@@ -83,7 +78,10 @@ def structure_of(
 
 
 def _without(blocks: Sequence[Block], exclude: Sequence[BlockKind]) -> list[Block]:
-    """Leave out blocks of these kinds, and the headings of sections that have nothing else."""
+    """Leave out blocks of these kinds, and the headings of sections that have nothing else.
+
+    A heading without anything below it stays: it may be all the text that a page has of a question.
+    """
     body = [block for block in blocks if block.kind is not BlockKind.HEADING]
     kept = _paths(block for block in body if block.kind not in exclude)
     left_out = _paths(body) - kept
@@ -121,17 +119,12 @@ def _pack(items: Sequence[_Item], sizes: PackingConfig) -> list[Sequence[_Item]]
 
 def _pack_item(before: _Item, item: _Item) -> PackItem:
     last, piece = before.piece.block, item.piece
-    begins_section = True
-    if item.first.block.kind is BlockKind.HEADING or before.path != item.path:
-        depth = len(common_path((before.path, item.path))) + 1
-        cut = _SECTION_CUTS.get(depth, _DEEPER_SECTION_CUT)
-    elif (item.kind is BlockKind.EXERCISE) != (before.kind is BlockKind.EXERCISE):
-        cut = _EXERCISE_CUT
-    else:
-        begins_section = False
-        related = leads_in(last, piece.block) or continues(last, piece.block)
-        cut = _RELATED_CUT if related and piece.block is not last else piece.cut
-    return PackItem(_tokens(item), piece.lead_tokens, cut, begins_section)
+    is_other = (item.kind is BlockKind.EXERCISE) != (before.kind is BlockKind.EXERCISE)
+    if item.first.block.kind is BlockKind.HEADING or before.path != item.path or is_other:
+        return PackItem(_tokens(item), piece.lead_tokens, begins_section=True)
+    related = leads_in(last, piece.block) or continues(last, piece.block)
+    cut = _RELATED_CUT if related and piece.block is not last else piece.cut
+    return PackItem(_tokens(item), piece.lead_tokens, cut)
 
 
 def _tokens(item: _Item) -> int:

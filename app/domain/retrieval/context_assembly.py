@@ -174,14 +174,11 @@ def _union(first: Passage, second: Passage) -> Passage:
     gap = second.offset - first.stop
     if second.stop <= first.stop:
         return first
-    lead, trail = first.text[: first.lead], second.text[len(second.text) - second.trail :]
-    own = first.own_text + _blanks(first, second, gap) + second.own_text[max(0, -gap) :]
     return replace(
         first,
-        text=lead + own + trail,
+        text=first.text + _blanks(first, second, gap) + second.own_text[max(0, -gap) :],
         start=min(first.start, second.start),
         end=max(first.end, second.end),
-        trail=second.trail,
     )
 
 

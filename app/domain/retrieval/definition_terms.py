@@ -33,13 +33,9 @@ COMPARISON_WORDS = {
     "fr": "différence différences différent versus comparer compare comparaison même",
     "de": "unterschied unterschiede unterscheiden anders vs versus vergleich vergleiche dasselbe",
     "pt": "diferença diferenças diferente versus comparar compare comparação mesmo",
-    "it": "differenza differenze diverso versus confronta confronto stesso"
-    " che cosa cos è come perché quale quando si sono",
+    "it": "differenza differenze diverso versus confronta confronto stesso",
 }
-"""By language: words that frame two terms in a question; in a heading they belong to it.
-
-The Italian ones contain question words, because the index leaves out no Italian stop words.
-"""
+"""By language: words that frame two terms in a question; in a heading they belong to it."""
 
 LEAST_SHARE = 0.4
 """Least share of a question's terms that may be the term to define."""

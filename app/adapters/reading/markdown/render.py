@@ -26,10 +26,8 @@ from app.adapters.reading.formulas import TAG as FORMULA
 from app.adapters.reading.inline import UNKNOWN
 from app.adapters.reading.markdown.directives import directives_plugin
 from app.adapters.reading.markdown.headings import heading_ids
-from app.adapters.reading.markdown.includes import expand
 from app.adapters.reading.markdown.tags import as_html, tags_plugin
 from app.adapters.reading.markdown.unresolved import unresolved_plugin
-from app.adapters.reading.source_files import SourceFiles
 from app.adapters.reading.stamping import marked
 from app.adapters.reading.tree import SPAN
 from app.domain.document import Site
@@ -59,41 +57,31 @@ _LEFT_OUT = {
 _HIDDEN_RUST = re.compile(r"^\s*#(?: .*)?$\n?", re.MULTILINE)
 
 
-def render(
-    source: str, site: Site, skip: int, file: str, files: SourceFiles
-) -> tuple[str, list[str]]:
+def render(source: str, site: Site, skip: int, file: str) -> tuple[str, list[str]]:
     """Render a page to HTML; return also the places that only the site's generator can resolve.
 
-    `skip` is the length of its front matter; mdBook includes others of the `files`. Spans in the
-    HTML are code points of `source`. FileRefused, with the line, if it is nested too deeply or has
-    too many tokens.
+    `skip` is the length of its front matter. Spans in the HTML are code points of `source`.
+    FileRefused, with the line, if it is nested too deeply or has too many tokens.
     """
     md = parser(site, site is Site.DOCUSAURUS or file.endswith(".mdx"))
     env: dict[str, Any] = {"unknown": [], "site": site, "file": file}
     starts = [skip, *(end.end() for end in _LINE_END.finditer(source)), len(source)]
     front = sum(start <= skip for start in starts[1:]) if skip else 0
     text = "\n" * front + _LINE_END.sub("\n", source[skip:])
-    lines: Sequence[int] = range(len(starts) - 1)
-    if site is Site.MDBOOK and "{{" in text:
-        text, lines = expand(text, file, files)
     tokens = md.parse(text, env)
     if deep := next((one for one in tokens if one.level >= BUDGET.depth - 1), None):
-        raise FileRefused(_TOO_DEEP, file, lines[deep.map[0]] + 1 if deep.map else 0)
+        raise FileRefused(_TOO_DEEP, file, deep.map[0] + 1 if deep.map else 0)
     heading_ids(tokens, site)
-    _set_spans(tokens, source, starts, lines)
+    _set_spans(tokens, source, starts)
     return md.renderer.render(tokens, md.options, env), env["unknown"]
 
 
-def _set_spans(
-    tokens: Sequence[Token], source: str, starts: Sequence[int], lines: Sequence[int]
-) -> None:
-    """Set the spans; `lines` are the numbers of the source's lines, which may include others."""
+def _set_spans(tokens: Sequence[Token], source: str, starts: Sequence[int]) -> None:
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.type == "inline":
             continue
         first, behind = token.map
-        start = starts[lines[min(first, len(lines) - 1)]]
-        end = starts[lines[min(max(behind, 1), len(lines)) - 1] + 1]
+        start, end = starts[min(first, len(starts) - 2)], starts[min(behind, len(starts) - 1)]
         text = source[start:end]
         start += len(text) - len(text.lstrip())
         end -= len(text) - len(text.rstrip())

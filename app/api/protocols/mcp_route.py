@@ -1,0 +1,26 @@
+"""The route of the Model Context Protocol, if its optional package is installed."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from importlib.util import find_spec
+
+from fastapi import Request
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+
+async def _mcp(_: Request) -> ASGIApp:
+    return await asyncio.to_thread(_endpoint)
+
+
+@cache
+def _endpoint() -> ASGIApp:
+    """Import the package at the first request: the import takes 0.3 s."""
+    from app.api.protocols.mcp import McpEndpoint  # noqa: PLC0415
+
+    return McpEndpoint()
+
+
+MCP_ROUTES = (Route("/v1/mcp", _mcp, methods=["POST"]),) if find_spec("mcp") else ()
