@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import sys
+import time
 from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,6 +27,8 @@ from app.settings import Settings
 _log = logging.getLogger(__name__)
 
 _MAX_LINE = 2**24
+_LEFTOVER_SECONDS = 24 * 3_600
+"""Age of an upload that no ingest reads any more."""
 _ROOT = Path(__file__).parents[2]
 """From here the child imports the package, as this process does."""
 
@@ -54,7 +57,7 @@ class IngestJobs:
 
     def __init__(self, settings: Settings) -> None:
         self.uploads = settings.home.absolute() / "uploads"
-        shutil.rmtree(self.uploads, ignore_errors=True)  # what a killed server left
+        _remove_leftovers(self.uploads)
         self._environment = {**os.environ, **settings.as_environment()}
         self._last: dict[BookId, IngestJob] = {}
         self._task: asyncio.Task[None] | None = None
@@ -168,3 +171,10 @@ def _object(line: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _remove_leftovers(uploads: Path) -> None:
+    """Remove what killed servers left; another server or worker may be writing the younger ones."""
+    for folder in uploads.glob("*"):
+        if time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -164,7 +164,9 @@ def test_an_ingest_whose_process_is_killed_says_so_and_changes_nothing(
 
 
 def test_the_end_of_the_server_ends_its_ingest(settings: Settings, run: Run) -> None:
-    (settings.home / "uploads/left-by-a-killed-server").mkdir(parents=True)
+    left = settings.home / "uploads/left-by-a-killed-server"
+    left.mkdir(parents=True)
+    os.utime(left, (0, 0))
     with serving(settings) as address:
         headers = bearer(added(run, "--secret"))
         url = f"{address}/v1/admin/books/bats/ingest"
