@@ -55,7 +55,9 @@ _PHRASES = {
         |(?:i'?m|i am) (?:confused|struggling|stuck)(?: about| by| with| on)?
         |(?:i want|i need|i'd like) to (?:know|understand)|(?:tell|give|show|remind) me
         |(?:i need )?help (?:me )?(?:with|to understand|understand|understanding)
-        |explain(?: to me)?|describe|where (?:does|in) (?:the|this) book(?: talk)?(?: about)?""",
+        |explain(?: to me)?|describe|where (?:does|in) (?:the|this) book(?: talk)?(?: about)?
+        |(?:is there )?(?:the|an?|any) (?:diagram|figure|picture|illustration|drawing|sketch|photo)
+         [ ](?:of|for|showing|about)""",
         """thx|thanks|thank you|(?:to|for) me|again|at all|anyway|any (?:help|idea)|eli5|what is it
         |(?:can|could) (?:you|someone|anyone) (?:explain|help)(?: it| me)?|what does it mean
         |like (?:i'?m|i am) (?:five|5|a child|a kid|a beginner)|in (?:short|brief)
@@ -66,7 +68,9 @@ _PHRASES = {
     "de": _Phrases(
         """hallo(?!,? welt)|hi|hey|also|(?:kurze )?frage:|(?:kannst|könntest) du(?: mir)?
         |(?:können sie|kann jemand|kann mir jemand)(?: mir)?|ich (?:verstehe|weiß|kapiere) nicht
-        |(?:sag|erklär|erkläre|zeig|gib|hilf) mir""",
+        |(?:sag|erklär|erkläre|zeig|gib|hilf) mir
+        |(?:gibt es )?(?:das|die|eine?) (?:diagramm|abbildung|bild|zeichnung|skizze|grafik)
+         [ ](?:von|vom|zu|zum|zur)""",
         """danke|noch ?mal|erklären|beschreiben|einfach erklärt|in (?:einfachen|eigenen) worten
         |was ist das|ich (?:verstehe|kapiere) (?:es|das) nicht""",
         "bitte|eigentlich|denn|überhaupt|wirklich",
@@ -75,7 +79,8 @@ _PHRASES = {
         """hola(?!,? mundo)|oye|(?:tengo )?una (?:pregunta|duda):|dime|explícame|muéstrame
         |(?:alguien )?(?:me )?(?:puedes|puede|podrías|podría) (?:explicar|decir|dar)(?:me)?
         |(?:alguien )?me explicas?|no (?:entiendo|sé)(?: bien| nada)?(?: de)?
-        |quiero (?:saber|entender)|en qué capítulo(?: se)? habla(?: de)?|[qk] es""",
+        |quiero (?:saber|entender)|en qué capítulo(?: se)? habla(?: de)?|[qk] es
+        |(?:el|la|una?) (?:diagrama|figura|imagen|ilustración|dibujo) (?:de|del)""",
         """gracias|otra vez|en resumen|en (?:palabras|términos) (?:simples|sencillos|sencillas)
         |no (?:lo )?entiendo(?: nada)?|me ayudas|qué es""",
         "por favor|porfa|realmente|exactamente",
@@ -84,7 +89,8 @@ _PHRASES = {
         """bonjour(?!,? (?:le )?monde)|salut|(?:j'ai )?une question:|dis-moi|explique-moi|montre-moi
         |(?:tu |vous |quelqu'un )?(?:peux|peut|pouvez|pourrais|pourriez)
         (?:-tu|-vous)? (?:m'expliquer|expliquer|me dire)|je (?:ne )?(?:comprends|sais) pas|c koi
-        |(?:où|dans quel chapitre)(?: est-ce qu'on)? parle(?: de)?""",
+        |(?:où|dans quel chapitre)(?: est-ce qu'on)? parle(?: de)?
+        |(?:le|la|une?) (?:schéma|figure|diagramme|illustration|dessin) (?:de|du|des)""",
         """merci|encore une fois|en bref|en (?:mots|termes) simples|simplement
         |je (?:ne )?comprends pas|c'est quoi""",
         "s'il (?:te|vous) plaît|svp|stp|exactement|vraiment",
