@@ -48,7 +48,8 @@ class _Phrases(NamedTuple):
 
 _PHRASES = {
     "en": _Phrases(
-        """(?:hey|hi|hello)(?!,? world)(?: there)?|ok(?:ay)?|so|um|sorry|pls|idk|any idea
+        """(?:is there )?(?:the|an?|any) (?:diagram|figure|picture|drawing|photo) (?:of|for|about)
+        |(?:hey|hi|hello)(?!,? world)(?: there)?|ok(?:ay)?|so|um|sorry|pls|idk|any idea
         |(?:i have )?(?:a )?(?:quick )?question:|(?:can|could|would) (?:you|u|someone|anyone)
         |do(?:es)? (?:you|anyone) know
         |i (?:still )?(?:do not|don'?t) (?:really )?(?:get|understand|know)
@@ -66,7 +67,8 @@ _PHRASES = {
         "please|pls|plz|really|actually|exactly|basically|literally",
     ),
     "de": _Phrases(
-        """hallo(?!,? welt)|hi|hey|also|(?:kurze )?frage:|(?:kannst|könntest) du(?: mir)?
+        """(?:gibt es )?(?:das|die|eine?) (?:diagramm|abbildung|bild|zeichnung) (?:von|zu[mr]?)
+        |hallo(?!,? welt)|hi|hey|also|(?:kurze )?frage:|(?:kannst|könntest) du(?: mir)?
         |(?:können sie|kann jemand|kann mir jemand)(?: mir)?|ich (?:verstehe|weiß|kapiere) nicht
         |(?:sag|erklär|erkläre|zeig|gib|hilf) mir
         |(?:gibt es )?(?:das|die|eine?) (?:diagramm|abbildung|bild|zeichnung|skizze|grafik)
@@ -76,7 +78,8 @@ _PHRASES = {
         "bitte|eigentlich|denn|überhaupt|wirklich",
     ),
     "es": _Phrases(
-        """hola(?!,? mundo)|oye|(?:tengo )?una (?:pregunta|duda):|dime|explícame|muéstrame
+        """(?:el|la|una?) (?:diagrama|figura|imagen|dibujo) del?
+        |hola(?!,? mundo)|oye|(?:tengo )?una (?:pregunta|duda):|dime|explícame|muéstrame
         |(?:alguien )?(?:me )?(?:puedes|puede|podrías|podría) (?:explicar|decir|dar)(?:me)?
         |(?:alguien )?me explicas?|no (?:entiendo|sé)(?: bien| nada)?(?: de)?
         |quiero (?:saber|entender)|en qué capítulo(?: se)? habla(?: de)?|[qk] es
@@ -86,7 +89,8 @@ _PHRASES = {
         "por favor|porfa|realmente|exactamente",
     ),
     "fr": _Phrases(
-        """bonjour(?!,? (?:le )?monde)|salut|(?:j'ai )?une question:|dis-moi|explique-moi|montre-moi
+        """(?:le|la|une?) (?:schéma|figure|diagramme|dessin) (?:de|du|des)
+        |bonjour(?!,? (?:le )?monde)|salut|(?:j'ai )?une question:|dis-moi|explique-moi|montre-moi
         |(?:tu |vous |quelqu'un )?(?:peux|peut|pouvez|pourrais|pourriez)
         (?:-tu|-vous)? (?:m'expliquer|expliquer|me dire)|je (?:ne )?(?:comprends|sais) pas|c koi
         |(?:où|dans quel chapitre)(?: est-ce qu'on)? parle(?: de)?
